@@ -1,0 +1,18 @@
+# `make run` and `make test` are all a newcomer needs; each sets up .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: run setup test slow check bench figures golden clean
+
+run: setup
+	@$(BIN)/maskedbandit run experiments/quickstart.toml --out results/quickstart --resume
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else 0'
+	@echo "setting up .venv (once; a minute or two)"
+	@$(PYTHON) -m venv .venv
+	@PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(READY)

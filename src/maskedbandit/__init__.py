@@ -1,0 +1,55 @@
+"""Masked Bandit: adaptive experiments on private outcomes.
+
+    >>> import maskedbandit as mb
+    >>> instance = mb.Bernoulli([0.9, 0.8, 0.8])
+    >>> policy = mb.policies.SuccessiveElimination()
+    >>> channel = mb.channels.Distributed(epsilon=0.5)
+    >>> run = mb.simulate(policy, channel, instance, horizon=10**6, runs=10, seed=7)
+    >>> run.loss.epsilon(), run.regret.shape == (10, run.t.size)
+    (0.5, True)
+
+Names are imported when they are first used, so importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Bernoulli": "lab.instances",
+    "Beta": "lab.instances",
+    "ClippedGaussian": "lab.instances",
+    "Decision": "core",
+    "Ledger": "privacy.ledger",
+    "Loss": "privacy.loss",
+    "Release": "core",
+    "channels": "",
+    "errors": "",
+    "kernel": "core",
+    "noises": "",
+    "policies": "",
+    "simulate": "lab.engine",
+    "uniform_means": "lab.instances",
+}
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from maskedbandit import channels, errors, noises, policies
+    from maskedbandit.core import Decision, Release, kernel
+    from maskedbandit.lab.engine import simulate
+    from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means
+    from maskedbandit.privacy.ledger import Ledger
+    from maskedbandit.privacy.loss import Loss
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'maskedbandit' has no attribute {name!r}")
+    if not _HOME[name]:
+        return import_module(f"maskedbandit.{name}")
+    return getattr(import_module(f"maskedbandit.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

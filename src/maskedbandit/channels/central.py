@@ -1,0 +1,47 @@
+"""Central trust: a server that everybody trusts receives the rewards and adds one whole draw of noise per release.
+
+Every reward enters one release, so different releases cost different users: nothing is divided by the number of arms
+or of releases [SS19; CZ23, Thm. 5].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maskedbandit.channels.codec import encode
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.core import Law, kernel, steps
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass(frozen=True)
+class Central(NoisyChannel):
+    """Noise by a trusted server.
+
+    **Guarantee**: all that leaves the server costs a user at most `loss(n)`, n the size of the user's cohort; with
+    discrete Laplace noise that is the pure loss `epsilon`.
+
+    >>> Central(epsilon=0.5).loss(n=1000).epsilon()
+    0.5
+    """
+
+    trust = "central"
+    sees = "server: every reward; all others: noisy sums"
+
+    def law(self) -> Law:
+        return self.noise_law(per_release=1.0)
+
+    def loss(self, n: int) -> Loss:
+        return self.whole(n).loss(self.steps(n))
+
+    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+        return encode(reward, self.steps(n), bits)
+
+    def analyze(self, total: float, n: int, bits: Bits) -> float:
+        return (total + self.whole(n).share(1, bits)) / self.steps(n)
+
+    @staticmethod
+    @kernel
+    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+        return (total + noise) / steps(law, n)

@@ -1,0 +1,60 @@
+"""What a channel is: the protocol P = (R, S, A) that a reward passes before a policy hears of it [CZ23, Sec. 3.2].
+
+R, `randomize`, runs on the device of each of the n users of a cohort; S sums what they send; A, `analyze`, runs on the
+server and gives the released total. Trust models differ only in who adds noise: a trusted server (central), all users
+together (distributed), each user alone (local). The lab draws `perturb` instead, which has the same law.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+from maskedbandit.core import Law, kernel
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@kernel
+def silence(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    """The noise of a channel that adds none."""
+    return 0
+
+
+class Nothing(NamedTuple):
+    """The numbers of a channel whose kernel needs only the law."""
+
+    unused: int = 0
+
+
+class Channel(ABC):
+    """A channel. Subclasses are frozen dataclasses of parameters; `perturb` is a kernel."""
+
+    trust: ClassVar[str]  # the name of the trust model
+    sees: ClassVar[str]  # who sees what
+    perturb: ClassVar[Any]  # kernel (numbers, law, total, n, noise, rng) -> float: analyze(sum of randomize), in law
+
+    @property
+    def draws(self) -> Any:
+        """The kernel that draws a cohort's noise in the lab."""
+        return silence
+
+    def numbers(self) -> NamedTuple:
+        """What `perturb` needs besides the law."""
+        return Nothing()
+
+    @abstractmethod
+    def law(self) -> Law:
+        """The law of the noise in what is released."""
+
+    @abstractmethod
+    def loss(self, n: int) -> Loss:
+        """Loss of one user, by the release of the cohort of n in which the user took part."""
+
+    @abstractmethod
+    def randomize(self, reward: float, n: int, bits: Bits) -> float:
+        """R: what the device of one of n users sends; the reward is in [0, 1]."""
+
+    @abstractmethod
+    def analyze(self, total: float, n: int, bits: Bits) -> float:
+        """A: the released total, an unbiased estimate of the sum of n rewards, from the sum that S gave."""

@@ -1,0 +1,97 @@
+"""Rewards as whole numbers, and sums as residues: the fixed point that secure aggregation needs.
+
+A reward x in [0, 1] becomes floor(x g) or the next integer, at random, so that its mean is kept [CZ23, Alg. 2]; a
+rounded reward stays between 0 and g, so it costs no extra confidence radius. A sum modulo m is unwrapped as the one
+number in [-tau, n g + tau] with that residue [CZ23, Alg. 3]; noise beyond tau wraps around, which harms the estimate
+and never the privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from maskedbandit.core import LAPLACE, SKELLAM, Law, draws, kernel, radius, steps
+from maskedbandit.errors import InvalidValue, RewardOutOfRange
+from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.sampling import Bits, bernoulli
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Steps in one unit of reward for a cohort of n: g = max(fixed, ceil(fineness * epsilon * sqrt(n))).
+
+    One step suffices for pure differential privacy: the rounded reward is a bit of the same mean. The paper's
+    choice is fineness 1 (discrete Laplace) or s >= 1 (Skellam, discrete Gaussian) [CZ23, Thm. 1, 2, 4].
+
+    >>> Grid(1).steps(Fraction(1, 2), 1000), Grid(fineness=1).steps(Fraction(1, 2), 1000)
+    (1, 16)
+    """
+
+    fixed: int = 1
+    fineness: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fixed, int) or self.fixed < 1:
+            raise InvalidValue("grid", self.fixed, "a whole number of at least 1")
+        object.__setattr__(self, "fineness", exact("fineness", self.fineness, strict=False))
+
+    def steps(self, epsilon: Fraction, n: int) -> int:
+        square = (self.fineness * epsilon) ** 2 * n
+        root = math.isqrt(square.numerator // square.denominator)
+        return max(self.fixed, root + (root * root < square))
+
+
+def encode(reward: float, g: int, bits: Bits) -> int:
+    """floor(x g), or one more with probability x g - floor(x g): exact, whatever the float."""
+    try:
+        x = Fraction(reward)
+    except (TypeError, ValueError, OverflowError):
+        raise RewardOutOfRange(reward) from None
+    if not 0 <= x <= 1:
+        raise RewardOutOfRange(reward)
+    whole, part = divmod(x * g, 1)
+    return int(whole) + bernoulli(part, bits)
+
+
+class Residues(NamedTuple):
+    """How large a modulus to take; the least is n g + 2 tau + 1."""
+
+    failure: float  # the chance that the noise of a cohort exceeds tau
+    fixed: int  # 0: from the size of the cohort
+    tight: int  # 1: the least modulus, 0: the power of two above it
+    paper: int  # 1: tau as in the paper
+
+
+@kernel
+def tail(residues: Residues, law: Law, n: int) -> int:
+    """tau, in steps: the noise of a cohort of n exceeds it with probability of at most `failure`."""
+    g = steps(law, n)
+    x = math.log(2 / residues.failure)
+    if residues.paper == 1 and law.kind == SKELLAM:
+        return int(math.ceil(2 * law.scale * g * math.sqrt(x) + math.sqrt(2.0) * x))  # [CZ23, Thm. 2]
+    if residues.paper == 0 and law.kind == LAPLACE and draws(law, 1, n) == 1.0:
+        x -= math.log1p(math.exp(-1 / (law.scale * g)))  # P(|Z| >= k) = 2 b^k / (1 + b)
+    return int(math.ceil(g * radius(law, 1, n, x)))
+
+
+@kernel
+def modulus(residues: Residues, law: Law, n: int) -> int:
+    """The modulus for a cohort of n: fixed before the cohort starts, whoever drops out."""
+    if residues.fixed > 0:
+        return residues.fixed
+    least = n * steps(law, n) + 2 * tail(residues, law, n) + 1
+    if residues.tight == 1:
+        return least
+    power = 1
+    while power < least:
+        power *= 2
+    return power
+
+
+@kernel
+def unwrap(residue: int, m: int, highest: int) -> int:
+    """The number with this residue modulo m among highest - m + 1, ..., highest."""
+    return residue - m if residue > highest else residue

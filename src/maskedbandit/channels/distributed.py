@@ -1,0 +1,98 @@
+"""Distributed trust: every device adds a share of one draw, and secure aggregation shows the server only the sum.
+
+The sum of a whole cohort carries the noise that a trusted server would have added, though there is no such server
+[CZ23, Thm. 1]. Devices work modulo m, so that masks can be uniform. Users who drop out or leave their noise away take
+their shares with them: shares are calibrated to `ceil(honest * n)` users, the least number whose noise is counted on,
+and a cohort that ends with fewer must be thrown away. The secure aggregation itself is an ideal sum here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from maskedbandit.channels.codec import Residues, encode, modulus, tail, unwrap
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.core import Law, kernel, steps
+from maskedbandit.errors import InvalidValue, ModulusTooSmall
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass(frozen=True)
+class Distributed(NoisyChannel):
+    """Shares of noise on the devices, and a sum that hides its terms.
+
+    **Guarantee**: if the sum modulo m is all that the server sees, and at least ceil(honest * n) of the n users
+    of a cohort add their share, the release costs a user at most `loss(n)`; with discrete Laplace noise that is the
+    pure loss `epsilon`. With a real protocol behind the sum the statement is computational.
+
+    `failure` is the chance that the sum of a cohort wraps around its modulus, `tail` says how the room for noise is
+    computed ("chernoff", or "paper": the formulas of [CZ23]), `modulus` is the "power of two" above the least one, the
+    least one ("tight"), or a number.
+
+    >>> Distributed(epsilon=0.5).loss(n=1000).epsilon()
+    0.5
+    """
+
+    trust = "distributed"
+    sees = "server: noisy sums alone"
+
+    honest: Number = 1
+    modulus: int | Literal["power of two", "tight"] = "power of two"
+    tail: Literal["chernoff", "paper"] = "chernoff"
+    failure: float = 1e-12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "honest", exact("honest", self.honest))
+        if Fraction(self.honest) > 1:
+            raise InvalidValue("honest", float(self.honest), "a fraction of the users, above 0 and at most 1")
+        if not 0 < self.failure < 1:
+            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
+        if self.tail not in ("chernoff", "paper"):
+            raise InvalidValue("tail", self.tail, "'chernoff' or 'paper'")
+        if self.modulus not in ("power of two", "tight") and not (isinstance(self.modulus, int) and self.modulus > 1):
+            raise InvalidValue("modulus", self.modulus, "'power of two', 'tight' or a whole number above 1")
+
+    def numbers(self) -> Residues:
+        fixed = self.modulus if isinstance(self.modulus, int) else 0
+        return Residues(self.failure, fixed, int(self.modulus == "tight"), int(self.tail == "paper"))
+
+    def law(self) -> Law:
+        return self.noise_law(per_release=1.0, honest=float(self.honest))
+
+    def counted_on(self, n: int) -> int:
+        """Least number of honest survivors of a cohort of n; fewer must not be released."""
+        return -int(-Fraction(self.honest) * n // 1)
+
+    def loss(self, n: int) -> Loss:
+        return self.whole(n).loss(self.steps(n), shares=n)
+
+    def residues(self, n: int) -> int:
+        """The modulus m of a cohort of n."""
+        law, numbers = self.law(), self.numbers()
+        m, least = modulus(numbers, law, n), n * steps(law, n) + 2 * tail(numbers, law, n) + 1
+        if m < least:
+            raise ModulusTooSmall(m, n, least)
+        return m
+
+    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+        noise = self.whole(n).share(self.counted_on(n), bits)
+        return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)
+
+    def analyze(self, total: float, n: int, bits: Bits) -> float:
+        g, m = self.steps(n), self.residues(n)
+        return unwrap(int(total) % m, m, n * g + tail(self.numbers(), self.law(), n)) / g
+
+    @staticmethod
+    @kernel
+    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+        g, room = steps(law, n), tail(numbers, law, n)
+        m = modulus(numbers, law, n)
+        if m < n * g + 2 * room + 1:
+            return math.nan  # the cohort does not fit
+        return unwrap((int(total) + noise) % m, m, n * g + room) / g

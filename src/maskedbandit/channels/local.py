@@ -1,0 +1,47 @@
+"""Local trust: nobody is trusted, so every device adds a whole draw of noise to its own reward [CZ23, Alg. 6-7].
+
+The noise of a cohort of n is the sum of n draws: its spread grows as sqrt(n), the price of trusting nobody. One bit of
+randomized response costs less; see `Response`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maskedbandit.channels.codec import encode
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.core import Law, kernel, steps
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass(frozen=True)
+class Local(NoisyChannel):
+    """A whole draw of noise on every device.
+
+    **Guarantee**: what a device sends costs its user at most `loss(n)`, whoever sees it; with discrete Laplace noise
+    that is the pure loss `epsilon`.
+
+    >>> Local(epsilon=0.5).loss(n=1).epsilon()
+    0.5
+    """
+
+    trust = "local"
+    sees = "server: one noisy reward per user"
+
+    def law(self) -> Law:
+        return self.noise_law(per_pull=1.0)
+
+    def loss(self, n: int) -> Loss:
+        return self.whole(n).loss(self.steps(n))
+
+    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+        return encode(reward, self.steps(n), bits) + self.whole(n).share(1, bits)
+
+    def analyze(self, total: float, n: int, bits: Bits) -> float:
+        return total / self.steps(n)
+
+    @staticmethod
+    @kernel
+    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+        return (total + noise) / steps(law, n)

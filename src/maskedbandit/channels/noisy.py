@@ -1,0 +1,65 @@
+"""What central, distributed and local trust share: integer noise for a privacy epsilon, on a grid of g steps."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.codec import Grid
+from maskedbandit.core import Law
+from maskedbandit.errors import InvalidValue
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.noise import Noise
+from maskedbandit.privacy.exact import Number, exact
+
+
+@dataclass(frozen=True)
+class NoisyChannel(Channel, ABC):
+    """A channel that adds `noise`, stretched so that one whole draw hides a reward at privacy `epsilon`.
+
+    With discrete Laplace noise `epsilon` is the pure loss; with Skellam and discrete Gaussian noise it sets the
+    standard deviation 1 / epsilon, and `loss(n)` says what that is worth. `grid` is a number of steps in one unit of
+    reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, Sec. 6].
+    """
+
+    epsilon: Number = 1
+    noise: Noise = field(default_factory=DiscreteLaplace)
+    grid: Grid | int | Literal["paper"] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact("epsilon", self.epsilon))
+        if not isinstance(self.noise, Noise):
+            raise InvalidValue("noise", self.noise, "a noise, such as DiscreteLaplace()")
+        grid = self.grid
+        if grid == "paper":
+            grid = Grid(fineness=Fraction(1 if isinstance(self.noise, DiscreteLaplace) else 10))
+        object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))  # type: ignore[arg-type]
+
+    def steps(self, n: int) -> int:
+        """Steps in one unit of reward, for a cohort of n."""
+        assert isinstance(self.grid, Grid)
+        return self.grid.steps(Fraction(self.epsilon), n)
+
+    def whole(self, n: int) -> Noise:
+        """The noise of which one draw hides a reward in the sum of a cohort of n."""
+        return self.noise.stretch(self.steps(n) / Fraction(self.epsilon))
+
+    @property
+    def draws(self) -> Any:
+        return self.noise.draws
+
+    def noise_law(self, per_release: float = 0.0, per_pull: float = 0.0, honest: float = 1.0) -> Law:
+        assert isinstance(self.grid, Grid)
+        epsilon = Fraction(self.epsilon)
+        return Law(
+            self.noise.kind,
+            scale=float(self.noise.scale / epsilon),
+            grid=float(self.grid.fixed),
+            root=float(self.grid.fineness * epsilon),
+            per_release=per_release,
+            per_pull=per_pull,
+            honest=honest,
+        )

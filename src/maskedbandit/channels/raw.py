@@ -1,0 +1,44 @@
+"""No privacy: the server receives every reward and the policy is told plain sums. The baseline of every comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.core import NO_NOISE, Law, kernel
+from maskedbandit.errors import RewardOutOfRange
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass(frozen=True)
+class Raw(Channel):
+    """Sums as they are.
+
+    **Guarantee**: none.
+
+    >>> Raw().analyze(3.5, n=7, bits=Bits())
+    3.5
+    """
+
+    trust = "none"
+    sees = "server and policy: every reward"
+
+    def law(self) -> Law:
+        return Law(NO_NOISE)
+
+    def loss(self, n: int) -> Loss:
+        return Loss.unbounded()
+
+    def randomize(self, reward: float, n: int, bits: Bits) -> float:
+        if not 0 <= reward <= 1:  # also true of nan
+            raise RewardOutOfRange(reward)
+        return reward
+
+    def analyze(self, total: float, n: int, bits: Bits) -> float:
+        return float(total)
+
+    @staticmethod
+    @kernel
+    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+        return total

@@ -1,0 +1,60 @@
+"""Local trust by randomized response: every device sends one bit, which is false with probability 1 / (1 + e^epsilon).
+
+A reward x becomes a bit of mean x, and the bit is flipped with that probability; so a bit's mean is
+flip + (1 - 2 flip) x, and the sum of n bits is turned into an unbiased estimate of the sum of rewards [War65; RZLS20].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.codec import encode
+from maskedbandit.core import RESPONSE, Law, kernel
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits, bernoulli_exp
+
+
+@dataclass(frozen=True)
+class Response(Channel):
+    """One randomized bit per user.
+
+    **Guarantee**: what a device sends has the pure loss `epsilon` for its user, whoever sees it.
+
+    >>> Response(epsilon=2).loss(n=1).epsilon()
+    2.0
+    """
+
+    trust = "local"
+    sees = "server: one randomized bit per user"
+
+    epsilon: Number = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact("epsilon", self.epsilon))
+
+    def law(self) -> Law:
+        return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(float(self.epsilon))))
+
+    def loss(self, n: int) -> Loss:
+        return Loss.pure(self.epsilon)
+
+    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+        bit, epsilon = encode(reward, 1, bits), Fraction(self.epsilon)
+        while bits.below(2):  # flip with probability e^-epsilon / (1 + e^-epsilon): a coin, then one of e^-epsilon
+            if bernoulli_exp(epsilon, bits):
+                return 1 - bit
+        return bit
+
+    def analyze(self, total: float, n: int, bits: Bits) -> float:
+        flip = self.law().flip
+        return (total - n * flip) / (1 - 2 * flip)
+
+    @staticmethod
+    @kernel
+    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+        ones = rng.binomial(int(total), 1 - law.flip) + rng.binomial(n - int(total), law.flip)
+        return (ones - n * law.flip) / (1 - 2 * law.flip)

@@ -1,0 +1,75 @@
+"""Every error that Masked Bandit raises on purpose.
+
+    MaskedBanditError
+    ├── InvalidValue (ValueError)   a value the user gave is not allowed: which, and what is
+    │   ├── UnknownName             a name that nothing answers to, with the nearest one that exists
+    │   ├── RewardOutOfRange        a reward outside [0, 1], or not a number
+    │   └── ModulusTooSmall         a cohort's sum does not fit the modulus
+    ├── BudgetExceeded              the ledger refused a charge, and changed nothing
+    ├── IllegalDecision             a policy asked for something that cannot be done
+    └── ResultsExist                a run would overwrite the results of another
+
+On the command line each becomes one line on standard error and exit code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MaskedBanditError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class InvalidValue(MaskedBanditError, ValueError):
+    """A value is not allowed.
+
+    >>> raise InvalidValue("epsilon", -1, "a positive number")
+    Traceback (most recent call last):
+    maskedbandit.errors.InvalidValue: epsilon is -1: it must be a positive number
+    """
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} is {value!r}: it must be {allowed}")
+
+
+class UnknownName(InvalidValue):
+    """Nothing answers to a name.
+
+    >>> raise UnknownName("policy", "ucb", ["ucb1", "uniform"])
+    Traceback (most recent call last):
+    maskedbandit.errors.UnknownName: policy is 'ucb': did you mean 'ucb1'? (known: ucb1, uniform)
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        Exception.__init__(self, f"{kind} is {name!r}: {hint}(known: {', '.join(known)})")
+
+
+class RewardOutOfRange(InvalidValue):
+    """A reward is outside [0, 1], or not a number; clip before it reaches a channel."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__("reward", value, "a number in [0, 1]")
+
+
+class ModulusTooSmall(InvalidValue):
+    """A cohort's noisy sum would wrap around the modulus more often than promised."""
+
+    def __init__(self, modulus: int, n: int, needed: int) -> None:
+        super().__init__("modulus", modulus, f"at least {needed} for a cohort of {n} users")
+
+
+class BudgetExceeded(MaskedBanditError):
+    """A charge would overspend somebody's privacy budget. Nothing was charged."""
+
+
+class IllegalDecision(MaskedBanditError):
+    """A policy asked for an arm that does not exist, for no users, or waits for nothing."""
+
+
+class ResultsExist(MaskedBanditError):
+    """A folder already holds results, and the run was not told to resume them."""

@@ -1,0 +1,1 @@
+"""The lab: simulated instances, the engine, experiments and their tables and figures."""

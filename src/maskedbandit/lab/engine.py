@@ -1,0 +1,229 @@
+"""The engine: one loop that drives every policy over every channel on every instance.
+
+It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
+noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
+kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
+environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers.
+
+Every run has three random streams (rewards, noise, policy), Philox counters keyed by (seed, study, run): numbers do not
+depend on threads, on the order of runs, or on how many there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Law, draws, steps
+from maskedbandit.errors import IllegalDecision, InvalidValue
+from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.instances import Instance
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.sampling import Bits
+
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED = range(6)
+
+def loop(s, law, channel, instance, horizon, marks, out, of_rewards, of_noise, of_policy):  # type: ignore[no-untyped-def]
+    """One run. `out` holds regret and realised regret at the marks, pulls per arm, and [releases, arm, n] for errors.
+
+    `ask`, `tell`, `perturb`, `noise`, `pull`, `draws` and `steps` are kernels that the compiler binds.
+    """
+    regret_at, realised_at, pulls, notes = out
+    k, best = pulls.size, instance.means.max()
+    open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
+    sizes = np.zeros(4, np.int64)  # the different cohort sizes released: what a user's loss depends on
+    different = 0
+    t, mark, regret, rewards = 0, 0, 0.0, 0.0
+    while t < horizon:
+        decision = ask(s, law, of_policy)  # noqa: F821
+        arm, n = decision.arm, decision.n
+        notes[1], notes[2] = arm, n
+        if arm == -1:
+            return DEADLOCK, sizes[:different]  # every release was told at once, so there is none to wait for
+        if arm < 0 or arm >= k:
+            return BAD_ARM, sizes[:different]
+        if n < 0:
+            return BAD_COUNT, sizes[:different]
+        stop = n == 0
+        if stop:
+            n = horizon - t
+        end = min(t + n, horizon)
+        g = steps(law, n)
+        if law.root > 0.0 and not stop and (decision.close == 0 or open_n[arm] > 0):
+            return UNSIZED, sizes[:different]
+        complete = t + n <= horizon
+        pulls[arm] += end - t
+        open_n[arm] += end - t
+        gap = best - instance.means[arm]
+        while t < end:
+            users = min(end, marks[mark]) - t
+            x = pull(instance, arm, users, g, of_rewards)  # noqa: F821
+            open_total[arm] += x
+            rewards += x / g if g > 0 else x
+            regret += gap * users
+            t += users
+            if t == marks[mark]:
+                regret_at[mark] = regret
+                realised_at[mark] = best * t - rewards
+                mark += 1
+        if stop:
+            break
+        if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+            n = open_n[arm]
+            z = noise(law.scale * g, draws(law, 1, n), of_noise)  # noqa: F821
+            total = perturb(channel, law, open_total[arm], n, z, of_noise)  # noqa: F821
+            if total != total:
+                notes[2] = n
+                return NO_FIT, sizes[:different]
+            open_n[arm], open_total[arm] = 0, 0.0
+            notes[0] += 1
+            known = False
+            for i in range(different):
+                if sizes[i] == n:
+                    known = True
+                    break
+            if not known:
+                if different == sizes.size:
+                    grown = np.zeros(2 * different, np.int64)
+                    grown[:different] = sizes
+                    sizes = grown
+                sizes[different] = n
+                different += 1
+            tell(s, arm, n, total)  # noqa: F821
+    return DONE, sizes[:different]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of `simulate`: one row per run.
+
+    Pseudo-regret adds up the gaps of the arms that were served; realised regret also holds the luck of the rewards
+    (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
+    """
+
+    policy: Policy
+    channel: Channel
+    instance: Instance
+    horizon: int
+    t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon
+    regret: npt.NDArray[np.float64]  # [runs, c] cumulative pseudo-regret
+    realised_regret: npt.NDArray[np.float64]  # [runs, c] t * (best mean) - sum of rewards
+    pulls: npt.NDArray[np.int64]  # [runs, k] users served each arm
+    releases: npt.NDArray[np.int64]  # [runs] sums that were released
+    loss: Loss  # of one user
+
+    def to_frame(self) -> Any:
+        """A tidy table: one row for each run and checkpoint (a polars DataFrame)."""
+        from maskedbandit.lab.table import frame
+
+        return frame(self)
+
+
+def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
+    """Sixteen a decade, the same for every horizon, and the horizon itself.
+
+    >>> checkpoints(10).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    """
+    grid = np.round(10 ** (np.arange(16 * len(str(horizon)) + 1) / 16)).astype(np.int64)
+    return np.append(np.unique(grid[grid < horizon]), horizon)
+
+
+def streams(seed: int, study: str, run: int) -> list[np.random.Generator]:
+    """The generators of rewards, noise and policy of one run."""
+    key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
+    # the generator counts in the low words, so run and purpose in the high ones keep streams apart for 2^128 numbers
+    return [np.random.Generator(np.random.Philox(key=key, counter=[0, 0, run, purpose])) for purpose in range(3)]
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`; 1e6 is one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidValue(name, value, f"a whole number of at least {least}")
+    return int(value)
+
+
+def simulate(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    study: str = "",
+    jobs: int | None = None,
+    advance: Callable[[], object] = lambda: None,
+) -> Run:
+    """Run a policy over a channel on an instance, `runs` times independently.
+
+    `study` names the random streams (the id of a setting in an experiment); `jobs` is the number of threads, by default
+    one for each core; `advance` is called after every run.
+
+    >>> import maskedbandit as mb
+    >>> channel = mb.channels.Central(epsilon=0.5)
+    >>> run = mb.simulate(mb.policies.SuccessiveElimination(), channel, mb.Bernoulli([0.9, 0.5]), 10**6, seed=7)
+    >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
+    (0.5, np.int64(1000000), np.True_)
+    """
+    for kind, value in ((Policy, policy), (Channel, channel), (Instance, instance)):
+        if not isinstance(value, kind):
+            raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
+    if policy.goal != "regret":
+        raise InvalidValue("policy", policy, "a policy whose goal is regret")
+    horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
+    seed, jobs = whole("seed", seed, 0), whole("jobs", jobs or os.cpu_count() or 1, 1)
+    k, marks, law = len(instance.means), checkpoints(horizon), channel.law()
+    bound = dict(ask=policy.ask, tell=policy.tell, perturb=channel.perturb, noise=channel.draws, pull=instance.pull)
+    go = compiled(loop, {**bound, "draws": draws, "steps": steps})
+    regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
+    pulls, notes = np.zeros((runs, k), np.int64), np.zeros((runs, 3), np.int64)
+    sizes: set[int] = set()
+
+    def one(run: int) -> None:
+        out = regret[run], realised[run], pulls[run], notes[run]
+        state = policy.init(k, horizon)
+        numbers = channel.numbers(), instance.numbers()
+        status, cohorts = go(state, law, *numbers, horizon, marks, out, *streams(seed, study, run))
+        explain(status, *notes[run].tolist(), policy, channel)
+        sizes.update(cohorts.tolist())
+
+    with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
+        one(0)  # the first alone, so that threads do not all compile
+        advance()
+        for done in as_completed([pool.submit(one, run) for run in range(1, runs)]):
+            done.result()
+            advance()
+
+    if law.grid > 0 and not instance.bits:
+        realised[:] = np.nan
+    loss = policy.loss(horizon)
+    released = ZERO
+    for n in sorted(sizes):
+        released |= channel.loss(n)  # different cohorts are different users
+    return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, notes[:, 0], loss + released)
+
+
+def explain(status: int, releases: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
+    """Raise what a run's status stands for."""
+    name = type(policy).__name__
+    if status == BAD_ARM:
+        raise IllegalDecision(f"{name} asked for arm {arm}, which does not exist")
+    if status == BAD_COUNT:
+        raise IllegalDecision(f"{name} asked for {n} users: the number of users is 0 (stop) or more")
+    if status == DEADLOCK:
+        raise IllegalDecision(f"{name} waits, but every release was already told")
+    if status == UNSIZED:
+        raise IllegalDecision(f"{name} opens cohorts of unknown size, but the grid of {channel} depends on the size")
+    if status == NO_FIT:
+        channel.analyze(0, n, Bits())  # raises ModulusTooSmall

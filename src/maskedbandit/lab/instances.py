@@ -1,0 +1,202 @@
+"""Instances: what the arms of a simulated study pay, always in [0, 1].
+
+The lab draws the sum of n rewards at once wherever its law is known. Rewards reach a channel rounded at random to
+steps of 1/g, and for g = 1 a rounded reward is a bit of the same mean, whatever the law of the reward: so the sum of n
+of them is binomial, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+
+Floats = npt.NDArray[np.float64]
+
+
+@kernel
+def rounded(x, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    """A reward in steps of 1/g, rounded at random; the reward itself if g is 0."""
+    return x if g == 0 else math.floor(x * g + rng.random())
+
+
+class Instance(ABC):
+    """The laws of the rewards. Subclasses are frozen dataclasses; `pull` is a kernel."""
+
+    pull: ClassVar[Any]  # kernel (numbers, arm, n, g, rng) -> float: sum of n rewards in steps of 1/g (g = 0: as they are)
+    bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
+
+    @property
+    @abstractmethod
+    def means(self) -> Floats:
+        """True mean reward of each arm."""
+
+    @abstractmethod
+    def numbers(self) -> NamedTuple:
+        """What `pull` needs."""
+
+
+def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:
+    """The values as an array, if there are at least two and all lie in [low, high]."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or array.size < 2:
+        raise InvalidValue(name, values, "a list with one number for each of at least two arms")
+    if not np.all((array >= low) & (array <= high)):  # also catches nan
+        raise InvalidValue(name, values, f"numbers in [{low}, {high}]")
+    return array
+
+
+class BernoulliNumbers(NamedTuple):
+    """Means."""
+
+    means: Floats
+
+
+@dataclass(frozen=True)
+class Bernoulli(Instance):
+    """Rewards of 0 and 1.
+
+    >>> Bernoulli([0.9, 0.8]).means
+    array([0.9, 0.8])
+    """
+
+    probabilities: Sequence[float]
+    bits = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", tuple(checked("means", self.probabilities).tolist()))
+
+    @property
+    def means(self) -> Floats:
+        return np.array(self.probabilities)
+
+    def numbers(self) -> BernoulliNumbers:
+        return BernoulliNumbers(self.means)
+
+    @staticmethod
+    @kernel
+    def pull(i, arm, n, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        if n == 1:
+            return max(g, 1.0) * (rng.random() < i.means[arm])
+        return max(g, 1.0) * rng.binomial(n, i.means[arm])
+
+
+class ClippedGaussianNumbers(NamedTuple):
+    """Means after and before clipping, standard deviation before."""
+
+    means: Floats
+    centers: Floats
+    sd: float
+
+
+@dataclass(frozen=True)
+class ClippedGaussian(Instance):
+    """Gaussian rewards, clipped to [0, 1]: what is outside moves to the nearer end [CZ23, Sec. 6].
+
+    >>> ClippedGaussian([0.5, 1.0], sd=0.1).means.round(6)
+    array([0.5     , 0.960106])
+    """
+
+    centers: Sequence[float]
+    sd: float
+    bits = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centers", tuple(checked("means", self.centers).tolist()))
+        if not 0 < self.sd < math.inf:
+            raise InvalidValue("sd", self.sd, "a positive number")
+
+    @property
+    def means(self) -> Floats:
+        from scipy.stats import norm
+
+        m, s = np.array(self.centers), self.sd
+        a, b = -m / s, (1 - m) / s
+        answer: Floats = m * (norm.cdf(b) - norm.cdf(a)) + s * (norm.pdf(a) - norm.pdf(b)) + norm.sf(b)
+        return answer
+
+    def numbers(self) -> ClippedGaussianNumbers:
+        return ClippedGaussianNumbers(self.means, np.array(self.centers), self.sd)
+
+    @staticmethod
+    @kernel
+    def pull(i, arm, n, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        if g == 1:
+            return float(rng.binomial(n, i.means[arm]))
+        total = 0.0
+        for _ in range(n):
+            total += rounded(min(max(rng.normal(i.centers[arm], i.sd), 0.0), 1.0), g, rng)
+        return total
+
+
+class BetaNumbers(NamedTuple):
+    """Means and both parameters of each arm."""
+
+    means: Floats
+    alpha: Floats
+    beta: Floats
+
+
+@dataclass(frozen=True)
+class Beta(Instance):
+    """Rewards with Beta(alpha, beta) laws.
+
+    >>> Beta(alpha=[2, 1], beta=[2, 3]).means
+    array([0.5 , 0.25])
+    """
+
+    alpha: Sequence[float]
+    beta: Sequence[float]
+    bits = False
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            array = checked(name, getattr(self, name), np.finfo(float).tiny, np.finfo(float).max)
+            object.__setattr__(self, name, tuple(array.tolist()))
+        if len(self.alpha) != len(self.beta):
+            raise InvalidValue("beta", self.beta, f"a list of {len(self.alpha)} numbers, one for each alpha")
+
+    @property
+    def means(self) -> Floats:
+        return np.array(self.alpha) / (np.array(self.alpha) + np.array(self.beta))
+
+    def numbers(self) -> BetaNumbers:
+        return BetaNumbers(self.means, np.array(self.alpha), np.array(self.beta))
+
+    @staticmethod
+    @kernel
+    def pull(i, arm, n, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        if g == 1:
+            return float(rng.binomial(n, i.means[arm]))
+        total = 0.0
+        for _ in range(n):
+            total += rounded(rng.beta(i.alpha[arm], i.beta[arm]), g, rng)
+        return total
+
+
+SPREADS = {"easy": 0.5, "hard": 0.1}
+
+
+def uniform_means(spread: Literal["easy", "hard"], k: int = 10, seed: int = 0) -> list[float]:
+    """Means drawn uniformly from [0.25, 0.75] ("easy") or [0.45, 0.55] ("hard") [CZ23, App. J].
+
+    The generator is the one of the paper's own program, so that seeds 0 to 19 name its instances.
+
+    >>> [round(mean, 3) for mean in uniform_means("easy", k=3, seed=0)]
+    [0.524, 0.608, 0.551]
+    """
+    if spread not in SPREADS:
+        raise InvalidValue("means", spread, "'easy', 'hard' or a list of numbers")
+    if k < 2:
+        raise InvalidValue("k", k, "a whole number of at least 2")
+    width = SPREADS[spread]
+    answer: list[float] = (width * np.random.RandomState(seed).rand(k) + 0.5 - width / 2).tolist()
+    return answer

@@ -1,0 +1,85 @@
+"""Discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 variance)) on the integers [CKS20].
+
+It is not divisible: n shares of variance / n sum to a discrete Gaussian only nearly, and the difference is paid for
+in the loss [KLS21, Thm. 1; CZ23, Thm. 4].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from maskedbandit.core import GAUSSIAN, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits, discrete_gaussian
+
+LEAST_SHARE = 2  # variance of a share from which the sum of shares is the whole draw's law to within 1e-7
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(Noise):
+    """Concentrated differential privacy from whole numbers; `scale` is the standard deviation.
+
+    **Guarantee**: an integer of sensitivity D plus one draw has zCDP loss D^2 / (2 scale^2) [CKS20, Thm. 4]; with
+    n shares it is e^2 / 2 with e = min{sqrt(d^2 + xi/2), d + xi}, d = D / scale and
+    xi = 10 sum_{k<n} exp(-2 pi^2 (scale^2 / n) k / (k + 1)) [KLS21, Thm. 1].
+
+    >>> DiscreteGaussian().stretch(Fraction(10)).loss(sensitivity=1) == Loss.zcdp("1/200")
+    True
+    """
+
+    scale: Fraction = Fraction(1)
+    kind = GAUSSIAN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", exact("scale", self.scale))
+
+    def stretch(self, factor: Fraction) -> DiscreteGaussian:
+        return DiscreteGaussian(self.scale * factor)
+
+    def share(self, n: int, bits: Bits) -> int:
+        self.check(n)
+        return discrete_gaussian(self.scale**2 / n, bits)
+
+    def check(self, n: int) -> None:
+        if n > 1 and self.scale**2 < LEAST_SHARE * n:
+            raise InvalidValue(
+                f"the variance of a discrete Gaussian for {n} shares",
+                float(self.scale**2),
+                f"at least {LEAST_SHARE * n}, or its shares do not sum to it (a finer grid makes it larger)",
+            )
+
+    def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
+        variance = count * float(self.scale) ** 2
+        every = np.arange(-math.ceil(40 * math.sqrt(variance)) - 1, math.ceil(40 * math.sqrt(variance)) + 2)
+        weight: Probabilities = np.exp(-(z.astype(float) ** 2) / (2 * variance))
+        return weight / float(np.exp(-(every**2.0) / (2 * variance)).sum())
+
+    def loss(self, sensitivity: int, shares: int = 1) -> Loss:
+        d = Fraction(sensitivity) / self.scale
+        if shares == 1:
+            return Loss.zcdp(d**2 / 2)
+        self.check(shares)
+        # every term is at most the one of k = 1, and from k = 10^4 on at most 1.003 times the limit
+        rate = 2 * math.pi**2 * float(self.scale**2) / shares
+        first = sum(math.exp(-rate * k / (k + 1)) for k in range(1, min(shares, 10_000)))
+        rest = max(0, shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
+        xi = Fraction(10 * (first + rest) * (1 + 1e-9))
+        return Loss.zcdp(min(d**2 + xi / 2, (d + xi) ** 2) / 2)
+
+    @staticmethod
+    @kernel
+    def draws(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        variance = count * scale * scale
+        width = math.floor(math.sqrt(variance)) + 1.0  # rejection from discrete Laplace noise [CKS20, Alg. 3]
+        success = -math.expm1(-1.0 / width)
+        while True:
+            z = rng.geometric(success) - rng.geometric(success)
+            if rng.random() < math.exp(-((abs(z) - variance / width) ** 2) / (2 * variance)):
+                return z

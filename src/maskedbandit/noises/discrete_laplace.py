@@ -1,0 +1,67 @@
+"""Discrete Laplace noise, P(z) = (1 - b)/(1 + b) b^|z| with b = exp(-1/scale), and its Pólya shares.
+
+A draw is the difference of two geometric variables; a geometric variable is the sum of n independent Pólya(1/n, b)
+variables, P(x) = C(r + x - 1, x) b^x (1 - b)^r with r = 1/n [GX15]. So n users who each add the difference of two
+Pólya variables add together exactly one draw [CZ23, Fact 1]. (NumPy's and SciPy's negative binomial take 1 - b.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from maskedbandit.core import LAPLACE, kernel
+from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Noise):
+    """Pure differential privacy from whole numbers [CZ23, Thm. 1].
+
+    **Guarantee**: an integer of sensitivity D plus one draw has pure loss D / scale.
+
+    >>> DiscreteLaplace().stretch(Fraction(10)).loss(sensitivity=1).epsilon()
+    0.1
+    """
+
+    scale: Fraction = Fraction(1)
+    kind = LAPLACE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", exact("scale", self.scale))
+
+    def stretch(self, factor: Fraction) -> DiscreteLaplace:
+        return DiscreteLaplace(self.scale * factor)
+
+    def share(self, n: int, bits: Bits) -> int:
+        if n == 1:
+            return discrete_laplace(self.scale, bits)
+        shape, rate = Fraction(1, n), 1 / self.scale
+        return polya(shape, rate, bits) - polya(shape, rate, bits)
+
+    def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
+        from scipy.special import gammaln, hyp2f1
+
+        x, rate = np.abs(z), 1 / float(self.scale)
+        log = 2 * count * math.log(-math.expm1(-rate)) - rate * x
+        log += gammaln(count + x) - gammaln(count) - gammaln(x + 1)
+        answer: Probabilities = np.exp(log) * hyp2f1(count, count + x, x + 1, math.exp(-2 * rate))
+        return answer
+
+    def loss(self, sensitivity: int, shares: int = 1) -> Loss:
+        return Loss.discrete_laplace(self.scale, sensitivity)
+
+    @staticmethod
+    @kernel
+    def draws(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        success = -math.expm1(-1.0 / scale)
+        if count == 1.0:
+            return rng.geometric(success) - rng.geometric(success)
+        odds = 1.0 / math.expm1(1.0 / scale)  # b / (1 - b): the mean of a Pólya variable of shape 1
+        return rng.poisson(odds * rng.standard_gamma(count)) - rng.poisson(odds * rng.standard_gamma(count))

@@ -1,0 +1,53 @@
+"""Skellam noise: the difference of two Poisson(variance / 2) variables. Shares are Skellam of variance / n.
+
+It is closed under sums, and its Rényi loss is close to that of a Gaussian of the same variance [AKL21, Thm. 3.5].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from maskedbandit.core import SKELLAM, kernel
+from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits, skellam
+
+
+@dataclass(frozen=True)
+class Skellam(Noise):
+    """Rényi differential privacy from whole numbers [CZ23, Thm. 2]; `scale` is the standard deviation.
+
+    **Guarantee**: an integer of sensitivity D plus one draw has the Rényi loss `Loss.skellam(scale^2, D)`.
+
+    >>> Skellam().stretch(Fraction(10)).loss(sensitivity=1).epsilon(1e-6) < 0.46
+    True
+    """
+
+    scale: Fraction = Fraction(1)
+    kind = SKELLAM
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", exact("scale", self.scale))
+
+    def stretch(self, factor: Fraction) -> Skellam:
+        return Skellam(self.scale * factor)
+
+    def share(self, n: int, bits: Bits) -> int:
+        return skellam(self.scale**2 / n, bits)
+
+    def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
+        from scipy.special import ive
+
+        answer: Probabilities = ive(abs(z), count * float(self.scale) ** 2)
+        return answer
+
+    def loss(self, sensitivity: int, shares: int = 1) -> Loss:
+        return Loss.skellam(self.scale**2, sensitivity)
+
+    @staticmethod
+    @kernel
+    def draws(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        mean = count * scale * scale / 2
+        return rng.poisson(mean) - rng.poisson(mean)

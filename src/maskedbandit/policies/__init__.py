@@ -1,0 +1,15 @@
+"""Policies decide who gets which arm. Drop a file into `regret/` or `identify/` and it is here under its class's name."""
+
+from typing import Any
+
+from maskedbandit.errors import UnknownName
+from maskedbandit.rooms import Room
+
+room = Room("policy", __name__)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return room[name]
+    except UnknownName as unknown:
+        raise AttributeError(str(unknown)) from None

@@ -1,0 +1,97 @@
+"""DP-SE: successive elimination in epochs that halve the gap they look for [SS19, Alg. 1].
+
+Epoch e gives every arm that is left to R new users and, from this epoch's sums alone, keeps the arms with
+
+    max_c X_c / R - X_a / R <= 2 h + 2 c,
+    R = 1 + floor(max{32 y / D^2, 8 r / D}),   D = 2^-e,   y = ln(8 A e^2 / p),   r = radius(noise, ln(4 A e^2 / p)),
+    h = sqrt(y / 2R),   c = r / R,
+
+A the number of arms left. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
+paper; on channels whose noise grows with R, R is the least such number.
+
+Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, under central trust [SS19, Thm. 4.4].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel, radius
+from maskedbandit.errors import InvalidValue
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.regret.successive_elimination import (
+    AWAITED,
+    BATCH,
+    SIZE,
+    begin,
+    eliminate,
+    file,
+    leader,
+    next_cohort,
+)
+
+
+class State(NamedTuple):
+    """The arms that are left and the epoch under way."""
+
+    mean: np.ndarray  # [k] of the last epoch
+    left: np.ndarray  # [k] 1: not eliminated
+    clock: np.ndarray  # [5] as in successive elimination
+    p: float
+
+
+@kernel
+def epoch(law, arms, e, p):  # type: ignore[no-untyped-def]
+    """R, the number of users per arm in epoch e."""
+    y, x, gap = math.log(8 * arms * e * e / p), math.log(4 * arms * e * e / p), 0.5**e
+    n = 1 + math.floor(32 * y / gap**2)
+    for _ in range(200):  # the radius grows at most like sqrt(n), so this climbs to the least solution
+        needed = 1 + math.floor(max(32 * y / gap**2, 8 * radius(law, 1, n, x) / gap))
+        if needed <= n:
+            break
+        n = needed
+    return n
+
+
+@dataclass(frozen=True)
+class DPSE(Policy):
+    """Sajed and Sheffet's elimination; `failure` is p, by default 1 / horizon.
+
+    >>> from maskedbandit.core import LAPLACE, Law
+    >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
+    >>> [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)]
+    [2322, 8494, 35634, 147247, 603609]
+    """
+
+    goal = "regret"
+
+    failure: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.failure is not None and not 0 < self.failure < 1:
+            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
+
+    def init(self, k: int, horizon: int) -> State:
+        clock = np.array([0, 0, k, 0, horizon])
+        return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        if s.clock[AWAITED] == 0:
+            e, n, arms = s.clock[BATCH], s.clock[SIZE], s.left.sum()
+            if e > 0:
+                y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
+                eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
+            if not begin(s, epoch(law, s.left.sum(), e + 1, s.p)):
+                return Decision(leader(s), 0, 0)
+        return next_cohort(s)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        file(s, arm, n, total)

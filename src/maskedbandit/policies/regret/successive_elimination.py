@@ -1,0 +1,170 @@
+"""Successive elimination in batches, for any channel [CZ23, Alg. 1].
+
+Batch b gives every arm that is left to n = max(least, base^b) new users and keeps the arms with
+
+    X_a / n + beta >= max_c X_c / n - beta,       X_a the released total of this batch alone,
+    beta = sqrt(y / 2n) + radius(noise of one release, y) / n,       y = ln(4 A b (b + 1) / p),
+
+A the number of arms left. Rounded rewards stay in [0, 1] and keep their mean, so Hoeffding's bound holds for them and
+rounding costs nothing; each of the two terms fails with probability <= p / (2 A b (b + 1)), so every bound of every
+batch holds with probability >= 1 - p. The paper's radius, `radius="paper"`, sums p / b^2 instead, which is 1.645 p:
+
+    beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
+
+A batch that cannot finish by the horizon is not started: its sums could never be released. The users left are served
+the arm that looks best.
+
+Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import GAUSSIAN, LAPLACE, SKELLAM, WAIT, Decision, draws, kernel, radius, steps
+from maskedbandit.errors import InvalidValue
+from maskedbandit.policies.policy import Policy
+
+
+class State(NamedTuple):
+    """The arms that are left and the batch under way."""
+
+    mean: np.ndarray  # [k] of the last batch
+    left: np.ndarray  # [k] 1: not eliminated
+    clock: np.ndarray  # [5] batch, its size n, next arm to ask for, sums awaited, users not yet asked for
+    p: float
+    base: float
+    least: int
+    paper: int
+
+
+BATCH, SIZE, NEXT, AWAITED, USERS = range(5)
+
+
+@kernel
+def leader(s):  # type: ignore[no-untyped-def]
+    """The arm left that looked best."""
+    best = -1
+    for a in range(s.mean.size):
+        if s.left[a] == 1 and (best < 0 or s.mean[a] > s.mean[best]):
+            best = a
+    return best
+
+
+@kernel
+def eliminate(s, beta):  # type: ignore[no-untyped-def]
+    """Drop every arm whose upper bound is below the highest lower bound."""
+    floor = s.mean[leader(s)] - beta
+    for a in range(s.mean.size):
+        if s.mean[a] + beta < floor:
+            s.left[a] = 0
+
+
+@kernel
+def begin(s, n):  # type: ignore[no-untyped-def]
+    """Start a batch of n users for every arm left; False if it cannot finish, or only one arm is left."""
+    arms = s.left.sum()
+    if arms == 1 or arms * n > s.clock[USERS]:
+        return False
+    s.clock[BATCH] += 1
+    s.clock[SIZE] = n
+    s.clock[NEXT] = 0
+    s.clock[AWAITED] = arms
+    s.clock[USERS] -= arms * n
+    return True
+
+
+@kernel
+def next_cohort(s):  # type: ignore[no-untyped-def]
+    """The batch's next arm; all its cohorts may be open together."""
+    for a in range(s.clock[NEXT], s.mean.size):
+        if s.left[a] == 1:
+            s.clock[NEXT] = a + 1
+            return Decision(a, int(s.clock[SIZE]), 1)
+    return WAIT
+
+
+@kernel
+def file(s, arm, n, total):  # type: ignore[no-untyped-def]
+    """Keep a released sum of the batch."""
+    s.mean[arm] = total / n
+    s.clock[AWAITED] -= 1
+
+
+@kernel
+def published(law, n, z):  # type: ignore[no-untyped-def]
+    """sigma sqrt(z) + h z, for the noise of one release [CZ23, Lem. 2 and App. C, D, E]."""
+    sigma = law.scale * math.sqrt(draws(law, 1, n))
+    if law.kind == LAPLACE:
+        return sigma * math.sqrt(2 * z) + law.scale * z
+    if law.kind == SKELLAM:
+        return 2 * sigma * math.sqrt(z) + math.sqrt(2.0) / steps(law, n) * z
+    if law.kind == GAUSSIAN:
+        return sigma * math.sqrt(2 * z)
+    return radius(law, 1, n, z)
+
+
+@kernel
+def confidence(s, law):  # type: ignore[no-untyped-def]
+    """beta of the batch that has just been released."""
+    b, n, arms = s.clock[BATCH], s.clock[SIZE], s.left.sum()
+    if s.paper == 1:
+        z = math.log(2 * arms * b * b / s.p)
+        return math.sqrt((z + math.log(2.0)) / (2 * n)) + published(law, n, z) / n
+    y = math.log(4 * arms * b * (b + 1) / s.p)
+    return math.sqrt(y / (2 * n)) + radius(law, 1, n, y) / n
+
+
+@dataclass(frozen=True)
+class SuccessiveElimination(Policy):
+    """Batches of growing size; arms that cannot be the best leave.
+
+    `failure` is p, by default 1 / horizon; `least` the smallest cohort (secure aggregation hides nobody in a crowd of
+    two), `base` the growth of batches.
+
+    >>> from maskedbandit.core import NO_NOISE, Law
+    >>> s = SuccessiveElimination().init(k=3, horizon=10**6)
+    >>> SuccessiveElimination.ask(s, Law(NO_NOISE), rng=None)
+    Decision(arm=0, n=64, close=1)
+    """
+
+    goal = "regret"
+
+    base: float = 2.0
+    least: int = 64
+    failure: float | None = None
+    radius: Literal["corrected", "paper"] = "corrected"
+
+    def __post_init__(self) -> None:
+        if not self.base > 1:
+            raise InvalidValue("base", self.base, "a number above 1")
+        if self.least < 1:
+            raise InvalidValue("least", self.least, "a whole number of at least 1")
+        if self.failure is not None and not 0 < self.failure < 1:
+            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
+        if self.radius not in ("corrected", "paper"):
+            raise InvalidValue("radius", self.radius, "'corrected' or 'paper'")
+
+    def init(self, k: int, horizon: int) -> State:
+        clock = np.array([0, 0, k, 0, horizon])
+        p = self.failure or 1 / horizon
+        return State(np.zeros(k), np.ones(k, np.int64), clock, p, self.base, self.least, int(self.radius == "paper"))
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        if s.clock[AWAITED] == 0:
+            if s.clock[BATCH] > 0:
+                eliminate(s, confidence(s, law))
+            if not begin(s, max(s.least, math.ceil(s.base ** (s.clock[BATCH] + 1)))):
+                return Decision(leader(s), 0, 0)
+        return next_cohort(s)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        file(s, arm, n, total)

@@ -1,0 +1,164 @@
+"""Thompson sampling with Beta posteriors: play an arm as often as it is believed to be the best [AG12, Alg. 1-2].
+
+    theta_a ~ Beta(1 + S_a, 1 + n_a - S_a)  for every arm,     arm = argmax_a theta_a
+
+S_a is the released total of n_a pulls, clipped to [0, n_a] where noise pushed it out. A reward inside (0, 1) counts as
+1 with that probability, else as 0: the coin toss of [AG12, Alg. 2; LN11, Sec. 11.1], tossed once per release.
+
+Regret <= (1 + e) sum_a ln T / kl(mu_a, mu*) gap_a + O(k / e^2) for every e > 0, without noise [AG13, Thm. 1].
+
+Only the largest theta matters, so only the leader's is always drawn. Another arm beats that value x with a chance of at
+most q = f(x) / -s, where f is its posterior density and s < 0 the slope of ln f at x, because a Beta density is
+log-concave: its tail lies below f(x) exp(s (y - x)). One coin decides whether any arm gets to propose a value from its
+exponential tail, which is then accepted with the ratio of the densities. The chosen arm has exactly the law of the
+argmax. Even q is rarely computed: n kl(m, x) >= 2 n (x - m)^2 bounds it from above, m the mode of the posterior.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.policies.policy import Policy
+
+UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
+
+
+class State(NamedTuple):
+    """The posteriors. With h_a the density at the mode, peak_a = h_a / (4 n_a); negative: to be computed."""
+
+    success: np.ndarray  # [k] released rewards, tossed to whole numbers where they were not
+    n: np.ndarray  # [k] their number
+    mode: np.ndarray  # [k]
+    peak: np.ndarray  # [k]
+    part: np.ndarray  # [k] fractions of rewards, not yet tossed
+    parts: np.ndarray  # [1] how many
+
+
+@kernel
+def counts(s, a):  # type: ignore[no-untyped-def]
+    """Successes and failures of arm a."""
+    good = min(max(s.success[a], 0.0), s.n[a])
+    return good, s.n[a] - good
+
+
+@kernel
+def update(s, a):  # type: ignore[no-untyped-def]
+    """The mode of arm a, after its counts changed."""
+    good, _ = counts(s, a)
+    s.mode[a] = good / s.n[a]
+    s.peak[a] = -1.0
+
+
+@kernel
+def peak(s, a):  # type: ignore[no-untyped-def]
+    """Density of arm a's posterior at its mode, divided by 4 n."""
+    good, bad = counts(s, a)
+    log = math.lgamma(s.n[a] + 2) - math.lgamma(good + 1) - math.lgamma(bad + 1)
+    if good > 0.0:
+        log += good * math.log(s.mode[a])
+    if bad > 0.0:
+        log += bad * math.log(1 - s.mode[a])
+    return math.exp(log) / (4 * s.n[a])
+
+
+@kernel
+def challenge(s, lead, x, u, rng):  # type: ignore[no-untyped-def]
+    """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others."""
+    best = lead
+    for a in range(s.n.size):
+        if a == lead:
+            continue
+        good, bad = counts(s, a)
+        slope = good / x - bad / (1 - x)
+        chance = 1.0
+        if x > s.mode[a] and slope < 0:
+            d = x - s.mode[a]
+            fall = good * math.log(x / s.mode[a]) if good > 0.0 else 0.0
+            fall += bad * math.log((1 - x) / (1 - s.mode[a])) if bad > 0.0 else 0.0
+            if s.peak[a] < 0.0:
+                s.peak[a] = peak(s, a)
+            chance = 4 * s.n[a] * s.peak[a] * math.exp(fall) / -slope
+        if chance >= 1.0:
+            theta = rng.beta(1 + good, 1 + bad)
+            if theta > x:
+                best, x = a, theta
+        elif u >= chance:
+            u = (u - chance) / (1 - chance)  # uniform again, and independent of what was decided
+        else:
+            u = rng.random()
+            d = rng.standard_exponential() / -slope
+            if x + d < 1.0:
+                gain = bad * math.log((1 - x - d) / (1 - x)) - slope * d
+                gain += good * math.log((x + d) / x) if good > 0.0 else 0.0
+                if rng.random() < math.exp(gain):
+                    best, x = a, x + d
+    return best
+
+
+@dataclass(frozen=True)
+class ThompsonSampling(Policy):
+    """Probability matching.
+
+    It is not private by itself: on the raw channel its decisions reveal rewards.
+
+    >>> import numpy as np
+    >>> s = ThompsonSampling().init(k=2, horizon=100)
+    >>> ThompsonSampling.tell(s, 1, 50, 50.0)
+    >>> ThompsonSampling.tell(s, 0, 50, 0.0)
+    >>> ThompsonSampling.ask(s, None, np.random.default_rng(1))
+    Decision(arm=1, n=1, close=1)
+    """
+
+    goal = "regret"
+
+    def init(self, k: int, horizon: int) -> State:
+        zero = np.zeros(k)
+        return State(zero, zero.copy(), np.full(k, UNKNOWN), zero.copy(), zero.copy(), np.zeros(1, np.int64))
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        k = s.n.size
+        if s.parts[0] > 0:
+            for a in range(k):
+                if s.part[a] > 0.0:
+                    whole = math.floor(s.part[a])
+                    s.success[a] += whole + (rng.random() < s.part[a] - whole)
+                    s.part[a] = 0.0
+                    update(s, a)
+            s.parts[0] = 0
+        lead, top = 0, -1.0
+        for a in range(k):
+            if s.mode[a] > top and s.n[a] > 0.0:
+                lead, top = a, s.mode[a]
+        good, bad = counts(s, lead)
+        x = rng.beta(1 + good, 1 + bad)
+        u = rng.random()
+        chance = 0.0
+        for a in range(k):
+            if a != lead:
+                d = x - s.mode[a]
+                if s.peak[a] < 0.0:
+                    s.peak[a] = peak(s, a)
+                z = 2 * s.n[a] * d * d
+                # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
+                chance += s.peak[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
+        if u < chance:
+            return Decision(challenge(s, lead, x, u, rng), 1, 1)
+        return Decision(lead, 1, 1)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        whole = math.floor(total)
+        s.success[arm] += whole
+        s.n[arm] += n
+        if whole != total:
+            s.part[arm] += total - whole
+            s.parts[0] += 1
+        update(s, arm)

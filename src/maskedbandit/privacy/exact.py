@@ -1,0 +1,39 @@
+"""Numbers as the user wrote them: 0.1 means one tenth, and budgets never suffer a rounding."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+
+from maskedbandit.errors import InvalidValue
+
+Number = int | float | str | Decimal | Fraction
+
+
+def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Fraction:
+    """The fraction a user meant, above `least` (or equal to it, if not `strict`).
+
+    A float stands for the shortest decimal that prints as it does, so ten times 0.1 is one.
+
+    >>> exact("epsilon", 0.1), exact("epsilon", "1/3")
+    (Fraction(1, 10), Fraction(1, 3))
+    >>> exact("epsilon", float("nan"))
+    Traceback (most recent call last):
+    maskedbandit.errors.InvalidValue: epsilon is nan: it must be a finite number above 0
+    """
+    allowed = f"a finite number {'above' if strict else 'of at least'} {least}"
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        if isinstance(value, Rational):
+            number = Fraction(value.numerator, value.denominator)
+        elif isinstance(value, Real):  # a float, NumPy's included
+            number = Fraction(repr(float(value)))
+        else:
+            number = Fraction(value)
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        raise InvalidValue(name, value, allowed) from None
+    if number < least or (strict and number == least):
+        raise InvalidValue(name, value, allowed)
+    return number

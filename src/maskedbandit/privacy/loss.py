@@ -1,0 +1,315 @@
+"""Privacy loss as a value one can add.
+
+The loss of a release about a user is the distance between its two laws, P with the user's data and Q with any
+other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
+
+    R(α) = ln E_Q[(P/Q)^α] / (α - 1)      at every α of ORDERS, and at α = ∞: there it is the ε of pure privacy,
+
+with a δ: outside an event of that probability the curve holds [BS16, sec. 8]. When the same user is asked again,
+even if the question depends on the earlier answer, curves add up [Mir17, Prop. 1], and so do the δ. Losses of
+different users do not: the worst one counts. Every part is a Fraction (or ∞), hence ten times 1/10 is 1; what
+needs floating point is rounded upwards, once, before it becomes a Fraction.
+
+All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same both ways. They
+are also log-concave, so a smaller shift costs less and the whole sensitivity is the worst case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from operator import index
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact
+
+Bound = Fraction | float  # a Fraction, or the float ∞
+INF = math.inf
+
+# Four to the octave of α - 1, whole from 17 on. The best of them costs less than 1 % more than the best of all.
+ORDERS = (
+    *(1 + Fraction(m, 16) * Fraction(2) ** octave for octave in range(-3, 10) for m in (16, 19, 23, 27)),
+    Fraction(1025),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Loss:
+    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, outside a chance `delta`.
+
+    Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` k times, and `a | b`
+    different users.
+
+    **Guarantee**: the loss of a composition is at most the sum of its parts' losses, in exact arithmetic.
+
+    >>> day = Loss.pure(0.1)
+    >>> 10 * day, day + day | Loss.pure("1/3")
+    (Loss(ε = 1), Loss(ε = 0.3333))
+    """
+
+    curve: tuple[Bound, ...]
+    pure_epsilon: Bound
+    delta: Bound
+
+    @classmethod
+    def pure(cls, epsilon: Number) -> Loss:
+        """Any ε-private mechanism. The worst of them is randomized response:
+
+            R(α) = ln( cosh((α - 1/2) ε) / cosh(ε/2) ) / (α - 1),      R(∞) = ε
+
+        The ratio P/Q of an ε-private mechanism stays in [e^-ε, e^ε] and has mean 1 under Q. As x^α is convex,
+        a ratio that takes the two ends only, with the same mean, has a larger E[x^α]: that of randomized
+        response [KOV17]. Discrete Laplace noise of scale 1/ε, shifted by one, has the same law of P/Q.
+
+        **Guarantee**: bounds every ε-private mechanism, and is what randomized response costs.
+
+        >>> Loss.pure("1/2").pure_epsilon
+        Fraction(1, 2)
+        """
+        return cls.discrete_laplace(1 / exact("epsilon", epsilon))
+
+    @classmethod
+    def approximate(cls, epsilon: Number, delta: Number) -> Loss:
+        """Any (ε, δ)-private mechanism: pure ε outside an event of probability δ [KOV17].
+
+        **Guarantee**: bounds every (ε, δ)-private mechanism.
+
+        >>> Loss.approximate(1, 1e-6)
+        Loss(ε = 1 at δ = 1e-06)
+        """
+        return replace(cls.pure(epsilon), delta=_probability(delta))
+
+    @classmethod
+    def zcdp(cls, rho: Number) -> Loss:
+        """Any ρ-zCDP mechanism: R(α) = ρ α  [BS16, Def. 1.1].
+
+        **Guarantee**: bounds every ρ-zCDP mechanism.
+
+        >>> Loss.zcdp(0.005)
+        Loss(ε = 0.4301 at δ = 1e-06)
+        """
+        rate = exact("rho", rho)
+        return cls(tuple(rate * order for order in ORDERS), INF, Fraction(0))
+
+    @classmethod
+    def gaussian(cls, variance: Number, sensitivity: Number = 1) -> Loss:
+        """Gaussian or discrete Gaussian noise of parameter σ² (`variance`): zCDP with ρ = Δ² / (2 σ²).
+
+        **Guarantee**: exact for the Gaussian, an upper bound for the discrete Gaussian [CKS20, Thm. 4].
+
+        >>> Loss.gaussian(100) == Loss.zcdp("1/200")
+        True
+        """
+        return cls.zcdp(exact("sensitivity", sensitivity) ** 2 / (2 * exact("variance", variance)))
+
+    @classmethod
+    def discrete_laplace(cls, scale: Number, sensitivity: int = 1) -> Loss:
+        """Integer noise with P(z) proportional to e^(-|z|/scale), on a sum of integer sensitivity Δ.
+
+            R(α) = ε + ln( [1 + r^Δ + (1-B) (r - r^Δ) / (1-r)] / (1+B) ) / (α - 1),      R(∞) = ε = Δ/scale,
+            B = e^(-1/scale),  r = B^(2α-1)      (geometric sums over z <= 0, over z >= Δ, and between them)
+
+        **Guarantee**: exact, but for a rounding upwards in the ninth digit.
+
+        >>> Loss.discrete_laplace(scale=20, sensitivity=10)
+        Loss(ε = 0.5)
+        """
+        width, shift = exact("scale", scale), _shift(sensitivity)
+        return cls(_discrete_laplace(width, shift), shift / width, Fraction(0))
+
+    @classmethod
+    def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
+        """The difference of two Poisson(v/2) draws, v the variance, on a sum of integer sensitivity Δ.
+
+        R(α) is summed from the law itself. Where that would take too long (Δ >= 2^8 or v >= 2^28) it is
+        bounded, at whole α, by
+
+            α Δ² / (2v) + min{ ((2α-1) Δ² + 6Δ) / (4v²),  3Δ / (2v) }                            [AKL21]
+
+        and between two whole orders by the chord of (α - 1) R(α), which is convex.
+
+        **Guarantee**: an upper bound, within 10^-7 of the exact loss where it is summed.
+
+        >>> Loss.skellam(variance=100)
+        Loss(ε = 0.4196 at δ = 1e-06)
+        """
+        spread, shift = exact("variance", variance), _shift(sensitivity)
+        summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
+        return cls((_skellam if summable else _skellam_bound)(spread, shift), INF, Fraction(0))
+
+    @classmethod
+    def unbounded(cls) -> Loss:
+        """No privacy at all. It absorbs every other loss, by `+` and by `|`.
+
+        >>> Loss.unbounded() + Loss.pure(1)
+        Loss(ε = inf)
+        """
+        return cls((INF,) * len(ORDERS), INF, INF)
+
+    def __add__(self, other: Loss) -> Loss:
+        return self._with(other, _plus)
+
+    def __or__(self, other: Loss) -> Loss:
+        return self._with(other, max)
+
+    def __mul__(self, times: int) -> Loss:
+        count = index(times)
+        if count < 0:
+            raise InvalidValue("times", times, "a count of at least 0")
+        return self._with(self, lambda part, _: part if part == INF else part * count) if count else ZERO
+
+    __rmul__ = __mul__
+
+    def _with(self, other: Loss, rule: Callable[[Bound, Bound], Bound]) -> Loss:
+        return Loss(
+            tuple(map(rule, self.curve, other.curve)),
+            rule(self.pure_epsilon, other.pure_epsilon),
+            rule(self.delta, other.delta),
+        )
+
+    def epsilon(self, delta: Number = 0) -> float:
+        """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
+
+            ε = min over α of  R(α) + ln(1 - 1/α) - ln(δ α) / (α - 1)                     [CKS20, Prop. 12]
+
+        **Guarantee**: whatever has this loss is (ε, δ)-private; the result is rounded upwards.
+
+        >>> Loss.pure(0.1).epsilon(), round(Loss.zcdp(0.005).epsilon(1e-6), 3)
+        (0.1, 0.43)
+        """
+        left = _probability(delta) - self.delta
+        if left < 0:
+            return INF
+        best = _above(self.pure_epsilon)
+        if left > _LEAST_DELTA:
+            x = -math.log(left)
+            for divergence, (gap, constant) in zip(self.curve, _CONVERSION, strict=True):
+                terms = (_above(divergence), x / gap, constant)
+                best = min(best, sum(terms) + _MARGIN * sum(map(abs, terms)))
+        return max(best, 0.0)
+
+    def __str__(self) -> str:
+        epsilon, delta = self.pure_epsilon, self.delta
+        if epsilon == INF and delta < 1:  # so say it at one chance in a million more
+            delta += Fraction(1, 10**6)
+            epsilon = self.epsilon(Fraction(delta)) if delta < 1 else INF
+        return f"ε = {float(epsilon):.4g}" + (f" at δ = {float(delta):.4g}" if 0 < delta < INF else "")
+
+    def __repr__(self) -> str:
+        return f"Loss({self})"
+
+
+ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
+
+_CONVERSION = tuple((float(a - 1), math.log1p(-1 / a) - math.log(a) / float(a - 1)) for a in ORDERS)
+_LEAST_DELTA = Fraction(1, 10**300)  # a smaller one is not a precise float: it counts as 0
+_MARGIN = 1e-14  # relative, above the error of the dozen float operations of one conversion
+_SLACK = Decimal("1.00000001")  # above the error of any divergence computed below
+
+
+def _plus(x: Bound, y: Bound) -> Bound:
+    return x + y if type(x) is type(y) else INF  # a large Fraction plus ∞ would overflow
+
+
+def _outward(divergence: Decimal | float) -> Fraction:
+    """A computed divergence, rounded upwards to twelve digits: short Fractions are fast to add."""
+    return Fraction(Context(prec=12, rounding=ROUND_CEILING).multiply(Decimal(divergence), _SLACK))
+
+
+def _above(bound: Bound) -> float:
+    """The least float that is not below."""
+    try:
+        near = float(bound)
+    except OverflowError:
+        return INF
+    return near if near >= bound else math.nextafter(near, INF)
+
+
+def _decimal(fraction: Fraction) -> Decimal:
+    return Decimal(fraction.numerator) / fraction.denominator
+
+
+def _probability(value: Number) -> Fraction:
+    number = exact("delta", value, strict=False)
+    if number >= 1:
+        raise InvalidValue("delta", value, "a probability in [0, 1)")
+    return number
+
+
+def _shift(sensitivity: int) -> int:
+    number = exact("sensitivity", sensitivity)
+    if number.denominator > 1:
+        raise InvalidValue("sensitivity", sensitivity, "a whole number, as this noise is")
+    return number.numerator
+
+
+@lru_cache(maxsize=1024)
+def _discrete_laplace(scale: Fraction, shift: int) -> tuple[Bound, ...]:
+    epsilon = shift / scale
+    # R is near α ε²/2, a difference of terms of order 1 of which one is divided by 1/scale: three times the
+    # digits of the scale are lost, fewer than it has bits.
+    with localcontext(Context(prec=40 + int(scale).bit_length())):
+        rate = _decimal(1 / scale)
+        b = (-rate).exp()
+        curve = []
+        for order in ORDERS:
+            odd = _decimal(2 * order - 1)
+            r, r_shift = (-odd * rate).exp(), (-odd * rate * shift).exp()
+            inner = (1 + r_shift + (1 - b) * (r - r_shift) / (1 - r)) / (1 + b)
+            curve.append(min(epsilon, _outward(_decimal(epsilon) + inner.ln() / _decimal(order - 1))))
+    return tuple(curve)
+
+
+@lru_cache(maxsize=1024)
+def _skellam(variance: Fraction, shift: int) -> tuple[Bound, ...]:
+    """R(α) = ln(1 + S) / (α - 1), with every term of S positive, so that nothing cancels:
+
+        S = sum over z < Δ/2 of  4 sqrt(P Q) sinh(α x/2) sinh((α-1) x/2),      x = ln P(z)/Q(z)
+
+    (true of every symmetric noise: pair z with Δ - z). The law P(n) = e^-v I_n(v) is built from its ratios,
+    P(n+1)/P(n) = 1 / (2 (n+1)/v + P(n+2)/P(n+1)), from the far end, where an error soon fades; a truncated law
+    is too large after normalization, hence S too. A term left out, -z > n, is below Q e^(α x), and the ln of that
+    is less than that of the one before by `fall` or more, since -ln P(n+1)/P(n) is between asinh((n+1/2)/v) and
+    asinh((n+1)/v) [Amo74]; `fall` is positive from n = (α-1) (Δ+1/2) on, and grows:
+
+        fall = asinh((n+1/2)/v) - (α-1) (Δ+1/2) / sqrt(v² + (n+1/2)²),      rest <= last / (e^fall - 1)
+    """
+    import numpy as np
+
+    v = float(variance)
+    centers = [float(order - 1) * (shift + 0.5) for order in ORDERS]
+    ends = [math.ceil(center + 10 * math.sqrt(math.hypot(v, center)) + 40) for center in centers]
+    size = ends[-1] + shift
+    start = size + math.isqrt(int(v)) + 50
+    ratio = v / (start + 0.5 + math.hypot(start + 0.5, v))
+    ratios = np.empty(start)
+    for n in range(start, 0, -1):
+        ratios[n - 1] = ratio = 1 / (2 * n / v + ratio)
+    log_law = np.concatenate(([0.0], np.cumsum(np.log(ratios[:size]))))
+    log_law -= np.log1p(2 * np.exp(log_law[1:]).sum())
+
+    curve: list[Bound] = []
+    for order, center, end in zip(ORDERS, centers, ends, strict=True):
+        a = float(order)
+        z = np.arange(-end, (shift + 1) // 2)
+        log_p, log_q = log_law[abs(z)], log_law[shift - z]
+        x = log_p - log_q
+        terms = log_q + a * x + np.log(np.expm1(-a * x) * np.expm1((1 - a) * x))
+        fall = math.asinh((end + 0.5) / v) - center / math.hypot(v, end + 0.5)
+        rest = log_q[0] + a * x[0] - math.log(math.expm1(fall))
+        log_s = np.logaddexp(np.logaddexp.reduce(terms), rest)
+        curve.append(_outward(float(np.logaddexp(0, log_s)) / (a - 1)))
+    return tuple(curve)
+
+
+def _skellam_bound(variance: Fraction, shift: int) -> tuple[Bound, ...]:
+    def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
+        second = ((2 * n - 1) * shift**2 + 6 * shift) / (4 * variance**2)
+        return (n - 1) * (n * shift**2 / (2 * variance) + min(second, 3 * shift / (2 * variance)))
+
+    whole = [(order, math.floor(order)) for order in ORDERS]
+    return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in whole)

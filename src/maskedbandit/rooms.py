@@ -1,0 +1,60 @@
+"""A room is a package in which every file holds one class; it is found by listing the folder.
+
+So a policy, a channel or a noise is added by adding its file, and nothing else is edited. The file, the name in
+experiments and the class are one name: `ucb1.py`, "ucb1", `UCB1`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
+
+from maskedbandit.errors import UnknownName
+
+
+def plain(name: str) -> str:
+    """What the spellings of one name have in common: `SuccessiveElimination`, `successive_elimination`."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+@dataclass(frozen=True)
+class Room:
+    """The classes in the files below a package.
+
+    >>> Room("policy", "maskedbandit.policies")["successive_elimination"].__name__
+    'SuccessiveElimination'
+    >>> Room("policy", "maskedbandit.policies")["sucessive_elimination"]
+    Traceback (most recent call last):
+    maskedbandit.errors.UnknownName: policy is 'sucessive_elimination': did you mean 'successive_elimination'? ...
+    """
+
+    kind: str
+    package: str
+
+    @cached_property
+    def modules(self) -> dict[str, str]:
+        """Module by the name of its file; listed, not imported."""
+        here = import_module(self.package).__path__
+        found = walk_packages(here, prefix=self.package + ".")
+        return {module.name.rpartition(".")[2]: module.name for module in found if not module.ispkg}
+
+    def __getitem__(self, name: str) -> Any:
+        for file, module in self.modules.items():
+            if plain(file) == plain(name):
+                for found in vars(import_module(module)).values():
+                    if inspect.isclass(found) and plain(found.__name__) == plain(name):
+                        return found
+        raise UnknownName(self.kind, name, self)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the files that hold a class one can make: those that define the room's terms are left out."""
+        for file, module in sorted(self.modules.items()):
+            classes = {plain(n): c for n, c in vars(import_module(module)).items() if inspect.isclass(c)}
+            found = classes.get(plain(file))
+            if found is not None and not inspect.isabstract(found):
+                yield file
