@@ -81,7 +81,9 @@ def compiled(function: FunctionType, bound: dict[str, Kernel[Any, Any]]) -> Call
         module = ModuleType(name)
         source = inspect.getsource(function)
         path, cache = write(f"{name}.py", source)
-        module.__dict__.update(function.__globals__, **bound, __name__=name, __file__=str(path))
+        # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
+        inner = {each: numba.njit(nogil=True, error_model="numpy", forceinline=True)(k.function) for each, k in bound.items()}
+        module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=str(path))
         exec(compile(source, str(path), "exec"), module.__dict__)
         loop = module.__dict__[function.__name__]
         module.__dict__["loop"] = numba.njit(nogil=True, error_model="numpy", cache=cache)(loop)

@@ -5,18 +5,17 @@ noise, so a run costs time by release, not by round. The loop below is a plain f
 kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
 environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers.
 
-Every run has three random streams (rewards, noise, policy), Philox counters keyed by (seed, study, run): numbers do not
-depend on threads, on the order of runs, or on how many there are.
+Every run has random streams of its own (see `streams`): numbers do not depend on threads, on the order of runs, or on
+how many there are.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,80 +25,81 @@ from maskedbandit.core import Law, draws, steps
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.streams import streams
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.sampling import Bits
 
-DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED = range(6)
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES = range(7)
+
+class Out(NamedTuple):
+    """What the loop writes for one run; [c] at the checkpoints."""
+
+    regret: npt.NDArray[np.float64]  # [c] pseudo-regret
+    realised: npt.NDArray[np.float64]  # [c] realised regret
+    pulls: npt.NDArray[np.int64]  # [k]
+    releases: npt.NDArray[np.int64]  # [1]
+    sizes: npt.NDArray[np.int64]  # [any] the different sizes of released cohorts, then zeros
+    last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision, for errors
+
 
 def loop(s, law, channel, instance, horizon, marks, out, of_rewards, of_noise, of_policy):  # type: ignore[no-untyped-def]
-    """One run. `out` holds regret and realised regret at the marks, pulls per arm, and [releases, arm, n] for errors.
-
-    `ask`, `tell`, `perturb`, `noise`, `pull`, `draws` and `steps` are kernels that the compiler binds.
-    """
-    regret_at, realised_at, pulls, notes = out
-    k, best = pulls.size, instance.means.max()
+    """One run; `ask`, `tell`, `perturb`, `noise`, `pull`, `draws` and `steps` are kernels that the compiler binds."""
+    k, best = out.pulls.size, instance.means.max()
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
-    sizes = np.zeros(4, np.int64)  # the different cohort sizes released: what a user's loss depends on
-    different = 0
-    t, mark, regret, rewards = 0, 0, 0.0, 0.0
+    t, mark, regret, rewards, sized = 0, 0, 0.0, 0.0, 0
     while t < horizon:
         decision = ask(s, law, of_policy)  # noqa: F821
         arm, n = decision.arm, decision.n
-        notes[1], notes[2] = arm, n
+        out.last[0], out.last[1] = arm, n
         if arm == -1:
-            return DEADLOCK, sizes[:different]  # every release was told at once, so there is none to wait for
+            return DEADLOCK  # every release was told at once, so there is none to wait for
         if arm < 0 or arm >= k:
-            return BAD_ARM, sizes[:different]
+            return BAD_ARM
         if n < 0:
-            return BAD_COUNT, sizes[:different]
+            return BAD_COUNT
         stop = n == 0
         if stop:
             n = horizon - t
-        end = min(t + n, horizon)
+        elif law.root > 0.0 and (decision.close == 0 or open_n[arm] > 0):
+            return UNSIZED
         g = steps(law, n)
-        if law.root > 0.0 and not stop and (decision.close == 0 or open_n[arm] > 0):
-            return UNSIZED, sizes[:different]
-        complete = t + n <= horizon
-        pulls[arm] += end - t
+        end = min(t + n, horizon)
+        whole = end == t + n
+        out.pulls[arm] += end - t
         open_n[arm] += end - t
-        gap = best - instance.means[arm]
         while t < end:
             users = min(end, marks[mark]) - t
-            x = pull(instance, arm, users, g, of_rewards)  # noqa: F821
+            x = pull(instance, arm, users, t, g, of_rewards)  # noqa: F821
             open_total[arm] += x
             rewards += x / g if g > 0 else x
-            regret += gap * users
+            regret += (best - instance.means[arm]) * users
             t += users
             if t == marks[mark]:
-                regret_at[mark] = regret
-                realised_at[mark] = best * t - rewards
+                out.regret[mark] = regret
+                out.realised[mark] = best * t - rewards
                 mark += 1
         if stop:
-            break
-        if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+            return DONE
+        if decision.close == 1 and whole:  # a cohort cut off by the horizon is never released
             n = open_n[arm]
             z = noise(law.scale * g, draws(law, 1, n), of_noise)  # noqa: F821
             total = perturb(channel, law, open_total[arm], n, z, of_noise)  # noqa: F821
             if total != total:
-                notes[2] = n
-                return NO_FIT, sizes[:different]
+                out.last[1] = n
+                return NO_FIT
             open_n[arm], open_total[arm] = 0, 0.0
-            notes[0] += 1
-            known = False
-            for i in range(different):
-                if sizes[i] == n:
-                    known = True
-                    break
-            if not known:
-                if different == sizes.size:
-                    grown = np.zeros(2 * different, np.int64)
-                    grown[:different] = sizes
-                    sizes = grown
-                sizes[different] = n
-                different += 1
+            out.releases[0] += 1
+            i = 0
+            while i < sized and out.sizes[i] != n:
+                i += 1
+            if i == sized:
+                if i == out.sizes.size:
+                    return MORE_SIZES
+                out.sizes[i] = n
+                sized += 1
             tell(s, arm, n, total)  # noqa: F821
-    return DONE, sizes[:different]
+    return DONE
 
 
 @dataclass(frozen=True)
@@ -136,13 +136,6 @@ def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
     """
     grid = np.round(10 ** (np.arange(16 * len(str(horizon)) + 1) / 16)).astype(np.int64)
     return np.append(np.unique(grid[grid < horizon]), horizon)
-
-
-def streams(seed: int, study: str, run: int) -> list[np.random.Generator]:
-    """The generators of rewards, noise and policy of one run."""
-    key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
-    # the generator counts in the low words, so run and purpose in the high ones keep streams apart for 2^128 numbers
-    return [np.random.Generator(np.random.Philox(key=key, counter=[0, 0, run, purpose])) for purpose in range(3)]
 
 
 def whole(name: str, value: Any, least: int) -> int:
@@ -187,16 +180,20 @@ def simulate(
     bound = dict(ask=policy.ask, tell=policy.tell, perturb=channel.perturb, noise=channel.draws, pull=instance.pull)
     go = compiled(loop, {**bound, "draws": draws, "steps": steps})
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
-    pulls, notes = np.zeros((runs, k), np.int64), np.zeros((runs, 3), np.int64)
+    pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
     sizes: set[int] = set()
 
-    def one(run: int) -> None:
-        out = regret[run], realised[run], pulls[run], notes[run]
-        state = policy.init(k, horizon)
-        numbers = channel.numbers(), instance.numbers()
-        status, cohorts = go(state, law, *numbers, horizon, marks, out, *streams(seed, study, run))
-        explain(status, *notes[run].tolist(), policy, channel)
-        sizes.update(cohorts.tolist())
+    def one(run: int, room: int = 64) -> None:
+        cohorts, last = np.zeros(room, np.int64), np.zeros(2, np.int64)
+        pulls[run], releases[run] = 0, 0
+        out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last)
+        numbers = policy.init(k, horizon), law, channel.numbers(), instance.numbers()
+        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
+            status = go(*numbers, horizon, marks, out, *streams(seed, study, run))
+        if status == MORE_SIZES:
+            return one(run, 8 * room)
+        explain(status, *last.tolist(), policy, channel)
+        sizes.update(cohorts[cohorts > 0].tolist())
 
     with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
         one(0)  # the first alone, so that threads do not all compile
@@ -207,14 +204,14 @@ def simulate(
 
     if law.grid > 0 and not instance.bits:
         realised[:] = np.nan
-    loss = policy.loss(horizon)
-    released = ZERO
+    loss = ZERO
     for n in sorted(sizes):
-        released |= channel.loss(n)  # different cohorts are different users
-    return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, notes[:, 0], loss + released)
+        loss |= channel.loss(n)  # different cohorts are different users
+    loss += policy.loss(horizon)
+    return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, releases[:, 0], loss)
 
 
-def explain(status: int, releases: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
+def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
     """Raise what a run's status stands for."""
     name = type(policy).__name__
     if status == BAD_ARM:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.streams import uniform
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +32,9 @@ def rounded(x, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are 
 class Instance(ABC):
     """The laws of the rewards. Subclasses are frozen dataclasses; `pull` is a kernel."""
 
-    pull: ClassVar[Any]  # kernel (numbers, arm, n, g, rng) -> float: sum of n rewards in steps of 1/g (g = 0: as they are)
+    # kernel (numbers, arm, n, t, g, rewards) -> float: the rewards of n users from user t on, summed in steps of 1/g
+    # (as they are if g is 0)
+    pull: ClassVar[Any]
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
 
     @property
@@ -83,10 +86,10 @@ class Bernoulli(Instance):
 
     @staticmethod
     @kernel
-    def pull(i, arm, n, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def pull(i, arm, n, t, g, rewards):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
         if n == 1:
-            return max(g, 1.0) * (rng.random() < i.means[arm])
-        return max(g, 1.0) * rng.binomial(n, i.means[arm])
+            return max(g, 1.0) * (uniform(rewards, t) < i.means[arm])
+        return max(g, 1.0) * rewards.many.binomial(n, i.means[arm])
 
 
 class ClippedGaussianNumbers(NamedTuple):
@@ -128,12 +131,12 @@ class ClippedGaussian(Instance):
 
     @staticmethod
     @kernel
-    def pull(i, arm, n, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def pull(i, arm, n, t, g, rewards):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
         if g == 1:
-            return float(rng.binomial(n, i.means[arm]))
+            return float(rewards.many.binomial(n, i.means[arm]))
         total = 0.0
         for _ in range(n):
-            total += rounded(min(max(rng.normal(i.centers[arm], i.sd), 0.0), 1.0), g, rng)
+            total += rounded(min(max(rewards.many.normal(i.centers[arm], i.sd), 0.0), 1.0), g, rewards.many)
         return total
 
 
@@ -173,12 +176,12 @@ class Beta(Instance):
 
     @staticmethod
     @kernel
-    def pull(i, arm, n, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def pull(i, arm, n, t, g, rewards):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
         if g == 1:
-            return float(rng.binomial(n, i.means[arm]))
+            return float(rewards.many.binomial(n, i.means[arm]))
         total = 0.0
         for _ in range(n):
-            total += rounded(rng.beta(i.alpha[arm], i.beta[arm]), g, rng)
+            total += rounded(rewards.many.beta(i.alpha[arm], i.beta[arm]), g, rewards.many)
         return total
 
 

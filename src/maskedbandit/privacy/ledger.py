@@ -2,21 +2,20 @@
 
 A ledger is a privacy filter: it holds even if each loss is chosen after seeing what the earlier ones bought.
 
-* If the budget is pure, the sum of the ε stays within it. The log-ratio of a whole history is the sum of those
-  of its steps, each at most the ε of its step: on every path it is within the budget [RRUV16].
-* Otherwise the sum of the curves stays within the budget's curve, wherever that is finite. At one order, fixed
-  beforehand, that is a valid filter [FZ21]; hence at each of them, hence at all.
+* If the budget is pure, the sum of the ε stays within it. The log-ratio of a history is the sum of those of
+  its steps, each at most the ε of its step: on every path it is within the budget [RRUV16].
+* Otherwise the sum of the curves stays within the budget's curve, wherever that is finite. At one order,
+  fixed in advance, that is a valid filter [FZ21]; hence at each of them, hence at all.
 * The sum of the δ stays within the budget's δ: a union bound [WRRW23].
 
-It would not be valid to ask only that the ε at some δ, converted at whatever order turns out best, stay within
-a target. The best order differs from path to path: none is kept on all of them, and the theorem needs one.
+It would not be valid to ask only that the ε at some δ, converted at whatever order turns out best, stay
+below a target: the best order differs from path to path, none is kept on all of them, and the theorem needs
+one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import reduce
-from operator import or_
 from threading import Lock
 from typing import Any
 
@@ -43,6 +42,7 @@ class Ledger:
     def __init__(self, budget: Loss) -> None:
         self.budget = budget
         self._spent: dict[Hashable, Loss] = {}
+        self._worst = ZERO
         self._lock = Lock()
 
     def charge(self, user: Hashable, loss: Loss) -> None:
@@ -53,6 +53,7 @@ class Ledger:
             broken = _broken(total, self.budget)
             if broken is None:
                 self._spent[user] = total
+                self._worst |= total
                 return
         raise BudgetExceeded(
             f"user {user!r} spent {spent} and asks for {loss}: over {self.budget}, in {broken}"
@@ -63,18 +64,16 @@ class Ledger:
         return self._spent.get(user, ZERO)
 
     def worst(self) -> Loss:
-        """What no user's loss exceeds."""
-        with self._lock:
-            losses = list(self._spent.values())
-        return reduce(or_, losses, ZERO)
+        """The smallest loss that bounds every user's."""
+        return self._worst
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock, which neither pickles nor belongs to a copy."""
         with self._lock:
-            return {"budget": self.budget, "spent": dict(self._spent)}
+            return {"budget": self.budget, "_spent": dict(self._spent), "_worst": self._worst}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.budget, self._spent, self._lock = state["budget"], state["spent"], Lock()
+        self.__dict__.update(state, _lock=Lock())
 
 
 def _broken(total: Loss, budget: Loss) -> str | None:

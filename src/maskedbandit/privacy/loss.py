@@ -3,11 +3,11 @@
 The loss of a release about a user is the distance between its two laws, P with the user's data and Q with any
 other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
 
-    R(α) = ln E_Q[(P/Q)^α] / (α - 1)      at every α of ORDERS, and at α = ∞: there it is the ε of pure privacy,
+    R(α) = ln E_Q[(P/Q)^α] / (α - 1)     at every α of ORDERS, and at α = ∞, where it is the pure ε
 
-with a δ: outside an event of that probability the curve holds [BS16, sec. 8]. When the same user is asked again,
-even if the question depends on the earlier answer, curves add up [Mir17, Prop. 1], and so do the δ. Losses of
-different users do not: the worst one counts. Every part is a Fraction (or ∞), hence ten times 1/10 is 1; what
+with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. Asking the same user again,
+even if that depends on the earlier answer, adds the curves [Mir17, Prop. 1] and the δ. Losses of different
+users do not add up: the worst one counts. Every part is a Fraction (or ∞), hence ten times 1/10 is 1; what
 needs floating point is rounded upwards, once, before it becomes a Fraction.
 
 All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same both ways. They
@@ -30,16 +30,13 @@ from maskedbandit.privacy.exact import Number, exact
 Bound = Fraction | float  # a Fraction, or the float ∞
 INF = math.inf
 
-# Four to the octave of α - 1, whole from 17 on. The best of them costs less than 1 % more than the best of all.
-ORDERS = (
-    *(1 + Fraction(m, 16) * Fraction(2) ** octave for octave in range(-3, 10) for m in (16, 19, 23, 27)),
-    Fraction(1025),
-)
+# Four to the octave of α - 1, whole from 17 on. The best of them costs at most 1 % more than the best of all.
+ORDERS = tuple(1 + Fraction(m, 16) * Fraction(2) ** k for k in range(-3, 10) for m in (16, 19, 23, 27))
 
 
 @dataclass(frozen=True, repr=False)
 class Loss:
-    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, outside a chance `delta`.
+    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, but for a chance.
 
     Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` k times, and `a | b`
     different users.
@@ -185,7 +182,7 @@ class Loss:
         if left < 0:
             return INF
         best = _above(self.pure_epsilon)
-        if left > _LEAST_DELTA:
+        if left > 1e-300:  # a smaller one is no precise float: it counts as 0
             x = -math.log(left)
             for divergence, (gap, constant) in zip(self.curve, _CONVERSION, strict=True):
                 terms = (_above(divergence), x / gap, constant)
@@ -193,11 +190,11 @@ class Loss:
         return max(best, 0.0)
 
     def __str__(self) -> str:
-        epsilon, delta = self.pure_epsilon, self.delta
-        if epsilon == INF and delta < 1:  # so say it at one chance in a million more
+        epsilon, delta = _above(self.pure_epsilon), self.delta
+        if self.pure_epsilon == INF and delta < 1:  # so say it at one chance in a million more
             delta += Fraction(1, 10**6)
             epsilon = self.epsilon(Fraction(delta)) if delta < 1 else INF
-        return f"ε = {float(epsilon):.4g}" + (f" at δ = {float(delta):.4g}" if 0 < delta < INF else "")
+        return f"ε = {epsilon:.4g}" + (f" at δ = {float(delta):.4g}" if 0 < delta < INF else "")
 
     def __repr__(self) -> str:
         return f"Loss({self})"
@@ -206,7 +203,6 @@ class Loss:
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
 
 _CONVERSION = tuple((float(a - 1), math.log1p(-1 / a) - math.log(a) / float(a - 1)) for a in ORDERS)
-_LEAST_DELTA = Fraction(1, 10**300)  # a smaller one is not a precise float: it counts as 0
 _MARGIN = 1e-14  # relative, above the error of the dozen float operations of one conversion
 _SLACK = Decimal("1.00000001")  # above the error of any divergence computed below
 
@@ -250,8 +246,7 @@ def _shift(sensitivity: int) -> int:
 @lru_cache(maxsize=1024)
 def _discrete_laplace(scale: Fraction, shift: int) -> tuple[Bound, ...]:
     epsilon = shift / scale
-    # R is near α ε²/2, a difference of terms of order 1 of which one is divided by 1/scale: three times the
-    # digits of the scale are lost, fewer than it has bits.
+    # R is near α ε²/2 and 1 - r near 1/scale: digits are lost, three times as many as the scale has.
     with localcontext(Context(prec=40 + int(scale).bit_length())):
         rate = _decimal(1 / scale)
         b = (-rate).exp()
@@ -271,10 +266,9 @@ def _skellam(variance: Fraction, shift: int) -> tuple[Bound, ...]:
         S = sum over z < Δ/2 of  4 sqrt(P Q) sinh(α x/2) sinh((α-1) x/2),      x = ln P(z)/Q(z)
 
     (true of every symmetric noise: pair z with Δ - z). The law P(n) = e^-v I_n(v) is built from its ratios,
-    P(n+1)/P(n) = 1 / (2 (n+1)/v + P(n+2)/P(n+1)), from the far end, where an error soon fades; a truncated law
-    is too large after normalization, hence S too. A term left out, -z > n, is below Q e^(α x), and the ln of that
-    is less than that of the one before by `fall` or more, since -ln P(n+1)/P(n) is between asinh((n+1/2)/v) and
-    asinh((n+1)/v) [Amo74]; `fall` is positive from n = (α-1) (Δ+1/2) on, and grows:
+    P(n+1)/P(n) = 1 / (2 (n+1)/v + P(n+2)/P(n+1)), from the far end, where an error soon fades. Cut off and
+    normalized it is too large, and so is S. A term left out, -z > n, is below Q e^(α x), whose logarithm
+    falls by `fall` a step or more: -ln P(n+1)/P(n) is from asinh((n+1/2)/v) to asinh((n+1)/v) [Amo74]:
 
         fall = asinh((n+1/2)/v) - (α-1) (Δ+1/2) / sqrt(v² + (n+1/2)²),      rest <= last / (e^fall - 1)
     """
@@ -308,8 +302,8 @@ def _skellam(variance: Fraction, shift: int) -> tuple[Bound, ...]:
 
 def _skellam_bound(variance: Fraction, shift: int) -> tuple[Bound, ...]:
     def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
-        second = ((2 * n - 1) * shift**2 + 6 * shift) / (4 * variance**2)
-        return (n - 1) * (n * shift**2 / (2 * variance) + min(second, 3 * shift / (2 * variance)))
+        excess = min(((2 * n - 1) * shift**2 + 6 * shift) / (4 * variance**2), 3 * shift / (2 * variance))
+        return (n - 1) * (n * shift**2 / (2 * variance) + excess)
 
-    whole = [(order, math.floor(order)) for order in ORDERS]
-    return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in whole)
+    floors = ((order, math.floor(order)) for order in ORDERS)
+    return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in floors)

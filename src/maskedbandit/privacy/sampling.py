@@ -174,7 +174,7 @@ def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
     It says 0 with probability (1-β^L)/(1+rL), and x >= 1 with (rL/(1+rL)) (1/L) β^(u+1) (1-β^L) β^(Lv) f(x) =
     w(x) (1-β^L)/(1+rL): the same multiple of w, so the first thing said has the law w / Σw.
 
-    It takes at most 1.6 (1+rL) rounds on average, as 1-β^L >= 1-1/e, whatever the rate when rL is small.
+    It takes at most 1.6 (1+rL) rounds on average, as 1-β^L >= 1-1/e: few, at any rate with rL small.
 
     **Guarantee**: P(x) = C(shape+x-1, x) β^x (1-β)^shape for x = 0, 1, 2, ..., where β = e^-rate.
 

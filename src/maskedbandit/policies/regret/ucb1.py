@@ -26,11 +26,10 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
-    m: np.ndarray  # [k] releases they came in
     mean: np.ndarray  # [k] total / n
     width: np.ndarray  # [k] 1 / sqrt(n): only the arm that was told changes, so dividing is done there
-    index: np.ndarray  # [k]
     asked: np.ndarray  # [1] pulls asked for
+    best: np.ndarray  # [1] the last arm asked for
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class UCB1(Policy):
     goal = "regret"
 
     def init(self, k: int, horizon: int) -> State:
-        return State(*(np.zeros(k) for _ in range(6)), np.zeros(1, np.int64))
+        return State(*np.zeros((4, k)), *np.zeros((2, 1), np.int64))
 
     @staticmethod
     @kernel
@@ -60,23 +59,19 @@ class UCB1(Policy):
         s.asked[0] = t
         if t <= k:
             return Decision(int(t - 1), 1, 1)
-        spread = math.sqrt(2 * math.log(t))
-        best, top = 0, -math.inf
+        spread, top = math.sqrt(2 * math.log(t)), -math.inf
         for a in range(k):
-            s.index[a] = s.mean[a] + spread * s.width[a]
-        if law.kind != NO_NOISE:
-            for a in range(k):
-                s.index[a] += radius(law, s.m[a], s.n[a], 2 * spread * spread) * s.width[a] ** 2
-        for a in range(k):
-            if s.index[a] > top:
-                best, top = a, s.index[a]
-        return Decision(best, 1, 1)
+            index = s.mean[a] + spread * s.width[a]
+            if law.kind != NO_NOISE:
+                index += radius(law, s.n[a], s.n[a], 2 * spread * spread) * s.width[a] ** 2  # a release per pull
+            if index > top:
+                s.best[0], top = a, index  # a store, so that the processor guesses the arm instead of waiting for it
+        return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod
     @kernel
     def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
         s.total[arm] += total
         s.n[arm] += n
-        s.m[arm] += 1
         s.mean[arm] = s.total[arm] / s.n[arm]
         s.width[arm] = 1 / math.sqrt(s.n[arm])

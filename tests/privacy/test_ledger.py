@@ -1,0 +1,258 @@
+"""The ledger: exact, all or nothing, valid against whoever chooses the losses, safe between threads."""
+
+import copy
+import pickle
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskedbandit.errors import BudgetExceeded
+from maskedbandit.privacy.ledger import Ledger
+from maskedbandit.privacy.loss import INF, ZERO, Loss
+
+fixed = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+def accepted(ledger, losses, user="ann"):
+    """How many of the charges the ledger accepts."""
+    count = 0
+    for loss in losses:
+        try:
+            ledger.charge(user, loss)
+            count += 1
+        except BudgetExceeded:
+            pass
+    return count
+
+
+# --- exactness --------------------------------------------------------------------------------------------
+
+EXACT = [
+    (Loss.pure(1), Loss.pure(0.1), 10),
+    (Loss.pure(1), Loss.pure("1/3"), 3),
+    (Loss.pure(0.3), Loss.discrete_laplace(10), 3),
+    (Loss.zcdp(1), Loss.zcdp(0.1), 10),
+    (Loss.zcdp(1), Loss.zcdp("1/3"), 3),
+    (Loss.gaussian(10), Loss.gaussian(100), 10),
+    (7 * Loss.skellam(3), Loss.skellam(3), 7),
+    (Loss.approximate(5, 1e-6), Loss.approximate(0.5, 1e-7), 10),
+    (Loss.approximate(50, 1e-6), Loss.approximate(0.5, 1e-7), 10),  # δ runs out first
+]
+
+
+@pytest.mark.parametrize(("budget", "loss", "times"), EXACT)
+def test_charges_fill_the_budget_exactly(budget, loss, times):
+    assert accepted(Ledger(budget), [loss] * (times + 5)) == times
+
+
+class FloatLedger:
+    """Broken: its sums are floats."""
+
+    def __init__(self, budget):
+        self.budget, self.total = float(budget.pure_epsilon), 0.0
+
+    def charge(self, user, loss):
+        if self.total + float(loss.pure_epsilon) > self.budget:
+            raise BudgetExceeded
+        self.total += float(loss.pure_epsilon)
+
+
+def test_a_ledger_of_floats_fails_the_same_check():
+    assert accepted(FloatLedger(Loss.pure(0.3)), [Loss.pure(0.1)] * 5) == 2
+    with pytest.raises(AssertionError):
+        assert accepted(FloatLedger(Loss.pure(0.3)), [Loss.pure(0.1)] * 5) == 3
+
+
+# --- refusal ----------------------------------------------------------------------------------------------
+
+
+def test_a_refusal_changes_nothing_and_locks_nobody_out():
+    ledger = Ledger(Loss.pure(1))
+    ledger.charge("ann", Loss.pure(0.9))
+    for _ in range(3):
+        with pytest.raises(BudgetExceeded):
+            ledger.charge("ann", Loss.pure(0.2))
+        assert ledger.spent("ann") == Loss.pure(0.9)
+    ledger.charge("ann", Loss.pure(0.1))
+    assert ledger.spent("ann").pure_epsilon == 1
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("bob", Loss.pure(2))
+    assert ledger.spent("bob") == ZERO
+    assert ledger.worst() == ledger.spent("ann")
+
+
+@pytest.mark.parametrize(
+    ("budget", "loss", "message"),
+    [
+        (Loss.pure(1), Loss.pure(2), "user 7 spent ε = 0 and asks for ε = 2: over ε = 1, in pure ε"),
+        (Loss.pure(1), Loss.zcdp(0.001), "over ε = 1, in pure ε"),
+        (Loss.zcdp(1), Loss.zcdp(2), "in Rényi divergence of order 1.125"),
+        (Loss.zcdp(1), Loss.approximate(0.1, 1e-9), "in δ"),
+    ],
+)
+def test_a_refusal_says_who_asked_for_how_much(budget, loss, message):
+    with pytest.raises(BudgetExceeded, match=message):
+        Ledger(budget).charge(7, loss)
+
+
+@pytest.mark.parametrize(
+    "budget", [Loss.pure(100), Loss.zcdp(100), Loss.skellam(1), Loss.approximate(1, 0.9)]
+)
+def test_no_finite_budget_allows_an_unbounded_loss(budget):
+    assert accepted(Ledger(budget), [Loss.unbounded()]) == 0
+
+
+def test_an_unbounded_budget_allows_everything():
+    ledger = Ledger(Loss.unbounded())
+    assert (
+        accepted(ledger, [Loss.pure(99), Loss.zcdp(99), Loss.approximate(1, 0.9), Loss.unbounded()] * 3) == 12
+    )
+
+
+def test_a_budget_known_at_some_orders_is_kept_at_those():
+    curve = tuple(Fraction(1) if i == 20 else INF for i in range(len(ZERO.curve)))
+    ledger = Ledger(Loss(curve, INF, Fraction(0)))
+    assert (
+        accepted(ledger, [replace(ZERO, curve=tuple(x / 4 for x in Loss.pure(9).curve), pure_epsilon=INF)])
+        == 0
+    )
+    assert accepted(ledger, [Loss.pure(0.2)] * 1000) == int(1 / Loss.pure(0.2).curve[20])
+
+
+def test_users_have_budgets_of_their_own():
+    ledger = Ledger(Loss.pure(1))
+    for user, epsilon in [("ann", 0.4), (2, 0.7), (("carl", 3), 1)]:
+        ledger.charge(user, Loss.pure(epsilon))
+    assert ledger.worst() == Loss.pure(1)
+    assert Ledger(Loss.pure(1)).worst() == ZERO
+
+
+def test_the_worst_loss_bounds_every_users():
+    ledger = Ledger(Loss.unbounded())
+    ledger.charge("ann", Loss.zcdp(0.1))
+    for _ in range(2):
+        ledger.charge("bob", Loss.pure(0.7))
+    assert ledger.worst() == Loss.zcdp(0.1) | 2 * Loss.pure(0.7)
+
+
+# --- an adversary who adapts ------------------------------------------------------------------------------
+
+menu = [
+    Loss.pure(0.3),
+    Loss.pure("1/7"),
+    Loss.zcdp(0.02),
+    Loss.gaussian(5),
+    Loss.skellam(4),
+    Loss.discrete_laplace(6, 2),
+    Loss.approximate(0.1, 1e-7),
+]
+
+
+@given(
+    st.sampled_from([Loss.pure(2), Loss.zcdp(0.5), 5 * Loss.skellam(4), Loss.approximate(2, 3e-7)]),
+    st.data(),
+)
+@fixed
+def test_no_adversary_exceeds_the_budget(budget, data):
+    ledger, total = Ledger(budget), ZERO
+    for _ in range(12):
+        # which losses still fit is what an adversary learns; prefer them, and ask for the others as well
+        fits = [loss for loss in menu if accepted(copy.copy(ledger), [loss])]
+        loss = data.draw(st.sampled_from(fits + menu)) * data.draw(st.integers(1, 4))
+        if accepted(ledger, [loss]):
+            total = total + loss
+        assert ledger.spent("ann") == total
+        assert total.delta <= budget.delta
+        if budget.pure_epsilon < INF:
+            assert total.pure_epsilon <= budget.pure_epsilon
+        else:
+            assert all(x <= y for x, y in zip(total.curve, budget.curve, strict=True))
+
+
+class BestOrderLedger:
+    """Broken: it asks only that the ε at the order that is best by then be within that of the budget."""
+
+    def __init__(self, budget):
+        self.budget, self.total = budget, ZERO
+
+    def charge(self, user, loss):
+        if (self.total + loss).epsilon(1e-6) > self.budget.epsilon(1e-6):
+            raise BudgetExceeded
+        self.total = self.total + loss
+
+
+def within(total, budget):
+    return all(x <= y for x, y in zip(total.curve, budget.curve, strict=True))
+
+
+def test_a_filter_on_the_best_order_overspends_the_curve():
+    budget, losses = Loss.zcdp(0.01), [Loss.pure(0.04)] * 40
+    broken, ledger = BestOrderLedger(budget), Ledger(budget)
+    assert accepted(broken, losses) > accepted(ledger, losses) > 0
+    assert not within(broken.total, budget)
+    assert within(ledger.spent("ann"), budget)
+
+
+# --- threads, copies --------------------------------------------------------------------------------------
+
+
+def charge_together(ledger, loss, threads, times):
+    """Charge from many threads that start at once; how many charges were accepted in all."""
+    start, counts = Barrier(threads), []
+
+    def work():
+        start.wait()
+        counts.append(accepted(ledger, [loss] * times))
+
+    workers = [Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sum(counts)
+
+
+def test_threads_together_never_overspend():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            ledger = Ledger(Loss.pure(1))
+            assert charge_together(ledger, Loss.pure(0.02), threads=8, times=20) == 50
+            assert ledger.spent("ann").pure_epsilon == 1
+    finally:
+        sys.setswitchinterval(interval)
+
+
+class LocklessLedger:
+    """Broken: two threads may both look before either writes (here they always do)."""
+
+    def __init__(self, budget):
+        self.budget, self.total, self.looked = budget, ZERO, Barrier(2)
+
+    def charge(self, user, loss):
+        fits = (self.total + loss).pure_epsilon <= self.budget.pure_epsilon
+        self.looked.wait()
+        if not fits:
+            raise BudgetExceeded
+        self.total = self.total + loss
+
+
+def test_the_check_of_threads_rejects_a_ledger_without_a_lock():
+    assert charge_together(Ledger(Loss.pure(1)), Loss.pure(0.7), threads=2, times=1) == 1
+    assert charge_together(LocklessLedger(Loss.pure(1)), Loss.pure(0.7), threads=2, times=1) == 2
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_a_copy_remembers_and_is_independent(duplicate):
+    ledger = Ledger(Loss.pure(1))
+    ledger.charge("ann", Loss.pure(0.9))
+    twin = duplicate(ledger)
+    assert twin.spent("ann") == twin.worst() == Loss.pure(0.9)
+    assert accepted(twin, [Loss.pure(0.1)] * 2) == 1
+    assert ledger.spent("ann") == ledger.worst() == Loss.pure(0.9)
