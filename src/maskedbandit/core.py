@@ -16,6 +16,8 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}  # how kernels are compiled
+
 
 class Kernel(Generic[P, R]):
     """A function that can be compiled: called from Python it runs as Python, called from compiled code it is compiled.
@@ -41,7 +43,7 @@ class Kernel(Generic[P, R]):
     def compiled(self) -> Any:
         import numba  # not at the top: importing the package, or running on a device, must not cost a compiler
 
-        return numba.njit(nogil=True, error_model="numpy")(self.function)
+        return numba.njit(**OPTIONS)(self.function)
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -167,24 +169,25 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
         return law.scale * x  # P(|Z| >= y) = 2 b^y / (1 + b) on whole steps, b = exp(-1/scale)
     # Chernoff: the least (cumulant(lam) + x) / lam; it falls, then rises, so a golden section finds it
     g = steps(law, n) if m == 1 else steps(law, 1)  # coarser steps have heavier tails
-    low = 0.0
-    if law.kind == LAPLACE:
-        high = 1.0 / law.scale
-    else:
+    low, high = 0.0, 1.0 / law.scale
+    if law.kind == SKELLAM:
         high = 1.0 / g
-        while cumulant(law, count, g, high) < x:  # the minimum lies where the cumulant is still below about x
+        while cumulant(law, count, g, high) < x:  # at the minimum the cumulant is below about x
             high *= 2.0
         high *= 2.0
-    best = math.inf
-    for _ in range(60):
-        a, b = high - 0.6180339887498949 * (high - low), low + 0.6180339887498949 * (high - low)
-        at_a, at_b = (cumulant(law, count, g, a) + x) / a, (cumulant(law, count, g, b) + x) / b
-        best = min(best, at_a, at_b)
+    golden = 0.6180339887498949
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = (cumulant(law, count, g, a) + x) / a, (cumulant(law, count, g, b) + x) / b
+    for _ in range(36):  # to 3e-8 of the interval; every value is a valid bound
         if at_a <= at_b:
-            high = b
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = (cumulant(law, count, g, a) + x) / a
         else:
-            low = a
-    return best
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = (cumulant(law, count, g, b) + x) / b
+    return min(at_a, at_b)
 
 
 @kernel

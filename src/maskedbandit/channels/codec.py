@@ -78,11 +78,11 @@ def tail(residues: Residues, law: Law, n: int) -> int:
 
 
 @kernel
-def modulus(residues: Residues, law: Law, n: int) -> int:
-    """The modulus for a cohort of n: fixed before the cohort starts, whoever drops out."""
+def modulus(residues: Residues, law: Law, n: int, room: int) -> int:
+    """The modulus for a cohort of n with `room` for the noise: fixed before the cohort starts, whoever drops out."""
     if residues.fixed > 0:
         return residues.fixed
-    least = n * steps(law, n) + 2 * tail(residues, law, n) + 1
+    least = n * steps(law, n) + 2 * room + 1
     if residues.tight == 1:
         return least
     power = 1

@@ -72,27 +72,28 @@ class Distributed(NoisyChannel):
     def loss(self, n: int) -> Loss:
         return self.whole(n).loss(self.steps(n), shares=n)
 
-    def residues(self, n: int) -> int:
-        """The modulus m of a cohort of n."""
+    def residues(self, n: int) -> tuple[int, int]:
+        """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
         law, numbers = self.law(), self.numbers()
-        m, least = modulus(numbers, law, n), n * steps(law, n) + 2 * tail(numbers, law, n) + 1
+        room = tail(numbers, law, n)
+        m, least = modulus(numbers, law, n, room), n * self.steps(n) + 2 * room + 1
         if m < least:
             raise ModulusTooSmall(m, n, least)
-        return m
+        return m, room
 
     def randomize(self, reward: float, n: int, bits: Bits) -> int:
         noise = self.whole(n).share(self.counted_on(n), bits)
-        return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)
+        return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)[0]
 
     def analyze(self, total: float, n: int, bits: Bits) -> float:
-        g, m = self.steps(n), self.residues(n)
-        return unwrap(int(total) % m, m, n * g + tail(self.numbers(), self.law(), n)) / g
+        g, (m, room) = self.steps(n), self.residues(n)
+        return unwrap(int(total) % m, m, n * g + room) / g
 
     @staticmethod
     @kernel
     def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
         g, room = steps(law, n), tail(numbers, law, n)
-        m = modulus(numbers, law, n)
+        m = modulus(numbers, law, n, room)
         if m < n * g + 2 * room + 1:
             return math.nan  # the cohort does not fit
         return unwrap((int(total) + noise) % m, m, n * g + room) / g

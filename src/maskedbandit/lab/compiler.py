@@ -14,11 +14,12 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from maskedbandit.core import Kernel
+from maskedbandit.core import OPTIONS, Kernel
 
 
 def mentioned(code: CodeType) -> set[str]:
@@ -68,7 +69,8 @@ def folder() -> Path:
     return Path(home).expanduser()
 
 
-def compiled(function: FunctionType, bound: dict[str, Kernel[Any, Any]]) -> Callable[..., Any]:
+@cache
+def compiled(function: FunctionType, **bound: Kernel[Any, Any]) -> Callable[..., Any]:
     """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before."""
     import numba
     from numba.core import types
@@ -76,19 +78,15 @@ def compiled(function: FunctionType, bound: dict[str, Kernel[Any, Any]]) -> Call
 
     if Kernel not in typeof_impl.registry:  # a kernel that compiled code calls is compiled with it
         typeof_impl.register(Kernel)(lambda value, context: types.Dispatcher(value.compiled))
+    # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
+    inner = {each: numba.njit(**OPTIONS, forceinline=True)(kernel.function) for each, kernel in bound.items()}
+    source = inspect.getsource(function)
     name = f"maskedbandit_loop_{digest(function, bound)}"
-    if name not in sys.modules:
-        module = ModuleType(name)
-        source = inspect.getsource(function)
-        path, cache = write(f"{name}.py", source)
-        # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
-        inner = {each: numba.njit(nogil=True, error_model="numpy", forceinline=True)(k.function) for each, k in bound.items()}
-        module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=str(path))
-        exec(compile(source, str(path), "exec"), module.__dict__)
-        loop = module.__dict__[function.__name__]
-        module.__dict__["loop"] = numba.njit(nogil=True, error_model="numpy", cache=cache)(loop)
-        sys.modules[name] = module  # Numba looks it up by name when it loads the loop from disk
-    answer: Callable[..., Any] = sys.modules[name].__dict__["loop"]
+    path, cached = write(f"{name}.py", source)
+    module = sys.modules[name] = ModuleType(name)  # Numba asks for it by name when it loads the loop from disk
+    module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=str(path))
+    exec(compile(source, str(path), "exec"), module.__dict__)
+    answer: Callable[..., Any] = numba.njit(**OPTIONS, cache=cached)(module.__dict__[function.__name__])
     return answer
 
 

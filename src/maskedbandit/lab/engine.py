@@ -5,7 +5,7 @@ noise, so a run costs time by release, not by round. The loop below is a plain f
 kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
 environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers.
 
-Every run has random streams of its own (see `streams`): numbers do not depend on threads, on the order of runs, or on
+Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from maskedbandit.core import Law, draws, steps
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.lab.instances import Instance
-from maskedbandit.lab.streams import streams
+from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.sampling import Bits
@@ -43,9 +43,9 @@ class Out(NamedTuple):
     last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision, for errors
 
 
-def loop(s, law, channel, instance, horizon, marks, out, of_rewards, of_noise, of_policy):  # type: ignore[no-untyped-def]
-    """One run; `ask`, `tell`, `perturb`, `noise`, `pull`, `draws` and `steps` are kernels that the compiler binds."""
-    k, best = out.pulls.size, instance.means.max()
+def loop(s, law, channel, instance, horizon, marks, out, keys, of_rewards, of_noise, of_policy):  # type: ignore[no-untyped-def]
+    """One run; `ask`, `tell`, `perturb`, `noise`, `one`, `many`, `draws` and `steps` are kernels that the compiler binds."""
+    k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     t, mark, regret, rewards, sized = 0, 0, 0.0, 0.0, 0
     while t < horizon:
@@ -70,7 +70,10 @@ def loop(s, law, channel, instance, horizon, marks, out, of_rewards, of_noise, o
         open_n[arm] += end - t
         while t < end:
             users = min(end, marks[mark]) - t
-            x = pull(instance, arm, users, t, g, of_rewards)  # noqa: F821
+            if users == 1:
+                x = one(instance, arm, t, g, stream)  # noqa: F821
+            else:
+                x = many(instance, arm, users, g, stream)  # noqa: F821
             open_total[arm] += x
             rewards += x / g if g > 0 else x
             regret += (best - instance.means[arm]) * users
@@ -177,30 +180,34 @@ def simulate(
     horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
     seed, jobs = whole("seed", seed, 0), whole("jobs", jobs or os.cpu_count() or 1, 1)
     k, marks, law = len(instance.means), checkpoints(horizon), channel.law()
-    bound = dict(ask=policy.ask, tell=policy.tell, perturb=channel.perturb, noise=channel.draws, pull=instance.pull)
-    go = compiled(loop, {**bound, "draws": draws, "steps": steps})
+    bound = dict(ask=policy.ask, tell=policy.tell, perturb=channel.perturb, noise=channel.draws)
+    go = compiled(loop, **bound, one=instance.one, many=instance.many, draws=draws, steps=steps)
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
     sizes: set[int] = set()
 
-    def one(run: int, room: int = 64) -> None:
+    def single(run: int, streams: Streams, room: int = 64) -> None:
         cohorts, last = np.zeros(room, np.int64), np.zeros(2, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last)
         numbers = policy.init(k, horizon), law, channel.numbers(), instance.numbers()
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
-            status = go(*numbers, horizon, marks, out, *streams(seed, study, run))
+            status = go(*numbers, horizon, marks, out, *streams.of(run))
         if status == MORE_SIZES:
-            return one(run, 8 * room)
+            return single(run, streams, 8 * room)
         explain(status, *last.tolist(), policy, channel)
         sizes.update(cohorts[cohorts > 0].tolist())
-
-    with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
-        one(0)  # the first alone, so that threads do not all compile
         advance()
-        for done in as_completed([pool.submit(one, run) for run in range(1, runs)]):
-            done.result()
-            advance()
+
+    def some(chunk: range) -> None:
+        streams = Streams(seed, study)
+        for run in chunk:
+            single(run, streams)
+
+    some(range(1))  # the first alone, so that threads do not all compile
+    chunk = max(1, min(64, runs // (4 * jobs)))
+    with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
+        list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
 
     if law.grid > 0 and not instance.bits:
         realised[:] = np.nan

@@ -30,11 +30,10 @@ def rounded(x, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are 
 
 
 class Instance(ABC):
-    """The laws of the rewards. Subclasses are frozen dataclasses; `pull` is a kernel."""
+    """The laws of the rewards. Subclasses are frozen dataclasses; rewards are in steps of 1/g, or as they are if g is 0."""
 
-    # kernel (numbers, arm, n, t, g, rewards) -> float: the rewards of n users from user t on, summed in steps of 1/g
-    # (as they are if g is 0)
-    pull: ClassVar[Any]
+    one: ClassVar[Any]  # kernel (numbers, arm, t, g, stream) -> float: the reward of user t
+    many: ClassVar[Any]  # kernel (numbers, arm, n, g, stream) -> float: the sum of n rewards
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
 
     @property
@@ -44,7 +43,7 @@ class Instance(ABC):
 
     @abstractmethod
     def numbers(self) -> NamedTuple:
-        """What `pull` needs."""
+        """What `one` and `many` need."""
 
 
 def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:
@@ -86,10 +85,13 @@ class Bernoulli(Instance):
 
     @staticmethod
     @kernel
-    def pull(i, arm, n, t, g, rewards):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
-        if n == 1:
-            return max(g, 1.0) * (uniform(rewards, t) < i.means[arm])
-        return max(g, 1.0) * rewards.many.binomial(n, i.means[arm])
+    def one(i, arm, t, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        return max(g, 1.0) * (uniform(stream, t) < i.means[arm])
+
+    @staticmethod
+    @kernel
+    def many(i, arm, n, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        return max(g, 1.0) * stream.generator.binomial(n, i.means[arm])
 
 
 class ClippedGaussianNumbers(NamedTuple):
@@ -131,12 +133,17 @@ class ClippedGaussian(Instance):
 
     @staticmethod
     @kernel
-    def pull(i, arm, n, t, g, rewards):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def one(i, arm, t, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        return float(rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator))
+
+    @staticmethod
+    @kernel
+    def many(i, arm, n, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
         if g == 1:
-            return float(rewards.many.binomial(n, i.means[arm]))
+            return float(stream.generator.binomial(n, i.means[arm]))
         total = 0.0
         for _ in range(n):
-            total += rounded(min(max(rewards.many.normal(i.centers[arm], i.sd), 0.0), 1.0), g, rewards.many)
+            total += rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator)
         return total
 
 
@@ -176,12 +183,17 @@ class Beta(Instance):
 
     @staticmethod
     @kernel
-    def pull(i, arm, n, t, g, rewards):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def one(i, arm, t, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+        return float(rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
+
+    @staticmethod
+    @kernel
+    def many(i, arm, n, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
         if g == 1:
-            return float(rewards.many.binomial(n, i.means[arm]))
+            return float(stream.generator.binomial(n, i.means[arm]))
         total = 0.0
         for _ in range(n):
-            total += rounded(rewards.many.beta(i.alpha[arm], i.beta[arm]), g, rewards.many)
+            total += rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator)
         return total
 
 

@@ -16,10 +16,14 @@ import numpy.typing as npt
 from maskedbandit.core import kernel
 
 
-class Rewards(NamedTuple):
-    """The stream of rewards: a generator for sums over many users, and keys for single ones."""
+# the state of a Philox generator that has drawn nothing
+FRESH = {"bit_generator": "Philox", "buffer": np.zeros(4, np.uint64), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
 
-    many: np.random.Generator
+
+class Rewards(NamedTuple):
+    """The stream of rewards: a generator, and keys for the rewards of single users."""
+
+    generator: np.random.Generator
     keys: npt.NDArray[np.uint64]
 
 
@@ -32,21 +36,31 @@ def mixed(z):  # type: ignore[no-untyped-def]  # a kernel's types are inferred w
 
 
 @kernel
-def uniform(rewards, t):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+def uniform(stream, t):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
     """A uniform number in [0, 1) for user t."""
-    z = mixed(np.uint64(t) * np.uint64(0x9E3779B97F4A7C15) + rewards.keys[0])
-    return (mixed(z ^ rewards.keys[1]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    z = mixed(np.uint64(t) * np.uint64(0x9E3779B97F4A7C15) + stream.keys[0])
+    return (mixed(z ^ stream.keys[1]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-def streams(seed: int, study: str, run: int) -> tuple[Rewards, np.random.Generator, np.random.Generator]:
-    """The streams of rewards, noise and policy of one run.
+class Streams:
+    """The streams of all runs of a study: rewards, noise and policy. One object serves one thread.
 
-    >>> streams(1, "", 0)[1].random() == streams(1, "", 0)[1].random()
-    True
+    >>> Streams(1, "").of(run=0)[0] == Streams(1, "").of(run=0)[0]
+    array([ True,  True])
     """
-    key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
-    # the generator counts in the low words: run and purpose in the high ones keep streams 2^128 numbers apart
-    rewards, noise, policy = (
-        np.random.Generator(np.random.Philox(key=key, counter=[0, 0, run, purpose])) for purpose in range(3)
-    )
-    return Rewards(rewards, rewards.integers(0, 2**64, 2, np.uint64)), noise, policy
+
+    def __init__(self, seed: int, study: str) -> None:
+        self.key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
+        self.generators = [np.random.Generator(np.random.Philox(key=self.key)) for _ in range(3)]
+
+    def of(self, run: int) -> tuple[npt.NDArray[np.uint64], *tuple[np.random.Generator, ...]]:
+        """Keys of the single rewards, and generators of rewards, noise and policy, of one run.
+
+        The generators of the run before are wound on to it, which is cheaper than making new ones.
+        """
+        for purpose, generator in enumerate(self.generators):
+            # the generator counts in the low words: run and purpose in the high ones keep streams 2^128 numbers apart
+            counter = np.array([0, 0, run, purpose], np.uint64)
+            state = {"counter": counter, "key": self.key}
+            generator.bit_generator.state = {**FRESH, "state": state}
+        return self.generators[0].integers(0, 2**64, 2, np.uint64), *self.generators
