@@ -16,3 +16,27 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv .venv
 	@PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(READY)
+
+test: setup
+	@$(BIN)/python -m pytest -q -n auto -m "not slow"
+
+slow: setup
+	@$(BIN)/python -m pytest -q -n auto -m slow
+
+check: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: setup
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@$(BIN)/python -m bench
+
+figures: run
+	@cp results/quickstart/figure.svg docs/quickstart.svg
+
+golden: setup
+	@$(BIN)/python -m tests.golden
+
+clean:
+	rm -rf .venv results

@@ -19,9 +19,7 @@ def offences(source: str) -> list[tuple[int, str]]:
     [(1, '/')]
     """
     return sorted(
-        (getattr(node, "lineno", 0), what)
-        for node in ast.walk(ast.parse(dedent(source)))
-        for what in _wrong(node)
+        (getattr(node, "lineno", 0), what) for node in ast.walk(ast.parse(dedent(source))) for what in _wrong(node)
     )
 
 
@@ -37,11 +35,7 @@ def _wrong(node: ast.AST) -> list[str]:
         case ast.Import(names=names):
             return [f"import {name.name}" for name in names if name.name.split(".")[0] in INEXACT]
         case ast.ImportFrom(module=str(module), names=names) if module.split(".")[0] in INEXACT:
-            return [
-                f"from {module} import {name.name}"
-                for name in names
-                if module != "math" or name.name not in EXACT
-            ]
+            return [f"from {module} import {name.name}" for name in names if module != "math" or name.name not in EXACT]
         case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in EXACT:
             return []
         case ast.Name(id=("float" | "complex") as name):

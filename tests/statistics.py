@@ -59,9 +59,7 @@ def same_law(sample: ArrayLike, pmf: Callable[[Integers], ArrayLike]) -> None:
     x = float(np.sum(observed[hit] * np.log(observed[hit] / expected[hit])))
     p = max(float(chi2.sf(statistic, d)), entropy_bound(x, d))
     if p < ALPHA:
-        raise AssertionError(
-            f"another law: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}"
-        )
+        raise AssertionError(f"another law: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}")
 
 
 def entropy_bound(x: float, d: int) -> float:
@@ -80,9 +78,7 @@ def same_law_of_two(a: ArrayLike, b: ArrayLike) -> None:
     """
     a, b = _integers(a), _integers(b)
     values, which = np.unique(np.concatenate([a, b]), return_inverse=True)
-    counts = np.stack(
-        [np.bincount(part, minlength=values.size) for part in (which[: a.size], which[a.size :])]
-    )
+    counts = np.stack([np.bincount(part, minlength=values.size) for part in (which[: a.size], which[a.size :])])
     share = np.array([[a.size], [b.size]]) / which.size
     first = _cells(counts.sum(axis=0) * share.min())
     observed = np.add.reduceat(counts, first, axis=1)
@@ -91,9 +87,7 @@ def same_law_of_two(a: ArrayLike, b: ArrayLike) -> None:
     statistic = float(np.sum((observed - expected) ** 2 / expected))
     p = float(chi2.sf(statistic, d))
     if p < ALPHA:
-        raise AssertionError(
-            f"two laws: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}"
-        )
+        raise AssertionError(f"two laws: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}")
 
 
 def at_most(count: int, trials: int, p: float) -> None:

@@ -82,9 +82,7 @@ class TestSameLaw:
     @pytest.mark.parametrize("size", [1, 7, 100, 5000])
     def test_entropy_bound_holds_exactly_for_two_cells(self, size, p):
         count = np.arange(size + 1)
-        self.entropy_bound_holds(
-            np.stack([count, size - count]), np.array([p, 1 - p]), binom.pmf(count, size, p)
-        )
+        self.entropy_bound_holds(np.stack([count, size - count]), np.array([p, 1 - p]), binom.pmf(count, size, p))
 
     @pytest.mark.parametrize("law", [[0.2, 0.3, 0.1, 0.4], [0.01, 0.01, 0.97, 0.01]])
     def test_entropy_bound_holds_exactly_for_four_cells(self, law):

@@ -32,7 +32,7 @@ _HOME = {
     "simulate": "lab.engine",
     "uniform_means": "lab.instances",
 }
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
     from maskedbandit import channels, errors, noises, policies

@@ -120,7 +120,7 @@ def draws(law: Law, m: int, n: int) -> float:
 def calibration(honest: float, n: int) -> int:
     """Least number of honest survivors of a cohort of n: the shares are calibrated to make one draw of them."""
     fine = honest * n
-    return max(1, int(math.ceil(fine - 1e-9 * fine)))
+    return max(1, math.ceil(fine - 1e-9 * fine))
 
 
 @kernel

@@ -7,6 +7,7 @@ experiments and the class are one name: `ucb1.py`, "ucb1", `UCB1`.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,3 +59,11 @@ class Room:
             found = classes.get(plain(file))
             if found is not None and not inspect.isabstract(found):
                 yield file
+
+    def about(self) -> Iterator[tuple[str, str]]:
+        """Names, each with the first sentence of its file and the paper that the file cites first."""
+        for name in self:
+            text = inspect.getdoc(import_module(self.modules[name])) or ""
+            line = text.partition("\n")[0].partition(" [")[0].rstrip(".:")
+            paper = re.search(r"\[([A-Z][A-Za-z+]*\d\d)[,;\]]", text)
+            yield name, line + (f" [{paper[1]}]" if paper else "")

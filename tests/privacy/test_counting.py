@@ -128,10 +128,7 @@ class TestAccuracy:
         mechanism, n, k, beta = LaplaceMechanism("0.02"), 100, 10, 0.2
         alpha = mechanism.accuracy(beta, n, k)
         bits, data = seeded(5), range(n)
-        worst = [
-            max(abs(mechanism.release(EVEN, data, bits) - Fraction(1, 2)) for _ in range(k))
-            for _ in range(3000)
-        ]
+        worst = [max(abs(mechanism.release(EVEN, data, bits) - Fraction(1, 2)) for _ in range(k)) for _ in range(3000)]
         at_most(sum(error >= alpha for error in worst), len(worst), beta)
         with pytest.raises(AssertionError):  # two steps less are too few
             at_most(sum(error >= alpha - Fraction(2, n) for error in worst), len(worst), beta)

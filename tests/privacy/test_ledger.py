@@ -100,27 +100,20 @@ def test_a_refusal_says_who_asked_for_how_much(budget, loss, message):
         Ledger(budget).charge(7, loss)
 
 
-@pytest.mark.parametrize(
-    "budget", [Loss.pure(100), Loss.zcdp(100), Loss.skellam(1), Loss.approximate(1, 0.9)]
-)
+@pytest.mark.parametrize("budget", [Loss.pure(100), Loss.zcdp(100), Loss.skellam(1), Loss.approximate(1, 0.9)])
 def test_no_finite_budget_allows_an_unbounded_loss(budget):
     assert accepted(Ledger(budget), [Loss.unbounded()]) == 0
 
 
 def test_an_unbounded_budget_allows_everything():
     ledger = Ledger(Loss.unbounded())
-    assert (
-        accepted(ledger, [Loss.pure(99), Loss.zcdp(99), Loss.approximate(1, 0.9), Loss.unbounded()] * 3) == 12
-    )
+    assert accepted(ledger, [Loss.pure(99), Loss.zcdp(99), Loss.approximate(1, 0.9), Loss.unbounded()] * 3) == 12
 
 
 def test_a_budget_known_at_some_orders_is_kept_at_those():
     curve = tuple(Fraction(1) if i == 20 else INF for i in range(len(ZERO.curve)))
     ledger = Ledger(Loss(curve, INF, Fraction(0)))
-    assert (
-        accepted(ledger, [replace(ZERO, curve=tuple(x / 4 for x in Loss.pure(9).curve), pure_epsilon=INF)])
-        == 0
-    )
+    assert accepted(ledger, [replace(ZERO, curve=tuple(x / 4 for x in Loss.pure(9).curve), pure_epsilon=INF)]) == 0
     assert accepted(ledger, [Loss.pure(0.2)] * 1000) == int(1 / Loss.pure(0.2).curve[20])
 
 

@@ -157,9 +157,7 @@ def response_logs(epsilon):
 
 def renyi(log_p, log_q, order):
     """ln Σ P^α Q^(1-α) / (α - 1), the definition, on laws cut to a finite support: at most the truth."""
-    terms = mpmath.fsum(
-        mpmath.exp(mp(order) * x + (1 - mp(order)) * y) for x, y in zip(log_p, log_q, strict=True)
-    )
+    terms = mpmath.fsum(mpmath.exp(mp(order) * x + (1 - mp(order)) * y) for x, y in zip(log_p, log_q, strict=True))
     mass = mpmath.fsum(map(mpmath.exp, log_p))
     return mpmath.log(terms / mass) / mp(order - 1)
 

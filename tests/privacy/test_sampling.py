@@ -386,10 +386,7 @@ class TestShares:
     def sums(self, n, present, draws, rate):
         bits, share = seeded(3), Fraction(1, n)
         return np.array(
-            [
-                sum(polya(share, rate, bits) - polya(share, rate, bits) for _ in range(present))
-                for _ in range(draws)
-            ]
+            [sum(polya(share, rate, bits) - polya(share, rate, bits) for _ in range(present)) for _ in range(draws)]
         )
 
     def test_fifty_shares_make_a_laplace(self):
@@ -414,9 +411,7 @@ class TestArguments:
     @pytest.mark.parametrize(("sampler", "bad"), list(product(ONE, BAD)))
     def test_refused_by_name(self, sampler, bad):
         parameter = next(iter(inspect.signature(sampler).parameters))
-        with pytest.raises(
-            InvalidValue, match=rf"^{parameter} is .*: it must be an int or a Fraction above 0"
-        ):
+        with pytest.raises(InvalidValue, match=rf"^{parameter} is .*: it must be an int or a Fraction above 0"):
             sampler(bad, Bits())
 
     @pytest.mark.parametrize("bad", BAD)

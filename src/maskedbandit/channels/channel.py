@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from maskedbandit.core import Law, kernel
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
 
 @kernel
-def silence(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+def silence(scale: float, count: float, rng: np.random.Generator) -> int:
     """The noise of a channel that adds none."""
     return 0
 

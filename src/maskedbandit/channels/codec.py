@@ -34,7 +34,7 @@ class Grid:
     fineness: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.fixed, int) or self.fixed < 1:
+        if type(self.fixed) is not int or self.fixed < 1:
             raise InvalidValue("grid", self.fixed, "a whole number of at least 1")
         object.__setattr__(self, "fineness", exact("fineness", self.fineness, strict=False))
 
@@ -71,10 +71,10 @@ def tail(residues: Residues, law: Law, n: int) -> int:
     g = steps(law, n)
     x = math.log(2 / residues.failure)
     if residues.paper == 1 and law.kind == SKELLAM:
-        return int(math.ceil(2 * law.scale * g * math.sqrt(x) + math.sqrt(2.0) * x))  # [CZ23, Thm. 2]
+        return math.ceil(2 * law.scale * g * math.sqrt(x) + math.sqrt(2.0) * x)  # [CZ23, Thm. 2]
     if residues.paper == 0 and law.kind == LAPLACE and draws(law, 1, n) == 1.0:
         x -= math.log1p(math.exp(-1 / (law.scale * g)))  # P(|Z| >= k) = 2 b^k / (1 + b)
-    return int(math.ceil(g * radius(law, 1, n, x)))
+    return math.ceil(g * radius(law, 1, n, x))
 
 
 @kernel

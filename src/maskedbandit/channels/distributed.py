@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
 from maskedbandit.channels.codec import Residues, encode, modulus, tail, unwrap
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import Law, kernel, steps
@@ -91,7 +93,7 @@ class Distributed(NoisyChannel):
 
     @staticmethod
     @kernel
-    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+    def perturb(numbers: Residues, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
         g, room = steps(law, n), tail(numbers, law, n)
         m = modulus(numbers, law, n, room)
         if m < n * g + 2 * room + 1:

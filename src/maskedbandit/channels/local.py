@@ -7,6 +7,9 @@ randomized response costs less; see `Response`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.noisy import NoisyChannel
@@ -43,5 +46,5 @@ class Local(NoisyChannel):
 
     @staticmethod
     @kernel
-    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+    def perturb(numbers: NamedTuple, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
         return (total + noise) / steps(law, n)

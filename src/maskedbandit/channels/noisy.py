@@ -36,7 +36,7 @@ class NoisyChannel(Channel, ABC):
         grid = self.grid
         if grid == "paper":
             grid = Grid(fineness=Fraction(1 if isinstance(self.noise, DiscreteLaplace) else 10))
-        object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))  # type: ignore[arg-type]
+        object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))
 
     def steps(self, n: int) -> int:
         """Steps in one unit of reward, for a cohort of n."""

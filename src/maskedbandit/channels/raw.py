@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import NO_NOISE, Law, kernel
@@ -40,5 +43,5 @@ class Raw(Channel):
 
     @staticmethod
     @kernel
-    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+    def perturb(numbers: NamedTuple, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
         return total

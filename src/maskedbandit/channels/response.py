@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import encode
@@ -55,6 +58,6 @@ class Response(Channel):
 
     @staticmethod
     @kernel
-    def perturb(numbers, law, total, n, noise, rng):  # type: ignore[no-untyped-def]  # inferred when compiled
+    def perturb(numbers: NamedTuple, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
         ones = rng.binomial(int(total), 1 - law.flip) + rng.binomial(n - int(total), law.flip)
         return (ones - n * law.flip) / (1 - 2 * law.flip)

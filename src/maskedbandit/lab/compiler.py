@@ -1,7 +1,7 @@
 """From kernels to a compiled loop, cached on disk and never stale.
 
-A function compiled by Numba can be cached on disk only under the file it comes from, and the cache does not notice when a
-function that it calls has changed. So the loop is written to a file of its own whose name is a digest of everything
+A function compiled by Numba can be cached on disk only under the file it comes from, and the cache does not notice when
+a function that it calls has changed. So the loop is written to a file of its own whose name is a digest of all
 that it will run: the source of every kernel reached from it, the constants they name, and the versions of the tools.
 """
 
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from maskedbandit.core import OPTIONS, Kernel
@@ -31,7 +31,9 @@ def mentioned(code: CodeType) -> set[str]:
     return names
 
 
-def ingredients(function: FunctionType, bound: dict[str, Any], seen: dict[str, str] | None = None) -> dict[str, str]:
+def ingredients(
+    function: Callable[..., Any], bound: dict[str, Any], seen: dict[str, str] | None = None
+) -> dict[str, str]:
     """Source of a function and of all kernels it reaches, and the constants among the names it looks up."""
     seen = {} if seen is None else seen
     name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
@@ -44,7 +46,7 @@ def ingredients(function: FunctionType, bound: dict[str, Any], seen: dict[str, s
         for each in sorted(names):
             found = known.get(each)
             if isinstance(found, Kernel):
-                seen[f"{name} {each}"] = found.__qualname__
+                seen[f"{name} {each}"] = found.function.__qualname__
                 ingredients(found.function, {}, seen)
             elif isinstance(found, int | float | str | tuple):
                 seen[f"{name} {each}"] = repr(found)
@@ -53,7 +55,7 @@ def ingredients(function: FunctionType, bound: dict[str, Any], seen: dict[str, s
     return seen
 
 
-def digest(function: FunctionType, bound: dict[str, Any]) -> str:
+def digest(function: Callable[..., Any], bound: dict[str, Any]) -> str:
     """A name for everything that a function runs when the names in `bound` stand for these kernels."""
     import numba
     import numpy
@@ -70,7 +72,7 @@ def folder() -> Path:
 
 
 @cache
-def compiled(function: FunctionType, **bound: Kernel[Any, Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Callable[..., Any]:
     """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before."""
     import numba
     from numba.core import types

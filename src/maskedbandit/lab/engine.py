@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Law, draws, steps
+from maskedbandit.core import Kernel, Law, draws, steps
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.lab.instances import Instance
@@ -31,6 +31,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.sampling import Bits
 
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES = range(7)
+
 
 class Out(NamedTuple):
     """What the loop writes for one run; [c] at the checkpoints."""
@@ -43,13 +44,33 @@ class Out(NamedTuple):
     last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision, for errors
 
 
-def loop(s, law, channel, instance, horizon, marks, out, keys, of_rewards, of_noise, of_policy):  # type: ignore[no-untyped-def]
-    """One run; `ask`, `tell`, `perturb`, `noise`, `one`, `many`, `draws` and `steps` are kernels that the compiler binds."""
+ask: Any = None  # these stand for the kernels that the loop is compiled with, see `kernels`
+tell: Any = None
+perturb: Any = None
+noise: Any = None
+one: Any = None
+many: Any = None
+
+
+def loop(
+    s: Any,
+    law: Law,
+    channel: Any,
+    instance: Any,
+    horizon: int,
+    marks: npt.NDArray[np.int64],
+    out: Out,
+    keys: npt.NDArray[np.uint64],
+    of_rewards: np.random.Generator,
+    of_noise: np.random.Generator,
+    of_policy: np.random.Generator,
+) -> int:
+    """One run; the status says how it ended."""
     k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     t, mark, regret, rewards, sized = 0, 0, 0.0, 0.0, 0
     while t < horizon:
-        decision = ask(s, law, of_policy)  # noqa: F821
+        decision = ask(s, law, of_policy)
         arm, n = decision.arm, decision.n
         out.last[0], out.last[1] = arm, n
         if arm == -1:
@@ -71,9 +92,9 @@ def loop(s, law, channel, instance, horizon, marks, out, keys, of_rewards, of_no
         while t < end:
             users = min(end, marks[mark]) - t
             if users == 1:
-                x = one(instance, arm, t, g, stream)  # noqa: F821
+                x = one(instance, arm, t, g, stream)
             else:
-                x = many(instance, arm, users, g, stream)  # noqa: F821
+                x = many(instance, arm, users, g, stream)
             open_total[arm] += x
             rewards += x / g if g > 0 else x
             regret += (best - instance.means[arm]) * users
@@ -86,8 +107,8 @@ def loop(s, law, channel, instance, horizon, marks, out, keys, of_rewards, of_no
             return DONE
         if decision.close == 1 and whole:  # a cohort cut off by the horizon is never released
             n = open_n[arm]
-            z = noise(law.scale * g, draws(law, 1, n), of_noise)  # noqa: F821
-            total = perturb(channel, law, open_total[arm], n, z, of_noise)  # noqa: F821
+            z = noise(law.scale * g, draws(law, 1, n), of_noise)
+            total = perturb(channel, law, open_total[arm], n, z, of_noise)
             if total != total:
                 out.last[1] = n
                 return NO_FIT
@@ -101,7 +122,7 @@ def loop(s, law, channel, instance, horizon, marks, out, keys, of_rewards, of_no
                     return MORE_SIZES
                 out.sizes[i] = n
                 sized += 1
-            tell(s, arm, n, total)  # noqa: F821
+            tell(s, arm, n, total)
     return DONE
 
 
@@ -135,7 +156,7 @@ def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
     """Sixteen a decade, the same for every horizon, and the horizon itself.
 
     >>> checkpoints(10).tolist()
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    [1, 2, 3, 4, 5, 6, 7, 9, 10]
     """
     grid = np.round(10 ** (np.arange(16 * len(str(horizon)) + 1) / 16)).astype(np.int64)
     return np.append(np.unique(grid[grid < horizon]), horizon)
@@ -179,9 +200,8 @@ def simulate(
         raise InvalidValue("policy", policy, "a policy whose goal is regret")
     horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
     seed, jobs = whole("seed", seed, 0), whole("jobs", jobs or os.cpu_count() or 1, 1)
-    k, marks, law = len(instance.means), checkpoints(horizon), channel.law()
-    bound = dict(ask=policy.ask, tell=policy.tell, perturb=channel.perturb, noise=channel.draws)
-    go = compiled(loop, **bound, one=instance.one, many=instance.many, draws=draws, steps=steps)
+    k, marks, law = len(instance.true_means()), checkpoints(horizon), channel.law()
+    go = compiled(loop, **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
     sizes: set[int] = set()
@@ -195,7 +215,7 @@ def simulate(
             status = go(*numbers, horizon, marks, out, *streams.of(run))
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
-        explain(status, *last.tolist(), policy, channel)
+        explain(status, int(last[0]), int(last[1]), policy, channel)
         sizes.update(cohorts[cohorts > 0].tolist())
         advance()
 
@@ -216,6 +236,20 @@ def simulate(
         loss |= channel.loss(n)  # different cohorts are different users
     loss += policy.loss(horizon)
     return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, releases[:, 0], loss)
+
+
+def kernels(policy: Policy, channel: Channel, instance: Instance) -> dict[str, Kernel[Any, Any]]:
+    """What the names in the loop stand for."""
+    return {
+        "ask": policy.ask,
+        "tell": policy.tell,
+        "perturb": channel.perturb,
+        "noise": channel.draws,
+        "one": instance.one,
+        "many": instance.many,
+        "draws": draws,
+        "steps": steps,
+    }
 
 
 def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:

@@ -18,28 +18,27 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import uniform
+from maskedbandit.lab.streams import Rewards, uniform
 
 Floats = npt.NDArray[np.float64]
 
 
 @kernel
-def rounded(x, g, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+def rounded(x: float, g: int, rng: np.random.Generator) -> float:
     """A reward in steps of 1/g, rounded at random; the reward itself if g is 0."""
     return x if g == 0 else math.floor(x * g + rng.random())
 
 
 class Instance(ABC):
-    """The laws of the rewards. Subclasses are frozen dataclasses; rewards are in steps of 1/g, or as they are if g is 0."""
+    """The laws of the rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
 
     one: ClassVar[Any]  # kernel (numbers, arm, t, g, stream) -> float: the reward of user t
     many: ClassVar[Any]  # kernel (numbers, arm, n, g, stream) -> float: the sum of n rewards
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
 
-    @property
     @abstractmethod
-    def means(self) -> Floats:
-        """True mean reward of each arm."""
+    def true_means(self) -> Floats:
+        """Expected reward of each arm."""
 
     @abstractmethod
     def numbers(self) -> NamedTuple:
@@ -66,31 +65,30 @@ class BernoulliNumbers(NamedTuple):
 class Bernoulli(Instance):
     """Rewards of 0 and 1.
 
-    >>> Bernoulli([0.9, 0.8]).means
+    >>> Bernoulli([0.9, 0.8]).true_means()
     array([0.9, 0.8])
     """
 
-    probabilities: Sequence[float]
+    means: Sequence[float]
     bits = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probabilities", tuple(checked("means", self.probabilities).tolist()))
+        object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
 
-    @property
-    def means(self) -> Floats:
-        return np.array(self.probabilities)
+    def true_means(self) -> Floats:
+        return np.array(self.means)
 
     def numbers(self) -> BernoulliNumbers:
-        return BernoulliNumbers(self.means)
+        return BernoulliNumbers(self.true_means())
 
     @staticmethod
     @kernel
-    def one(i, arm, t, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def one(i: BernoulliNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
         return max(g, 1.0) * (uniform(stream, t) < i.means[arm])
 
     @staticmethod
     @kernel
-    def many(i, arm, n, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def many(i: BernoulliNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
         return max(g, 1.0) * stream.generator.binomial(n, i.means[arm])
 
 
@@ -106,39 +104,40 @@ class ClippedGaussianNumbers(NamedTuple):
 class ClippedGaussian(Instance):
     """Gaussian rewards, clipped to [0, 1]: what is outside moves to the nearer end [CZ23, Sec. 6].
 
-    >>> ClippedGaussian([0.5, 1.0], sd=0.1).means.round(6)
+    `means` are the means before clipping.
+
+    >>> ClippedGaussian([0.5, 1.0], sd=0.1).true_means().round(6)
     array([0.5     , 0.960106])
     """
 
-    centers: Sequence[float]
+    means: Sequence[float]
     sd: float
     bits = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centers", tuple(checked("means", self.centers).tolist()))
+        object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
         if not 0 < self.sd < math.inf:
             raise InvalidValue("sd", self.sd, "a positive number")
 
-    @property
-    def means(self) -> Floats:
+    def true_means(self) -> Floats:
         from scipy.stats import norm
 
-        m, s = np.array(self.centers), self.sd
+        m, s = np.array(self.means), self.sd
         a, b = -m / s, (1 - m) / s
         answer: Floats = m * (norm.cdf(b) - norm.cdf(a)) + s * (norm.pdf(a) - norm.pdf(b)) + norm.sf(b)
         return answer
 
     def numbers(self) -> ClippedGaussianNumbers:
-        return ClippedGaussianNumbers(self.means, np.array(self.centers), self.sd)
+        return ClippedGaussianNumbers(self.true_means(), np.array(self.means), self.sd)
 
     @staticmethod
     @kernel
-    def one(i, arm, t, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def one(i: ClippedGaussianNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
         return float(rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator))
 
     @staticmethod
     @kernel
-    def many(i, arm, n, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def many(i: ClippedGaussianNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
             return float(stream.generator.binomial(n, i.means[arm]))
         total = 0.0
@@ -159,7 +158,7 @@ class BetaNumbers(NamedTuple):
 class Beta(Instance):
     """Rewards with Beta(alpha, beta) laws.
 
-    >>> Beta(alpha=[2, 1], beta=[2, 3]).means
+    >>> Beta(alpha=[2, 1], beta=[2, 3]).true_means()
     array([0.5 , 0.25])
     """
 
@@ -174,21 +173,21 @@ class Beta(Instance):
         if len(self.alpha) != len(self.beta):
             raise InvalidValue("beta", self.beta, f"a list of {len(self.alpha)} numbers, one for each alpha")
 
-    @property
-    def means(self) -> Floats:
-        return np.array(self.alpha) / (np.array(self.alpha) + np.array(self.beta))
+    def true_means(self) -> Floats:
+        answer: Floats = np.array(self.alpha) / (np.array(self.alpha) + np.array(self.beta))
+        return answer
 
     def numbers(self) -> BetaNumbers:
-        return BetaNumbers(self.means, np.array(self.alpha), np.array(self.beta))
+        return BetaNumbers(self.true_means(), np.array(self.alpha), np.array(self.beta))
 
     @staticmethod
     @kernel
-    def one(i, arm, t, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def one(i: BetaNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
         return float(rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
 
     @staticmethod
     @kernel
-    def many(i, arm, n, g, stream):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def many(i: BetaNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
             return float(stream.generator.binomial(n, i.means[arm]))
         total = 0.0

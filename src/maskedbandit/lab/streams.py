@@ -15,9 +15,14 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 
-
 # the state of a Philox generator that has drawn nothing
-FRESH = {"bit_generator": "Philox", "buffer": np.zeros(4, np.uint64), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
+FRESH = {
+    "bit_generator": "Philox",
+    "buffer": np.zeros(4, np.uint64),
+    "buffer_pos": 4,
+    "has_uint32": 0,
+    "uinteger": 0,
+}
 
 
 class Rewards(NamedTuple):
@@ -28,7 +33,7 @@ class Rewards(NamedTuple):
 
 
 @kernel
-def mixed(z):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+def mixed(z: np.uint64) -> np.uint64:
     """The mixing function of SplitMix64: a permutation of the 64-bit integers."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -36,7 +41,7 @@ def mixed(z):  # type: ignore[no-untyped-def]  # a kernel's types are inferred w
 
 
 @kernel
-def uniform(stream, t):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+def uniform(stream: Rewards, t: int) -> float:
     """A uniform number in [0, 1) for user t."""
     z = mixed(np.uint64(t) * np.uint64(0x9E3779B97F4A7C15) + stream.keys[0])
     return (mixed(z ^ stream.keys[1]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -75,7 +75,7 @@ class DiscreteGaussian(Noise):
 
     @staticmethod
     @kernel
-    def draws(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def draws(scale: float, count: float, rng: np.random.Generator) -> int:
         variance = count * scale * scale
         width = math.floor(math.sqrt(variance)) + 1.0  # rejection from discrete Laplace noise [CKS20, Alg. 3]
         success = -math.expm1(-1.0 / width)

@@ -59,7 +59,7 @@ class DiscreteLaplace(Noise):
 
     @staticmethod
     @kernel
-    def draws(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def draws(scale: float, count: float, rng: np.random.Generator) -> int:
         success = -math.expm1(-1.0 / scale)
         if count == 1.0:
             return rng.geometric(success) - rng.geometric(success)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from maskedbandit.core import SKELLAM, kernel
 from maskedbandit.noises.noise import Integers, Noise, Probabilities
 from maskedbandit.privacy.exact import exact
@@ -48,6 +50,6 @@ class Skellam(Noise):
 
     @staticmethod
     @kernel
-    def draws(scale, count, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def draws(scale: float, count: float, rng: np.random.Generator) -> int:
         mean = count * scale * scale / 2
         return rng.poisson(mean) - rng.poisson(mean)

@@ -182,9 +182,7 @@ class Affordable(NamedTuple):
     ratio: float
 
 
-def queries_limit(
-    ns: Iterable[int], epsilon: Number, alpha: Callable[[int], Number], beta: Number
-) -> list[Affordable]:
+def queries_limit(ns: Iterable[int], epsilon: Number, alpha: Callable[[int], Number], beta: Number) -> list[Affordable]:
     """How the affordable queries k(n) grow, when the accuracy wanted at n users is `alpha(n)`.
 
     As k ln(k/β) = nεα, the ratio k(n) ln(n) / n tends to εα for a fixed α, though no faster than

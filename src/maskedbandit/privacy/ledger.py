@@ -55,9 +55,7 @@ class Ledger:
                 self._spent[user] = total
                 self._worst |= total
                 return
-        raise BudgetExceeded(
-            f"user {user!r} spent {spent} and asks for {loss}: over {self.budget}, in {broken}"
-        )
+        raise BudgetExceeded(f"user {user!r} spent {spent} and asks for {loss}: over {self.budget}, in {broken}")
 
     def spent(self, user: Hashable) -> Loss:
         """The sum of the user's charges; `ZERO` for a user never charged."""

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import Decision, kernel, radius
+from maskedbandit.core import Decision, Law, kernel, radius
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,
     BATCH,
+    FOREVER,
     SIZE,
     begin,
     eliminate,
@@ -45,7 +46,7 @@ class State(NamedTuple):
 
 
 @kernel
-def epoch(law, arms, e, p):  # type: ignore[no-untyped-def]
+def epoch(law: Law, arms: int, e: int, p: float) -> int:
     """R, the number of users per arm in epoch e."""
     y, x, gap = math.log(8 * arms * e * e / p), math.log(4 * arms * e * e / p), 0.5**e
     n = 1 + math.floor(32 * y / gap**2)
@@ -59,9 +60,9 @@ def epoch(law, arms, e, p):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class DPSE(Policy):
-    """Sajed and Sheffet's elimination; `failure` is p, by default 1 / horizon.
+    """Sajed and Sheffet's elimination; `failure` is p, by default 1 / horizon, `unfinished` as in the batched one.
 
-    >>> from maskedbandit.core import LAPLACE, Law
+    >>> from maskedbandit.core import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
     >>> [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)]
     [2322, 8494, 35634, 147247, 603609]
@@ -70,18 +71,21 @@ class DPSE(Policy):
     goal = "regret"
 
     failure: float | None = None
+    unfinished: Literal["skip", "start"] = "skip"
 
     def __post_init__(self) -> None:
         if self.failure is not None and not 0 < self.failure < 1:
             raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
+        if self.unfinished not in ("skip", "start"):
+            raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
 
     def init(self, k: int, horizon: int) -> State:
-        clock = np.array([0, 0, k, 0, horizon])
+        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER])
         return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
 
     @staticmethod
     @kernel
-    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
             e, n, arms = s.clock[BATCH], s.clock[SIZE], s.left.sum()
             if e > 0:
@@ -93,5 +97,5 @@ class DPSE(Policy):
 
     @staticmethod
     @kernel
-    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def tell(s: State, arm: int, n: int, total: float) -> None:
         file(s, arm, n, total)

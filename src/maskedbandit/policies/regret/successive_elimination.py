@@ -11,8 +11,8 @@ batch holds with probability >= 1 - p. The paper's radius, `radius="paper"`, sum
 
     beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
 
-A batch that cannot finish by the horizon is not started: its sums could never be released. The users left are served
-the arm that looks best.
+A batch that cannot finish by the horizon is skipped, because its sums could never be released: the users left are
+served the arm that looks best. The paper starts it all the same [CZ23, Alg. 1, line 9]: `unfinished="start"`.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
 """
@@ -21,13 +21,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from maskedbandit.core import GAUSSIAN, LAPLACE, SKELLAM, WAIT, Decision, draws, kernel, radius, steps
+from maskedbandit.core import GAUSSIAN, LAPLACE, SKELLAM, WAIT, Decision, Law, draws, kernel, radius, steps
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
+
+
+class Rounds(Protocol):
+    """What every elimination in rounds remembers."""
+
+    @property
+    def mean(self) -> np.ndarray: ...
+    @property
+    def left(self) -> np.ndarray: ...
+    @property
+    def clock(self) -> np.ndarray: ...
 
 
 class State(NamedTuple):
@@ -35,7 +46,7 @@ class State(NamedTuple):
 
     mean: np.ndarray  # [k] of the last batch
     left: np.ndarray  # [k] 1: not eliminated
-    clock: np.ndarray  # [5] batch, its size n, next arm to ask for, sums awaited, users not yet asked for
+    clock: np.ndarray  # [5] batch, its size n, next arm to ask for, sums awaited, users that may yet be asked for
     p: float
     base: float
     least: int
@@ -43,10 +54,11 @@ class State(NamedTuple):
 
 
 BATCH, SIZE, NEXT, AWAITED, USERS = range(5)
+FOREVER = 2**62
 
 
 @kernel
-def leader(s):  # type: ignore[no-untyped-def]
+def leader(s: Rounds) -> int:
     """The arm left that looked best."""
     best = -1
     for a in range(s.mean.size):
@@ -56,7 +68,7 @@ def leader(s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def eliminate(s, beta):  # type: ignore[no-untyped-def]
+def eliminate(s: Rounds, beta: float) -> None:
     """Drop every arm whose upper bound is below the highest lower bound."""
     floor = s.mean[leader(s)] - beta
     for a in range(s.mean.size):
@@ -65,7 +77,7 @@ def eliminate(s, beta):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def begin(s, n):  # type: ignore[no-untyped-def]
+def begin(s: Rounds, n: int) -> bool:
     """Start a batch of n users for every arm left; False if it cannot finish, or only one arm is left."""
     arms = s.left.sum()
     if arms == 1 or arms * n > s.clock[USERS]:
@@ -79,7 +91,7 @@ def begin(s, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def next_cohort(s):  # type: ignore[no-untyped-def]
+def next_cohort(s: Rounds) -> Decision:
     """The batch's next arm; all its cohorts may be open together."""
     for a in range(s.clock[NEXT], s.mean.size):
         if s.left[a] == 1:
@@ -89,14 +101,14 @@ def next_cohort(s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def file(s, arm, n, total):  # type: ignore[no-untyped-def]
+def file(s: Rounds, arm: int, n: int, total: float) -> None:
     """Keep a released sum of the batch."""
     s.mean[arm] = total / n
     s.clock[AWAITED] -= 1
 
 
 @kernel
-def published(law, n, z):  # type: ignore[no-untyped-def]
+def published(law: Law, n: int, z: float) -> float:
     """sigma sqrt(z) + h z, for the noise of one release [CZ23, Lem. 2 and App. C, D, E]."""
     sigma = law.scale * math.sqrt(draws(law, 1, n))
     if law.kind == LAPLACE:
@@ -109,7 +121,7 @@ def published(law, n, z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def confidence(s, law):  # type: ignore[no-untyped-def]
+def confidence(s: State, law: Law) -> float:
     """beta of the batch that has just been released."""
     b, n, arms = s.clock[BATCH], s.clock[SIZE], s.left.sum()
     if s.paper == 1:
@@ -124,9 +136,9 @@ class SuccessiveElimination(Policy):
     """Batches of growing size; arms that cannot be the best leave.
 
     `failure` is p, by default 1 / horizon; `least` the smallest cohort (secure aggregation hides nobody in a crowd of
-    two), `base` the growth of batches.
+    two), `base` the growth of batches; `unfinished` says what happens to a batch that the horizon would cut off.
 
-    >>> from maskedbandit.core import NO_NOISE, Law
+    >>> from maskedbandit.core import NO_NOISE
     >>> s = SuccessiveElimination().init(k=3, horizon=10**6)
     >>> SuccessiveElimination.ask(s, Law(NO_NOISE), rng=None)
     Decision(arm=0, n=64, close=1)
@@ -138,6 +150,7 @@ class SuccessiveElimination(Policy):
     least: int = 64
     failure: float | None = None
     radius: Literal["corrected", "paper"] = "corrected"
+    unfinished: Literal["skip", "start"] = "skip"
 
     def __post_init__(self) -> None:
         if not self.base > 1:
@@ -148,15 +161,17 @@ class SuccessiveElimination(Policy):
             raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
         if self.radius not in ("corrected", "paper"):
             raise InvalidValue("radius", self.radius, "'corrected' or 'paper'")
+        if self.unfinished not in ("skip", "start"):
+            raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
 
     def init(self, k: int, horizon: int) -> State:
-        clock = np.array([0, 0, k, 0, horizon])
+        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER])
         p = self.failure or 1 / horizon
         return State(np.zeros(k), np.ones(k, np.int64), clock, p, self.base, self.least, int(self.radius == "paper"))
 
     @staticmethod
     @kernel
-    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
             if s.clock[BATCH] > 0:
                 eliminate(s, confidence(s, law))
@@ -166,5 +181,5 @@ class SuccessiveElimination(Policy):
 
     @staticmethod
     @kernel
-    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def tell(s: State, arm: int, n: int, total: float) -> None:
         file(s, arm, n, total)

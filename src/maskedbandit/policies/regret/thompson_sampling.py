@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Law, kernel
 from maskedbandit.policies.policy import Policy
 
 UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
@@ -40,14 +40,14 @@ class State(NamedTuple):
 
 
 @kernel
-def counts(s, a):  # type: ignore[no-untyped-def]
+def counts(s: State, a: int) -> tuple[float, float]:
     """Successes and failures of arm a."""
     good = min(max(s.success[a], 0.0), s.n[a])
     return good, s.n[a] - good
 
 
 @kernel
-def update(s, a):  # type: ignore[no-untyped-def]
+def update(s: State, a: int) -> None:
     """The mode of arm a, after its counts changed."""
     good, _ = counts(s, a)
     s.mode[a] = good / s.n[a]
@@ -55,7 +55,7 @@ def update(s, a):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def peak(s, a):  # type: ignore[no-untyped-def]
+def peak(s: State, a: int) -> float:
     """Density of arm a's posterior at its mode, divided by 4 n."""
     good, bad = counts(s, a)
     log = math.lgamma(s.n[a] + 2) - math.lgamma(good + 1) - math.lgamma(bad + 1)
@@ -67,7 +67,7 @@ def peak(s, a):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def challenge(s, lead, x, u, rng):  # type: ignore[no-untyped-def]
+def challenge(s: State, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
     """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others."""
     best = lead
     for a in range(s.n.size):
@@ -122,7 +122,7 @@ class ThompsonSampling(Policy):
 
     @staticmethod
     @kernel
-    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         k = s.n.size
         if s.parts[0] > 0:
             for a in range(k):
@@ -154,7 +154,7 @@ class ThompsonSampling(Policy):
 
     @staticmethod
     @kernel
-    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def tell(s: State, arm: int, n: int, total: float) -> None:
         whole = math.floor(total)
         s.success[arm] += whole
         s.n[arm] += n

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import NO_NOISE, Decision, kernel, radius
+from maskedbandit.core import NO_NOISE, Decision, Law, kernel, radius
 from maskedbandit.policies.policy import Policy
 
 
@@ -37,7 +37,6 @@ class UCB1(Policy):
     """Optimism in the face of uncertainty, one user at a time.
 
     >>> import numpy as np
-    >>> from maskedbandit.core import Law
     >>> s = UCB1().init(k=2, horizon=100)
     >>> UCB1.tell(s, 0, 1, 1.0), UCB1.tell(s, 1, 1, 0.0)
     (None, None)
@@ -53,7 +52,7 @@ class UCB1(Policy):
 
     @staticmethod
     @kernel
-    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         k = s.n.size
         t = s.asked[0] + 1
         s.asked[0] = t
@@ -65,12 +64,15 @@ class UCB1(Policy):
             if law.kind != NO_NOISE:
                 index += radius(law, s.n[a], s.n[a], 2 * spread * spread) * s.width[a] ** 2  # a release per pull
             if index > top:
-                s.best[0], top = a, index  # a store, so that the processor guesses the arm instead of waiting for it
+                s.best[0], top = (
+                    a,
+                    index,
+                )  # a store, so that the processor guesses the arm instead of waiting for it
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod
     @kernel
-    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def tell(s: State, arm: int, n: int, total: float) -> None:
         s.total[arm] += total
         s.n[arm] += n
         s.mean[arm] = s.total[arm] / s.n[arm]

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maskedbandit.core import Decision, kernel
+import numpy as np
+
+from maskedbandit.core import Decision, Law, kernel
 from maskedbandit.policies.policy import Policy
 
 
@@ -22,7 +24,6 @@ class State(NamedTuple):
 class Uniform(Policy):
     """Every arm with the same probability, for ever.
 
-    >>> import numpy as np
     >>> Uniform().ask(State(3), law=None, rng=np.random.default_rng(1))
     Decision(arm=1, n=1, close=0)
     """
@@ -34,10 +35,10 @@ class Uniform(Policy):
 
     @staticmethod
     @kernel
-    def ask(s, law, rng):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         return Decision(int(rng.integers(0, s.k)), 1, 0)
 
     @staticmethod
     @kernel
-    def tell(s, arm, n, total):  # type: ignore[no-untyped-def]  # a kernel's types are inferred when it is compiled
+    def tell(s: State, arm: int, n: int, total: float) -> None:
         pass

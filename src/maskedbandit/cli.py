@@ -1,0 +1,203 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maskedbandit import __version__
+from maskedbandit.errors import InvalidValue, MaskedBanditError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 0, or 2 after one line on standard error that names what is wrong."""
+    options = parser().parse_args(arguments)
+    try:
+        options.do(options)
+    except MaskedBanditError as wrong:
+        print(f"maskedbandit: {wrong}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("polars", "matplotlib", "tqdm"):
+            raise
+        print(f"maskedbandit: {missing.name} is not installed: pip install 'maskedbandit[lab]'", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("\nmaskedbandit: interrupted; --resume goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Commands and their options, with an example of each."""
+    top = command(argparse.ArgumentParser, "maskedbandit", DESCRIPTION, "maskedbandit run experiments/quickstart.toml")
+    top.add_argument("--version", action="version", version=f"maskedbandit {__version__}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    example = "maskedbandit run experiments/quickstart.toml --out results/quickstart --jobs 2"
+    one = command(commands.add_parser, "run", "simulate an experiment; write its table and figure", example)
+    one.add_argument("experiment", type=Path, metavar="EXPERIMENT.toml", help="what to compare")
+    one.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (results/NAME)")
+    one.add_argument("--only", metavar="ID", help="one setting alone, by its id or number: quickstart/2 or 2")
+    one.add_argument(
+        "--jobs", type=int, metavar="N", help="threads (one for each core); the numbers do not depend on it"
+    )
+    one.add_argument("--resume", action="store_true", help="keep the settings that DIR holds already")
+    one.set_defaults(do=run)
+
+    two = command(
+        commands.add_parser,
+        "plot",
+        "draw the figure of a results folder again",
+        "maskedbandit plot results/quickstart",
+    )
+    two.add_argument("folder", type=Path, metavar="DIR", help="a folder that `run` wrote")
+    two.set_defaults(do=plot)
+
+    three = command(commands.add_parser, "list", "policies, channels, noises and experiments", "maskedbandit list")
+    three.add_argument(
+        "--experiments", type=Path, default=Path("experiments"), metavar="DIR", help="where experiments are"
+    )
+    three.set_defaults(do=show)
+    return top
+
+
+def command(make: Any, name: str, help: str, example: str) -> argparse.ArgumentParser:
+    """A parser whose help ends with an example."""
+    said = {} if make is argparse.ArgumentParser else {"help": help}
+    plain = argparse.RawDescriptionHelpFormatter
+    made: argparse.ArgumentParser = make(
+        name, description=help, epilog=f"example:\n  {example}", formatter_class=plain, **said
+    )
+    return made
+
+
+def run(options: argparse.Namespace) -> None:
+    """Simulate an experiment."""
+    from tqdm import tqdm
+
+    from maskedbandit.lab.experiment import Setting, read
+    from maskedbandit.lab.table import collect, summary
+
+    experiment = read(options.experiment)
+    settings = experiment.settings
+    if options.jobs is not None and options.jobs < 1:
+        raise InvalidValue("--jobs", options.jobs, "a whole number of at least 1")
+    if options.only is not None:
+        settings = [s for s in settings if options.only in (s.id, s.id.rpartition("/")[2])]
+        if not settings:
+            raise InvalidValue(
+                "--only",
+                options.only,
+                f"an id from {experiment.settings[0].id} to {experiment.settings[-1].id}",
+            )
+    out = options.out or Path("results") / experiment.name
+    with tqdm(total=sum(setting.runs for setting in settings), unit="run", file=sys.stderr) as bar:
+
+        def advance(setting: Setting, runs: int) -> None:
+            bar.set_description(setting.label, refresh=False)
+            bar.update(runs)
+
+        table = collect(experiment, settings, out, options.resume, options.jobs, advance)
+    if experiment.about:
+        print(f"\n{experiment.about}\n")
+    print(aligned(summary(table)))
+    draw(table, experiment.about, out)
+    print(f"\ntable   {out / 'table.parquet'}\nfigure  {out / 'figure.png'}")
+
+
+def plot(options: argparse.Namespace) -> None:
+    """Draw a figure again."""
+    import polars as pl
+
+    from maskedbandit.lab.experiment import read
+
+    path = options.folder / "table.parquet"
+    if not path.exists():
+        raise InvalidValue("DIR", str(options.folder), "a folder with a table.parquet, as `run` writes it")
+    draw(pl.read_parquet(path), read(options.folder / "experiment.toml").about, options.folder)
+    print(options.folder / "figure.png")
+
+
+def draw(table: pl.DataFrame, title: str, out: Path) -> None:
+    """Write the figure of a table, as PNG and SVG."""
+    import matplotlib
+
+    from maskedbandit.lab.figures import regret
+
+    figure = regret(table, title)
+    with matplotlib.rc_context({"svg.hashsalt": "maskedbandit"}):  # the same table gives the same file
+        figure.savefig(out / "figure.svg", metadata={"Date": None})
+    figure.savefig(out / "figure.png", dpi=150)
+
+
+def show(options: argparse.Namespace) -> None:
+    """List what experiments can name."""
+    from maskedbandit import channels, noises, policies
+    from maskedbandit.lab.experiment import read
+
+    for room in (policies.room, channels.room, noises.room):
+        print(f"{room.kind}:")
+        for name, about in room.about():
+            print(f"  {name:24}{about}")
+    paths = sorted(options.experiments.glob("*.toml"))
+    print(f"experiment (in {options.experiments}):")
+    for path in paths:
+        experiment = read(path)
+        print(f"  {path.stem:24}{experiment.about} {experiment.source}")
+
+
+def aligned(rows: pl.DataFrame) -> str:
+    """A summary as text."""
+    columns = [name for name in rows.columns if name.startswith(("policy.", "channel."))]
+    head = [
+        "curve",
+        "trust",
+        "policy",
+        *columns,
+        "who sees what",
+        "ε of a user",
+        "mean regret",
+        "ratio",
+        "runs",
+    ]
+    lines = [head]
+    for row in rows.iter_rows(named=True):
+        lines.append(
+            [
+                row["label"],
+                row["trust"],
+                row["policy"],
+                *(str(row[name]) if row[name] is not None else "" for name in columns),
+                row["sees"],
+                epsilon(row),
+                f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f}",
+                "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+                str(row["runs"]),
+            ]
+        )
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    lines.insert(1, ["─" * width for width in widths])
+    right = len(head) - 4
+    pad = [str.ljust] * right + [str.rjust] * 4
+    return "\n".join("  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines)
+
+
+def epsilon(row: dict[str, Any]) -> str:
+    """What a user loses, in words that fit a cell."""
+    name = next(name for name in row if name.startswith("epsilon_at_"))
+    if row["pure_epsilon"] < float("inf"):
+        return f"{row['pure_epsilon']:g}"
+    if row[name] < float("inf"):
+        return f"{row[name]:.3g} (δ = {name.removeprefix('epsilon_at_')})"
+    return "no limit"
