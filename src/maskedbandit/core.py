@@ -104,7 +104,7 @@ def steps(law: Law, n: int) -> int:
     if law.root == 0.0:
         return int(law.grid)
     fine = law.root * math.sqrt(n)
-    return int(max(law.grid, math.ceil(fine - 1e-9 * fine)))  # the slack keeps whole numbers from rounding up
+    return int(max(law.grid, math.ceil(fine - 1e-15 * fine)))  # the slack keeps whole numbers from rounding up
 
 
 @kernel
@@ -120,7 +120,7 @@ def draws(law: Law, m: int, n: int) -> float:
 def calibration(honest: float, n: int) -> int:
     """Least number of honest survivors of a cohort of n: the shares are calibrated to make one draw of them."""
     fine = honest * n
-    return max(1, math.ceil(fine - 1e-9 * fine))
+    return max(1, math.ceil(fine - 1e-15 * fine))
 
 
 @kernel
@@ -132,8 +132,8 @@ def cumulant(law: Law, count: float, g: int, lam: float) -> float:
         rate, tilt = 1.0 / (law.scale * g), abs(lam) / g
         if tilt >= rate:
             return math.inf
-        low, high = math.sinh((rate - tilt) / 2), math.sinh((rate + tilt) / 2)
-        return count * (2 * math.log(math.sinh(rate / 2)) - math.log(low) - math.log(high))
+        ratio = math.exp((tilt - rate) / 2) * math.expm1(-tilt) / math.expm1(-rate)  # sinh(tilt/2) / sinh(rate/2)
+        return math.inf if ratio >= 1.0 else -count * math.log1p(-ratio * ratio)
     if law.kind == SKELLAM:
         return count * (law.scale * g) ** 2 * 2 * math.sinh(lam / (2 * g)) ** 2
     return count * (law.scale * lam) ** 2 / 2  # [CKS20, Cor. 17]: the discrete Gaussian is sub-Gaussian
@@ -168,7 +168,8 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
     if law.kind == LAPLACE and count == 1.0:
         return law.scale * x  # P(|Z| >= y) = 2 b^y / (1 + b) on whole steps, b = exp(-1/scale)
     # Chernoff: the least (cumulant(lam) + x) / lam; it falls, then rises, so a golden section finds it
-    g = steps(law, n) if m == 1 else steps(law, 1)  # coarser steps have heavier tails
+    # the steps of m cohorts differ: finer ones have heavier tails if Laplace, coarser ones if Skellam
+    g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
     low, high = 0.0, 1.0 / law.scale
     if law.kind == SKELLAM:
         high = 1.0 / g
@@ -193,6 +194,8 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
 @kernel
 def log_pmf(law: Law, n: int, z: int) -> float:
     """log P(Z = z), Z the noise in one released sum of n rewards, z in whole steps of 1/g.
+
+    Several Gaussian draws count as one of their joint variance: near only if each has a variance of at least 2.
 
     >>> round(log_pmf(Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 3) - log_pmf(
     ...     Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 2), 12)

@@ -1,7 +1,7 @@
-"""Central trust: a server that everybody trusts receives the rewards and adds one whole draw of noise per release.
+"""Central trust: a trusted server receives the rewards and adds noise to every sum that it releases.
 
-Every reward enters one release, so different releases cost different users: nothing is divided by the number of arms
-or of releases [SS19; CZ23, Thm. 5].
+A release carries one whole draw of noise. Every reward enters one release, so different releases cost different
+users: nothing is divided by the number of arms or of releases [SS19; CZ23, Thm. 5].
 """
 
 from __future__ import annotations

@@ -71,7 +71,8 @@ def tail(residues: Residues, law: Law, n: int) -> int:
     g = steps(law, n)
     x = math.log(2 / residues.failure)
     if residues.paper == 1 and law.kind == SKELLAM:
-        return math.ceil(2 * law.scale * g * math.sqrt(x) + math.sqrt(2.0) * x)  # [CZ23, Thm. 2]
+        spread = law.scale * g * math.sqrt(draws(law, 1, n))
+        return math.ceil(2 * spread * math.sqrt(x) + math.sqrt(2.0) * x)  # [CZ23, Thm. 2]
     if residues.paper == 0 and law.kind == LAPLACE and draws(law, 1, n) == 1.0:
         x -= math.log1p(math.exp(-1 / (law.scale * g)))  # P(|Z| >= k) = 2 b^k / (1 + b)
     return math.ceil(g * radius(law, 1, n, x))

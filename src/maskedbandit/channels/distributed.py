@@ -1,4 +1,4 @@
-"""Distributed trust: every device adds a share of one draw, and secure aggregation shows the server only the sum.
+"""Distributed trust: every device adds a share of the noise, and the server sees the sum alone.
 
 The sum of a whole cohort carries the noise that a trusted server would have added, though there is no such server
 [CZ23, Thm. 1]. Devices work modulo m, so that masks can be uniform. Users who drop out or leave their noise away take
@@ -72,7 +72,7 @@ class Distributed(NoisyChannel):
         return -int(-Fraction(self.honest) * n // 1)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n), shares=n)
+        return self.whole(n).loss(self.steps(n), shares=self.counted_on(n))
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""

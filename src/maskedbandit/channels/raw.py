@@ -1,4 +1,4 @@
-"""No privacy: the server receives every reward and the policy is told plain sums. The baseline of every comparison."""
+"""No privacy: the server receives every reward, the policy is told plain sums; the baseline of comparisons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ class Raw(Channel):
         return Loss.unbounded()
 
     def randomize(self, reward: float, n: int, bits: Bits) -> float:
-        if not 0 <= reward <= 1:  # also true of nan
+        try:
+            inside = 0 <= reward <= 1  # false of nan
+        except TypeError:
+            inside = False
+        if not inside:
             raise RewardOutOfRange(reward)
         return reward
 

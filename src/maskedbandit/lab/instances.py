@@ -47,7 +47,10 @@ class Instance(ABC):
 
 def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:
     """The values as an array, if there are at least two and all lie in [low, high]."""
-    array = np.asarray(values, dtype=float)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidValue(name, values, "a list of numbers") from None
     if array.ndim != 1 or array.size < 2:
         raise InvalidValue(name, values, "a list with one number for each of at least two arms")
     if not np.all((array >= low) & (array <= high)):  # also catches nan

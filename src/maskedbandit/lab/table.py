@@ -11,6 +11,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -93,24 +94,25 @@ def collect(
     jobs: int | None = None,
     advance: Callable[[Setting, int], object] = lambda setting, runs: None,
 ) -> pl.DataFrame:
-    """Run the settings and gather their parts in `out/table.parquet`; `advance` is told of runs as they end."""
-    parts, settings, about = out / "parts", list(settings), provenance(experiment)
+    """Run the settings and gather all parts of the experiment in `out/table.parquet`.
+
+    `advance` is told of runs as they end. A part that is there already is kept if `resume`.
+    """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
-    parts.mkdir(parents=True, exist_ok=True)
-    paths = []
+    about = provenance(experiment)
+    (out / "parts").mkdir(parents=True, exist_ok=True)
+    (out / "experiment.toml").write_text(experiment.text)
+    paths = {s.id: out / "parts" / f"{s.id.replace('/', '-')}-{fingerprint(s)}.parquet" for s in experiment.settings}
     for setting in settings:
-        path = parts / f"{setting.id.replace('/', '-')}-{fingerprint(setting)}.parquet"
-        paths.append(path)
-        if resume and path.exists():
+        if resume and paths[setting.id].exists():
             advance(setting, setting.runs)
             continue
-        run = setting.run(jobs=jobs, advance=lambda setting=setting: advance(setting, 1))
+        run = setting.run(jobs=jobs, advance=partial(advance, setting, 1))
         values = {key: pl.lit(value) for key, value in setting.values.items() if not isinstance(value, dict | list)}
         named = frame(run).select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
-        write(named.with_columns(**values), path, about)
-    (out / "experiment.toml").write_text(experiment.text)
-    table = pl.concat([pl.read_parquet(path) for path in paths], how="diagonal")
+        write(named.with_columns(**values), paths[setting.id], about)
+    table = pl.concat([pl.read_parquet(path) for path in paths.values() if path.exists()], how="diagonal_relaxed")
     write(table, out / "table.parquet", about)
     return table
 

@@ -1,7 +1,7 @@
-"""Discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 variance)) on the integers [CKS20].
+"""Discrete Gaussian noise, with shares that nearly sum to it: concentrated differential privacy [CKS20].
 
-It is not divisible: n shares of variance / n sum to a discrete Gaussian only nearly, and the difference is paid for
-in the loss [KLS21, Thm. 1; CZ23, Thm. 4].
+P(z) is proportional to exp(-z^2 / (2 variance)) on the integers. It is not divisible: n shares of variance / n sum to
+a discrete Gaussian only nearly, and the difference is paid for in the loss [KLS21, Thm. 1; CZ23, Thm. 4].
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_gaussian
 
 LEAST_SHARE = 2  # variance of a share from which the sum of shares is the whole draw's law to within 1e-7
+
+
+@kernel
+def separate(scale: float, count: float) -> int:
+    """In how many parts `count` draws are made: one draw of their joint variance, or each draw if it is narrow."""
+    return max(1, int(count)) if scale * scale < LEAST_SHARE else 1
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,19 @@ class DiscreteGaussian(Noise):
             )
 
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
-        variance = count * float(self.scale) ** 2
-        every = np.arange(-math.ceil(40 * math.sqrt(variance)) - 1, math.ceil(40 * math.sqrt(variance)) + 2)
-        weight: Probabilities = np.exp(-(z.astype(float) ** 2) / (2 * variance))
-        return weight / float(np.exp(-(every**2.0) / (2 * variance)).sum())
+        parts = separate(float(self.scale), count)
+        variance = count * float(self.scale) ** 2 / parts
+        far = math.ceil(40 * math.sqrt(variance)) + 1
+        law: Probabilities = np.exp(-(np.arange(-far, far + 1) ** 2.0) / (2 * variance))
+        if parts == 1:
+            answer: Probabilities = np.exp(-(z.astype(float) ** 2) / (2 * variance)) / law.sum()
+            return answer
+        one = law = law / law.sum()
+        for bit in bin(parts)[3:]:
+            law = np.convolve(law, law)
+            law = np.convolve(law, one) if bit == "1" else law
+        far = law.size // 2
+        return np.where(abs(z) <= far, law[np.clip(z + far, 0, 2 * far)], 0.0)
 
     def loss(self, sensitivity: int, shares: int = 1) -> Loss:
         d = Fraction(sensitivity) / self.scale
@@ -76,10 +91,14 @@ class DiscreteGaussian(Noise):
     @staticmethod
     @kernel
     def draws(scale: float, count: float, rng: np.random.Generator) -> int:
-        variance = count * scale * scale
+        parts, total = separate(scale, count), 0
+        variance = count * scale * scale / parts
         width = math.floor(math.sqrt(variance)) + 1.0  # rejection from discrete Laplace noise [CKS20, Alg. 3]
         success = -math.expm1(-1.0 / width)
-        while True:
-            z = rng.geometric(success) - rng.geometric(success)
-            if rng.random() < math.exp(-((abs(z) - variance / width) ** 2) / (2 * variance)):
-                return z
+        for _ in range(parts):
+            while True:
+                z = rng.geometric(success) - rng.geometric(success)
+                if rng.random() < math.exp(-((abs(z) - variance / width) ** 2) / (2 * variance)):
+                    break
+            total += z
+        return total

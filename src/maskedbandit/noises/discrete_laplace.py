@@ -1,4 +1,6 @@
-"""Discrete Laplace noise, P(z) = (1 - b)/(1 + b) b^|z| with b = exp(-1/scale), and its Pólya shares.
+"""Discrete Laplace noise with Pólya shares: pure differential privacy [CZ23, Thm. 1].
+
+    P(z) = (1 - b) / (1 + b) b^|z|,    b = exp(-1 / scale)
 
 A draw is the difference of two geometric variables; a geometric variable is the sum of n independent Pólya(1/n, b)
 variables, P(x) = C(r + x - 1, x) b^x (1 - b)^r with r = 1/n [GX15]. So n users who each add the difference of two
@@ -63,5 +65,5 @@ class DiscreteLaplace(Noise):
         success = -math.expm1(-1.0 / scale)
         if count == 1.0:
             return rng.geometric(success) - rng.geometric(success)
-        odds = 1.0 / math.expm1(1.0 / scale)  # b / (1 - b): the mean of a Pólya variable of shape 1
+        odds = math.exp(-1.0 / scale) / success  # b / (1 - b): the mean of a Pólya variable of shape 1
         return rng.poisson(odds * rng.standard_gamma(count)) - rng.poisson(odds * rng.standard_gamma(count))

@@ -1,6 +1,7 @@
-"""Skellam noise: the difference of two Poisson(variance / 2) variables. Shares are Skellam of variance / n.
+"""Skellam noise with Skellam shares: Rényi differential privacy [AKL21; CZ23, Thm. 2].
 
-It is closed under sums, and its Rényi loss is close to that of a Gaussian of the same variance [AKL21, Thm. 3.5].
+A draw is the difference of two Poisson(variance / 2) variables; shares are draws of variance / n. It is closed under
+sums, and its Rényi loss is close to that of a Gaussian of the same variance [AKL21, Thm. 3.5].
 """
 
 from __future__ import annotations

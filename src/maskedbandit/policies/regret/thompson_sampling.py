@@ -1,4 +1,4 @@
-"""Thompson sampling with Beta posteriors: play an arm as often as it is believed to be the best [AG12, Alg. 1-2].
+"""Thompson sampling with Beta posteriors: an arm is played as often as it is believed best [AG12, Alg. 1-2].
 
     theta_a ~ Beta(1 + S_a, 1 + n_a - S_a)  for every arm,     arm = argmax_a theta_a
 

@@ -62,12 +62,11 @@ class UCB1(Policy):
         for a in range(k):
             index = s.mean[a] + spread * s.width[a]
             if law.kind != NO_NOISE:
-                index += radius(law, s.n[a], s.n[a], 2 * spread * spread) * s.width[a] ** 2  # a release per pull
+                noise = radius(law, s.n[a], s.n[a], 2 * spread * spread)  # a release per pull
+                index += noise * (s.width[a] * s.width[a])  # not ** 2, which Python rounds differently
             if index > top:
-                s.best[0], top = (
-                    a,
-                    index,
-                )  # a store, so that the processor guesses the arm instead of waiting for it
+                s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
+                top = index
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod

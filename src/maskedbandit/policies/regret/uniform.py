@@ -1,4 +1,4 @@
-"""Uniform assignment, the A/B/n test that never adapts: every user gets an arm drawn uniformly.
+"""Uniform assignment, the test that never adapts: every user gets an arm drawn uniformly.
 
 It closes no cohort, so it learns nothing and nothing is released. Regret: T * (mean gap).
 """

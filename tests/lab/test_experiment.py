@@ -1,0 +1,114 @@
+"""Experiments: a TOML file becomes settings with ids, or an error that says what is wrong in it."""
+
+from pathlib import Path
+
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.channels.codec import Grid
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.lab.experiment import read
+
+GOOD = """
+about = "two curves"
+source = "[CZ23, Fig. 1]"
+horizon = 1000
+runs = 3
+seed = 5
+instance = { name = "clipped_gaussian", means = "easy", k = 4, sd = 0.1 }
+policy = "successive_elimination"
+
+[[curves]]
+label = "free"
+channel = "raw"
+
+[[curves]]
+channel = { name = "distributed", noise = "skellam", grid = { fineness = 10 } }
+policy = { name = "successive_elimination", base = 4 }
+runs = 2
+
+[vary]
+"channel.epsilon" = [0.5, 1]
+"instance.seed" = [0, 1, 2]
+"""
+
+
+def experiment(tmp_path: Path, text: str = GOOD):
+    path = tmp_path / "two.toml"
+    path.write_text(text)
+    return read(path)
+
+
+def test_every_curve_takes_the_values_it_has_a_parameter_for(tmp_path) -> None:
+    found = experiment(tmp_path)
+    assert (found.name, found.about, found.source, found.text) == ("two", "two curves", "[CZ23, Fig. 1]", GOOD)
+    assert [s.id for s in found.settings] == [f"two/{i}" for i in range(9)]
+    assert [s.values for s in found.settings[:3]] == [{"instance.seed": seed} for seed in range(3)]
+    assert found.settings[3].values == {"channel.epsilon": 0.5, "instance.seed": 0}
+    assert [s.label for s in found.settings] == ["free"] * 3 + ["distributed"] * 6
+    last = found.settings[-1]
+    assert (last.horizon, last.runs, last.seed) == (1000, 2, 5)
+    assert last.policy == mb.policies.SuccessiveElimination(base=4)
+    assert last.channel == mb.channels.Distributed(1, noise=mb.noises.Skellam(), grid=Grid(fineness=10))
+    assert last.instance == mb.ClippedGaussian(mb.uniform_means("easy", 4, 2), sd=0.1)
+
+
+def test_the_repository_s_experiments_are_good() -> None:
+    paths = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+    assert paths
+    for path in paths:
+        found = read(path)
+        assert found.about
+        assert found.source
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("horizon = 1000", "horizont = 1000", "key is 'horizont': did you mean 'horizon'?"),
+        ("horizon = 1000", "horizon = 0", "horizon is 0: it must be a whole number of at least 1"),
+        ("horizon = 1000", "", "horizon is None"),
+        ("runs = 3", "runs = 'x'", "runs is 'x'"),
+        ('channel = "raw"', 'channel = "raww"', "channel is 'raww': did you mean 'raw'?"),
+        ('channel = "raw"', "channel = 3", "channel is 3: it must be the name of a channel"),
+        ('channel = "raw"', "", "channel is None"),
+        ('channel = "raw"', 'chanel = "raw"', r"key of \[\[curves\]\] is 'chanel': did you mean 'channel'?"),
+        (
+            'policy = "successive_elimination"',
+            'policy = "sucessive_elimination"',
+            "did you mean 'successive_elimination'?",
+        ),
+        ("base = 4", "bas = 4", "parameter of successive_elimination is 'bas': did you mean 'base'?"),
+        ("base = 4", "base = 1", "base is 1"),
+        ('noise = "skellam"', 'noise = "skelam"', "noise is 'skelam': did you mean 'skellam'?"),
+        ("fineness = 10", "finenes = 10", "parameter of grid is 'finenes'"),
+        ('name = "clipped_gaussian"', 'name = "gaussian"', "instance is 'gaussian': did you mean 'clipped_gaussian'?"),
+        (", sd = 0.1", "", "sd of clipped_gaussian is None: it must be given"),
+        ('means = "easy"', 'means = "eazy"', "means is 'eazy'"),
+        ('means = "easy"', "means = [0.1, 2]", "means is"),
+        ('"channel.epsilon" = [0.5, 1]', '"channel.epsilom" = [0.5]', "is 'epsilom': did you mean 'epsilon'?"),
+        ('"channel.epsilon" = [0.5, 1]', '"channel.epsilon" = [0.5, -1]', "epsilon is -1"),
+        ('"channel.epsilon" = [0.5, 1]', '"channel.epsilon" = [nan]', "epsilon is nan"),
+        ('"channel.epsilon" = [0.5, 1]', '"channel.epsilon" = 1', "vary.channel.epsilon is 1: it must be a list"),
+        ('"channel.epsilon" = [0.5, 1]', '"nothing.epsilon" = [1]', "vary.nothing.epsilon"),
+        ("[[curves]]", "[curve]", "key is 'curve'|TOML file that can be read"),
+        ("horizon = 1000", "horizon = ", "TOML file that can be read"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, old, new, said) -> None:
+    assert old in GOOD
+    with pytest.raises(InvalidValue, match=said) as wrong:
+        experiment(tmp_path, GOOD.replace(old, new))
+    assert "two.toml" in str(wrong.value)
+
+
+def test_a_file_without_curves_or_that_is_not_there(tmp_path) -> None:
+    with pytest.raises(InvalidValue, match="curves is None"):
+        experiment(tmp_path, "horizon = 10")
+    with pytest.raises(InvalidValue, match="No such file"):
+        read(tmp_path / "none.toml")
+
+
+def test_an_unknown_policy_is_an_unknown_name(tmp_path) -> None:
+    with pytest.raises(UnknownName):
+        experiment(tmp_path, GOOD.replace('policy = "successive_elimination"', 'policy = "ucb"'))

@@ -1,0 +1,132 @@
+"""The command line: what it writes, and the one line it says when something is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import maskedbandit
+from maskedbandit.cli import main
+
+TEXT = """
+about = "two curves"
+source = "[CZ23, Fig. 1]"
+horizon = 2000
+runs = 3
+instance = { name = "bernoulli", means = [0.2, 0.8] }
+policy = "successive_elimination"
+[[curves]]
+channel = "raw"
+[[curves]]
+channel = { name = "distributed", epsilon = 0.5 }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_run_writes_a_table_and_a_figure_and_says_where(file, tmp_path, capsys) -> None:
+    out = tmp_path / "out"
+    assert main(["run", str(file), "--out", str(out), "--jobs", "1"]) == 0
+    said = capsys.readouterr().out
+    for name in ("table.parquet", "figure.png"):
+        assert str(out / name) in said
+        assert (out / name).stat().st_size > 1000
+    assert "server: noisy sums alone" in said
+    assert "1.00" in said
+    assert main(["plot", str(out)]) == 0
+    assert main(["run", str(file), "--out", str(out), "--resume"]) == 0
+    assert main(["run", str(file), "--out", str(tmp_path / "one"), "--only", "tiny/1"]) == 0
+
+
+def test_the_default_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "tiny.toml"]) == 0
+    assert (tmp_path / "results" / "tiny" / "table.parquet").exists()
+
+
+def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
+    assert main(["list", "--experiments", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    for name in ("successive_elimination", "distributed", "discrete_laplace", "two curves [CZ23, Fig. 1]", "[SS19]"):
+        assert name in said
+    assert all(len(line) <= 150 for line in said.splitlines())
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"]])
+def test_help_has_an_example(command, capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    assert left.value.code == 0
+    assert "example:\n  maskedbandit" in capsys.readouterr().out
+
+
+def test_version(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"maskedbandit {maskedbandit.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "{file}", "--only", "7"], "--only is '7': it must be an id from tiny/0 to tiny/1"),
+        (["run", "{file}", "--jobs", "0"], "--jobs is 0: it must be a whole number of at least 1"),
+        (["run", "nowhere.toml"], "experiment is 'nowhere.toml'"),
+        (["plot", "nowhere"], "DIR is 'nowhere': it must be a folder with a table.parquet"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2_and_writes_nothing(
+    file, tmp_path, monkeypatch, capsys, arguments, said
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([argument.format(file=file) for argument in arguments]) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err.startswith(f"maskedbandit: {said}")
+    assert streams.err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.toml"]
+
+
+def test_a_bad_experiment_is_one_line_and_exit_2_and_writes_nothing(file, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    file.write_text(TEXT.replace("epsilon = 0.5", "epsilon = -1"))
+    assert main(["run", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"maskedbandit: {file}: epsilon is -1: it must be a finite number above 0\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.toml"]
+
+
+def test_a_modulus_that_is_too_small_is_named(file, tmp_path, capsys) -> None:
+    file.write_text(TEXT.replace("epsilon = 0.5", "epsilon = 0.5, modulus = 100"))
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert "modulus is 100: it must be at least" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "table.parquet").exists()
+
+
+def test_results_of_another_run_are_left_alone(file, tmp_path, capsys) -> None:
+    out = tmp_path / "out"
+    assert main(["run", str(file), "--out", str(out)]) == 0
+    before = (out / "table.parquet").read_bytes()
+    assert main(["run", str(file), "--out", str(out)]) == 2
+    assert "holds results already" in capsys.readouterr().err
+    assert (out / "table.parquet").read_bytes() == before
+
+
+def test_no_command_is_exit_2() -> None:
+    done = subprocess.run([sys.executable, "-m", "maskedbandit"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m maskedbandit list | head -1", shell=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("policy:")
+    assert "Traceback" not in done.stderr

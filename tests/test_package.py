@@ -1,0 +1,70 @@
+"""The public names, and what importing them costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import maskedbandit as mb
+
+PUBLIC = [
+    "Bernoulli",
+    "Beta",
+    "ClippedGaussian",
+    "Decision",
+    "Ledger",
+    "Loss",
+    "Release",
+    "channels",
+    "errors",
+    "kernel",
+    "noises",
+    "policies",
+    "simulate",
+    "uniform_means",
+]
+HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy", "numpy", "tqdm")
+
+
+def loaded(code: str) -> set[str]:
+    """Heavy modules that a fresh interpreter has loaded after running the code."""
+    script = f"{code}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
+    return set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+def test_public_names_are_pinned() -> None:
+    assert mb.__all__ == PUBLIC
+    assert all(getattr(mb, name) is not None for name in PUBLIC)
+    assert set(PUBLIC) <= set(dir(mb))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        _ = mb.simulat  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("room", [mb.policies, mb.channels, mb.noises])
+def test_rooms_answer_to_class_and_file_names(room) -> None:
+    for name in room.room:
+        assert room.room[name] is getattr(room, room.room[name].__name__)
+    with pytest.raises(AttributeError, match="did you mean"):
+        _ = getattr(room, next(iter(room.room)) + "x")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert loaded("import maskedbandit") == set()
+
+
+def test_the_command_line_loads_nothing_heavy_to_print_its_help() -> None:
+    assert loaded("from maskedbandit.cli import parser\nparser().format_help()") == set()
+
+
+def test_a_device_needs_no_compiler_and_no_table() -> None:
+    code = "from maskedbandit.channels.distributed import Distributed\nfrom maskedbandit.privacy.sampling import Bits\n"
+    assert loaded(code + "Distributed(epsilon=0.5).randomize(1, 64, Bits())") <= {"numpy"}
+
+
+def test_a_heavy_import_is_found() -> None:
+    assert loaded("import maskedbandit.lab.engine") >= {"numpy"}
