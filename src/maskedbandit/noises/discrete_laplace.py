@@ -48,12 +48,16 @@ class DiscreteLaplace(Noise):
         return polya(shape, rate, bits) - polya(shape, rate, bits)
 
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
-        from scipy.special import gammaln, hyp2f1
-
         x, rate = np.abs(z), 1 / float(self.scale)
-        log = 2 * count * math.log(-math.expm1(-rate)) - rate * x
-        log += gammaln(count + x) - gammaln(count) - gammaln(x + 1)
-        answer: Probabilities = np.exp(log) * hyp2f1(count, count + x, x + 1, math.exp(-2 * rate))
+        if count == 1.0:
+            return math.tanh(rate / 2) * np.exp(-rate * x)
+        # sum of p(k) p(k + x) over k, p the law of Pólya(count, b): all terms are positive, so nothing cancels
+        terms = math.ceil((2 * count + 10 * math.sqrt(count) + 40) / rate) + 20
+        k = np.arange(1, terms + int(x.max()))
+        log = np.concatenate(([0.0], np.cumsum(np.log1p((count - 1) / k)) - rate * k))
+        p = np.exp(log + count * math.log(-math.expm1(-rate)))
+        far, where = np.unique(x, return_inverse=True)
+        answer: Probabilities = np.array([p[:terms] @ p[each : each + terms] for each in far])[where]
         return answer
 
     def loss(self, sensitivity: int, shares: int = 1) -> Loss:

@@ -28,10 +28,10 @@ from maskedbandit.policies.regret.successive_elimination import (
     BATCH,
     FOREVER,
     SIZE,
+    answer,
     begin,
     eliminate,
     file,
-    leader,
     next_cohort,
 )
 
@@ -92,7 +92,7 @@ class DPSE(Policy):
                 y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
                 eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
             if not begin(s, epoch(law, s.left.sum(), e + 1, s.p)):
-                return Decision(leader(s), 0, 0)
+                return answer(s, rng)
         return next_cohort(s)
 
     @staticmethod

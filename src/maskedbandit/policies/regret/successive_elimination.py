@@ -55,16 +55,32 @@ class State(NamedTuple):
 
 BATCH, SIZE, NEXT, AWAITED, USERS = range(5)
 FOREVER = 2**62
+LARGEST = 2.0**60  # batch: far above every horizon, and a float that is a whole number
 
 
 @kernel
 def leader(s: Rounds) -> int:
-    """The arm left that looked best."""
+    """The arm left that looked best, the first of equals."""
     best = -1
     for a in range(s.mean.size):
         if s.left[a] == 1 and (best < 0 or s.mean[a] > s.mean[best]):
             best = a
     return best
+
+
+@kernel
+def answer(s: Rounds, rng: np.random.Generator) -> Decision:
+    """Serve the arm left that looked best from now on; a random one of equals, as all are before the first release."""
+    best, equals = leader(s), 0
+    top = s.mean[best]
+    for a in range(s.mean.size):
+        if s.left[a] == 1 and s.mean[a] == top:
+            equals += 1
+            if equals > 1 and rng.random() * equals < 1.0:
+                best = a
+    s.left[:] = 0
+    s.left[best] = 1  # asked again, it gives the same answer
+    return Decision(best, 0, 0)
 
 
 @kernel
@@ -80,7 +96,7 @@ def eliminate(s: Rounds, beta: float) -> None:
 def begin(s: Rounds, n: int) -> bool:
     """Start a batch of n users for every arm left; False if it cannot finish, or only one arm is left."""
     arms = s.left.sum()
-    if arms == 1 or arms * n > s.clock[USERS]:
+    if arms == 1 or float(arms) * n > s.clock[USERS]:  # a float, which a huge batch does not overflow
         return False
     s.clock[BATCH] += 1
     s.clock[SIZE] = n
@@ -153,9 +169,9 @@ class SuccessiveElimination(Policy):
     unfinished: Literal["skip", "start"] = "skip"
 
     def __post_init__(self) -> None:
-        if not self.base > 1:
+        if not 1 < self.base < math.inf:
             raise InvalidValue("base", self.base, "a number above 1")
-        if self.least < 1:
+        if not (self.least >= 1 and self.least % 1 == 0):
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         if self.failure is not None and not 0 < self.failure < 1:
             raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
@@ -167,7 +183,8 @@ class SuccessiveElimination(Policy):
     def init(self, k: int, horizon: int) -> State:
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER])
         p = self.failure or 1 / horizon
-        return State(np.zeros(k), np.ones(k, np.int64), clock, p, self.base, self.least, int(self.radius == "paper"))
+        paper = int(self.radius == "paper")
+        return State(np.zeros(k), np.ones(k, np.int64), clock, p, float(self.base), int(self.least), paper)
 
     @staticmethod
     @kernel
@@ -175,8 +192,8 @@ class SuccessiveElimination(Policy):
         if s.clock[AWAITED] == 0:
             if s.clock[BATCH] > 0:
                 eliminate(s, confidence(s, law))
-            if not begin(s, max(s.least, math.ceil(s.base ** (s.clock[BATCH] + 1)))):
-                return Decision(leader(s), 0, 0)
+            if not begin(s, max(s.least, math.ceil(min(s.base ** (s.clock[BATCH] + 1), LARGEST)))):
+                return answer(s, rng)
         return next_cohort(s)
 
     @staticmethod

@@ -1,0 +1,169 @@
+"""Rewards as whole numbers and sums as residues: exact, unbiased, and room for the noise as promised.
+
+Seeds are fixed; under a new seed each random assertion rejects a correct codec with probability ALPHA = 1e-9.
+"""
+
+import inspect
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels.codec import Grid, Residues, encode, modulus, tail, unwrap
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.core import draws, steps
+from maskedbandit.errors import InvalidValue, ModulusTooSmall, RewardOutOfRange
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.skellam import Skellam
+from tests.floatfree import offences
+from tests.statistics import same_law, seeded
+
+
+class TestGrid:
+    def test_by_hand(self):
+        assert [Grid(3).steps(Fraction(1, 2), n) for n in (1, 10**9)] == [3, 3]
+        fine = Grid(fineness=Fraction(1))
+        assert [fine.steps(Fraction(1, 2), n) for n in (1, 4, 5, 16, 17, 65536)] == [1, 1, 2, 2, 3, 128]
+
+    def test_is_the_least_whole_number_at_or_above_the_root(self):
+        for n in range(1, 3000):
+            g = Grid(fineness=Fraction(7, 5)).steps(Fraction(3, 10), n)
+            assert g**2 >= Fraction(21, 50) ** 2 * n > (g - 1) ** 2
+
+    def test_of_the_paper(self):
+        assert Distributed(epsilon=1, grid="paper").steps(65536) == 256
+        assert Distributed(epsilon=1, grid="paper", noise=Skellam()).steps(65536) == 2560
+        assert Distributed(epsilon=1, grid="paper", noise=DiscreteGaussian()).steps(100) == 100
+
+    @pytest.mark.parametrize("wrong", [0, -1, 1.5, "coarse", None, True])
+    def test_is_a_whole_number(self, wrong):
+        with pytest.raises(InvalidValue, match="grid"):
+            Grid(wrong)
+
+    @pytest.mark.parametrize("wrong", [-1, float("nan"), "fine", None])
+    def test_fineness_is_a_number(self, wrong):
+        with pytest.raises(InvalidValue, match="fineness"):
+            Grid(fineness=wrong)
+
+
+class TestEncode:
+    @pytest.mark.parametrize("g", [1, 3, 10])
+    @pytest.mark.parametrize("reward", [0.3, Fraction(1, 3), 0.999, 1e-300])
+    def test_law(self, reward, g):
+        """One of the two integers around, so that the mean is kept."""
+        bits, low = seeded(2), math.floor(Fraction(reward) * g)
+        part = float(Fraction(reward) * g - low)
+        sample = np.array([encode(reward, g, bits) for _ in range(20_000)])
+        assert set(sample) <= {low, low + 1}
+        if 1e-9 < part < 1 - 1e-9:
+            same_law(sample, lambda z: np.where(z == low, 1 - part, np.where(z == low + 1, part, 0)))
+
+    def test_rounding_to_the_nearest_is_rejected(self):
+        with pytest.raises(AssertionError):
+            same_law(np.array([round(0.3 * 3)] * 20_000), lambda z: np.where(z == 0, 0.1, np.where(z == 1, 0.9, 0)))
+
+    def test_multiples_are_kept(self):
+        bits = seeded(3)
+        assert [encode(Fraction(i, 7), 7, bits) for i in range(8)] == list(range(8))
+        assert [encode(x, 5, bits) for x in (0, 1, 0.0, 1.0)] == [0, 5, 0, 5]
+
+    def test_a_float_is_what_it_is(self):
+        """0.1 is a little more than one tenth, and exactly so much more often is it rounded up."""
+
+        class Top:
+            def below(self, n):
+                self.n = n
+                return 0
+
+        encode(0.1, 1, top := Top())
+        assert top.n == Fraction(0.1).denominator != 10
+
+    @pytest.mark.parametrize("reward", [-0.1, 1.1, math.nan, math.inf, "x", None, 1j, [], -1e-300])
+    def test_out_of_range(self, reward):
+        with pytest.raises(RewardOutOfRange):
+            encode(reward, 3, seeded(1))
+
+
+class TestResidues:
+    @pytest.mark.parametrize("n", [1, 5, 64])
+    @pytest.mark.parametrize("room", [0, 3, 40])
+    def test_every_sum_in_the_window_is_unwrapped(self, n, room):
+        m = modulus(Residues(0.1, 0, 1, 0), Distributed().law(), n, room)
+        window = range(-room, n + room + 1)
+        assert m == len(window)
+        assert [unwrap(total % m, m, n + room) for total in window] == list(window)
+        assert unwrap((n + room + 1) % m, m, n + room) == -room  # one more wraps around
+
+    def test_a_power_of_two_has_room_to_spare(self):
+        m = modulus(Residues(0.1, 0, 0, 0), Distributed().law(), 64, 40)
+        assert m == 256
+        assert [unwrap(total % m, m, 104) for total in range(-40, 105)] == list(range(-40, 105))
+
+    def test_paper(self):
+        """n = 65536, epsilon = 1, g = 256, failure 1e-6 (regret spec, sec. 14.3): 25 bits."""
+        paper = Distributed(epsilon=1, grid="paper", tail="paper", modulus="tight", failure=1e-6)
+        assert paper.residues(65536) == (16_784_647, 3715)
+
+    @pytest.mark.parametrize("failure", [1e-6 / (2 * 10 * 16**2), 2e-6 / (2 * 10 * 16**2)])
+    def test_one_step(self, failure):
+        """The same with g = 1 and a union over arms and cohorts: 17 bits; a two-sided ln(2/p') adds at most one."""
+        one = Distributed(epsilon=1, modulus="tight", failure=failure)
+        m, tau = one.residues(65536)
+        assert tau in (23, 24)
+        assert m == 65536 + 2 * tau + 1
+        assert Distributed(epsilon=1, modulus="tight", failure=1.5e-6 / 5120).residues(65536) == (65_583, 23)
+
+    @pytest.mark.parametrize(("honest", "tau"), [("0.8", 506), ("0.64", 526), ("0.5", 552), ("1/3", 605)])
+    def test_chernoff(self, honest, tau):
+        """Scale 32, failure 1e-5, more shares than one draw (secagg spec, sec. 7.1)."""
+        channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
+        assert channel.residues(75 if honest == "1/3" else 100)[1] == tau
+
+    def test_one_draw_is_exact(self):
+        """P(|Z| >= 369) is the first below 1e-5, so a room of 368 is the least: the formula leaves one to spare."""
+        assert Distributed(epsilon="1/32", failure=1e-5).residues(100)[1] - 1 == 368
+        assert 2 * DiscreteLaplace(32).pmf(np.arange(369, 3000)).sum() <= 1e-5
+        assert 2 * DiscreteLaplace(32).pmf(np.arange(368, 3000)).sum() > 1e-5
+
+    @pytest.mark.parametrize("noise", [DiscreteLaplace(), Skellam(), DiscreteGaussian()])
+    @pytest.mark.parametrize("honest", ["1", "0.8", "0.5", "0.2"])
+    @pytest.mark.parametrize("choice", ["chernoff", "paper"])
+    @pytest.mark.parametrize("failure", [0.9, 0.5, 1e-3, 1e-12])
+    def test_room_is_exceeded_no_more_often_than_promised(self, noise, honest, choice, failure):
+        n = 10
+        channel = Distributed("0.1", noise, 1, honest, "tight", choice, failure)
+        tau = channel.residues(n)[1]
+        tails = 2 * channel.whole(n).pmf(np.arange(tau + 1, tau + 6000), n / channel.counted_on(n)).sum()
+        assert tails <= failure
+
+    def test_room_for_one_draw_does_not_hold_two(self):
+        """The control: shares of n users, of whom half would make one draw."""
+        law = Distributed("0.1", Skellam(), honest=1).law()
+        room = tail(Residues(1e-9, 0, 1, 0), law, 10)
+        assert 2 * Skellam(10).pmf(np.arange(room + 1, room + 3000), 2.0).sum() > 1e-9
+
+    def test_a_modulus_that_is_too_small_is_refused(self):
+        channel = Distributed(epsilon=1, modulus=100)
+        assert channel.residues(10)[0] == 100
+        for refused in (lambda: channel.randomize(1, 90, seeded(1)), lambda: channel.analyze(1, 90, seeded(1))):
+            with pytest.raises(ModulusTooSmall, match="at least 149 for a cohort of 90 users"):
+                refused()
+        law = channel.law()
+        total = Distributed.perturb(channel.numbers(), law, 45.0, 90, 0, None)
+        assert math.isnan(total)
+        assert steps(law, 90) == draws(law, 1, 90) == 1
+
+
+def test_rewards_are_encoded_without_floats():
+    """`float` appears in the annotation of a reward alone: a reward is turned into a Fraction at once."""
+    source = inspect.getsource(encode).replace("reward: float", "reward")
+    assert offences(source) == offences(inspect.getsource(Grid.steps)) == []
+
+
+def test_a_float_in_an_encoder_is_seen():
+    def encode(reward, g, bits):
+        return int(reward * g + bits.below(2**53) / 2.0**53)
+
+    assert {what for _, what in offences(inspect.getsource(encode))} == {"/", "literal 2.0"}

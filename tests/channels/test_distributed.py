@@ -1,0 +1,245 @@
+"""Distributed trust: a cohort's shares sum to the noise of one draw, whoever wraps around and whoever drops out.
+
+Exact losses come from the wrapped pmf of the residues, which are all that the server sees. Seeds are fixed; under a
+new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
+"""
+
+import inspect
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels.codec import Grid, encode
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.core import draws
+from maskedbandit.errors import InvalidValue, ModulusTooSmall
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.skellam import Skellam
+from maskedbandit.privacy.loss import ORDERS
+from maskedbandit.privacy.sampling import polya
+from tests.floatfree import offences
+from tests.statistics import mean_is, same_law, seeded
+
+FAR = 3000
+Z = np.arange(-FAR, FAR + 1)
+TEN, EPSILON = 10, Fraction(1, 5)
+
+
+def residues(channel, total, n, survivors=None):
+    """The law of the sum modulo m: whole rewards that add up to `total` steps, and the shares of the survivors."""
+    m, _ = channel.residues(n)
+    shares = (n if survivors is None else survivors) / channel.counted_on(n)
+    return np.bincount((Z + total) % m, weights=channel.whole(n).pmf(Z, shares), minlength=m)
+
+
+def loss_of(channel, n, survivors=None):
+    """The largest log-ratio of the residues of two cohorts that differ in one reward, 0 against 1."""
+    g, worst = channel.steps(n), 0.0
+    for others in {0, (n - 1) * g}:
+        p, q = residues(channel, others, n, survivors), residues(channel, others + g, n, survivors)
+        seen = (p > 1e-250) & (q > 1e-250)
+        worst = max(worst, float(np.max(np.abs(np.log(p[seen] / q[seen])))))
+    return worst
+
+
+def cohort(channel, size, devices=TEN, n=TEN, seed=12, reward=0):
+    """Noise in steps, released by whole cohorts: the sum of what `devices` of n devices send, analyzed."""
+    bits, g = seeded(seed), channel.steps(n)
+    totals = [
+        channel.analyze(sum(channel.randomize(reward, n, bits) for _ in range(devices)), n, bits) for _ in range(size)
+    ]
+    return np.rint((np.array(totals) - reward * devices) * g).astype(int)
+
+
+@dataclass(frozen=True)
+class Swapped(DiscreteLaplace):
+    """The classic blunder: b in the place of 1 - b in the Pólya shares."""
+
+    def stretch(self, factor):
+        return Swapped(self.scale * factor)
+
+    def share(self, n, bits):
+        b = np.exp(-1 / float(self.scale))
+        rate = Fraction(-np.log(1 - b)).limit_denominator(1000)
+        return polya(Fraction(1, n), rate, bits) - polya(Fraction(1, n), rate, bits)
+
+
+class TestReleasedNoise:
+    """The noise released by a whole cohort of ten, through ten devices and the analyzer, is discrete Laplace."""
+
+    ONE = Distributed(1)  # of scale 1 a missing share shows in the fewest cohorts
+
+    @pytest.fixture(scope="class")
+    def messages(self):
+        bits = seeded(12)
+        return np.array([[self.ONE.randomize(0, TEN, bits) for _ in range(TEN)] for _ in range(24_000)])
+
+    def analyzed(self, sums):
+        return np.array([round(self.ONE.analyze(total, TEN, None)) for total in sums.tolist()])
+
+    def passes(self, noise):
+        """Variance and distribution."""
+        b = np.exp(-1)
+        same_law(noise, DiscreteLaplace(1).pmf)
+        mean_is(noise.astype(float) ** 2, 2 * b / (1 - b) ** 2)
+
+    def test_variance_and_distribution(self, messages):
+        self.passes(self.analyzed(messages.sum(axis=1)))
+
+    def test_nine_of_ten_shares_are_caught(self, messages):
+        with pytest.raises(AssertionError, match="another law"):
+            self.passes(self.analyzed(messages[:, 1:].sum(axis=1)))
+
+    def test_b_swapped_with_1_minus_b_is_caught(self):
+        with pytest.raises(AssertionError, match="another law"):
+            self.passes(cohort(Distributed(1, noise=Swapped()), 3000))
+
+    def test_on_a_finer_grid_with_every_reward_one(self):
+        channel = Distributed(EPSILON, grid=Grid(fineness=Fraction(5)))
+        noise = cohort(channel, 3000, reward=1)
+        same_law(noise, DiscreteLaplace(channel.steps(TEN) / EPSILON).pmf)
+
+    def test_b_swapped_with_1_minus_b_is_caught(self):
+        noise = cohort(Distributed(EPSILON, noise=Swapped()), self.size)
+        with pytest.raises(AssertionError, match="another law"):
+            same_law(noise, DiscreteLaplace(1 / EPSILON).pmf)
+        with pytest.raises(AssertionError, match="mean"):
+            self.variance_is_right(noise)
+
+    def test_nine_of_ten_shares_are_caught(self):
+        noise = cohort(Distributed(EPSILON), self.size, devices=9)
+        with pytest.raises(AssertionError, match="another law"):
+            same_law(noise, DiscreteLaplace(1 / EPSILON).pmf)
+
+    def test_exactly_the_users_that_are_counted_on_make_one_draw(self):
+        channel = Distributed(EPSILON, honest="0.6")
+        assert channel.counted_on(TEN) == 6
+        same_law(cohort(channel, 6000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
+
+    @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
+    def test_other_noises(self, noise):
+        channel = Distributed(EPSILON, noise)
+        same_law(cohort(channel, 3000), channel.whole(TEN).pmf)
+
+    def test_one_message_alone_is_nearly_silent(self):
+        """The shares of one device do not protect it: nothing but the sum may be seen."""
+        channel, bits = Distributed(EPSILON), seeded(4)
+        assert np.mean([channel.randomize(0, 1000, bits) == 0 for _ in range(2000)]) > 0.9
+
+
+class TestLoss:
+    @pytest.mark.parametrize("n", [1, 2, 3, 10])
+    @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
+    @pytest.mark.parametrize("grid", [1, 4, "paper"])
+    @pytest.mark.parametrize("modulus", ["power of two", "tight"])
+    def test_a_release_costs_at_most_epsilon(self, n, epsilon, grid, modulus):
+        channel = Distributed(epsilon, grid=grid, modulus=modulus)
+        assert channel.loss(n).pure_epsilon == Fraction(epsilon)
+        assert loss_of(channel, n) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
+
+    @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
+    @pytest.mark.parametrize("honest", [1, "0.5"])
+    def test_rényi_losses_bound_the_release(self, noise, honest):
+        """The exact sums, for Gaussian shares too, with no more survivors than are counted on."""
+        channel, n = Distributed("0.2", noise, honest=honest, modulus="tight"), 4
+        survivors = channel.counted_on(n)
+        law = one = channel.whole(n).pmf(Z, 1 / survivors)
+        for _ in range(survivors - 1):
+            law = np.convolve(law, one)[FAR : 3 * FAR + 1]
+        m, _ = channel.residues(n)
+        p, q = (np.bincount((Z + total) % m, weights=law, minlength=m) for total in (0, 1))
+        for order, bound in zip(ORDERS, channel.loss(n).curve, strict=True):
+            if order <= 8:
+                a = float(order)
+                exact = np.log(np.sum(p**a * q ** (1 - a))) / (a - 1)
+                assert exact * (1 - 1e-7) <= float(bound)
+
+    @pytest.mark.parametrize("failure", [0.999, 0.5, 1e-3])
+    @pytest.mark.parametrize("epsilon", ["0.1", "1"])
+    def test_a_wrap_around_harms_utility_never_privacy(self, failure, epsilon):
+        channel, n = Distributed(epsilon, modulus="tight", failure=failure), 2
+        assert loss_of(channel, n) <= float(Fraction(epsilon)) * (1 + 1e-9)
+
+    @pytest.mark.parametrize("m", [3, 5, 8])
+    def test_privacy_holds_for_any_modulus(self, m):
+        """Even for one that the channel refuses, because sums would not fit."""
+
+        class Small(Distributed):
+            def residues(self, n):
+                return m, 0
+
+        with pytest.raises(ModulusTooSmall):
+            Distributed(EPSILON, modulus=m).residues(TEN)
+        assert 0 < loss_of(Small(EPSILON), TEN) <= float(EPSILON) * (1 + 1e-9)
+
+    def test_a_wrapped_estimate_is_biased(self):
+        """Of ten rewards of 0, the noise below the window comes back at its other end."""
+        narrow = cohort(Distributed(EPSILON, modulus="tight", failure=0.5), 3000) / 1.0
+        with pytest.raises(AssertionError, match="mean"):
+            mean_is(narrow, 0)
+        mean_is(cohort(Distributed(EPSILON), 3000) / 1.0, 0)
+
+
+class TestDropouts:
+    @pytest.mark.parametrize(("honest", "n"), [("0.8", 10), ("0.5", 3), ("2/3", 30), ("0.9", 64)])
+    def test_as_many_as_are_counted_on_cost_epsilon_and_one_fewer_costs_more(self, honest, n):
+        channel = Distributed("0.5", honest=honest)
+        counted = channel.counted_on(n)
+        assert loss_of(channel, n, survivors=counted) == pytest.approx(0.5, rel=1e-6)
+        assert loss_of(channel, n, survivors=counted - 1) > 0.5 * 1.01 if counted > 1 else True
+        for survivors in (counted + 1, n):
+            assert loss_of(channel, n, survivors=survivors) <= 0.5 * (1 + 1e-9)
+
+    @pytest.mark.parametrize(
+        ("honest", "n", "counted"),
+        [(1, 10, 10), ("0.9", 10, 9), (0.9, 11, 10), ("1/3", 3, 1), ("1/3", 4, 2), (0.1, 30, 3), ("0.001", 1, 1)],
+    )
+    def test_counted_on_is_the_ceiling_of_the_honest_part(self, honest, n, counted):
+        assert Distributed(honest=honest).counted_on(n) == counted
+
+    def test_never_fewer_than_the_honest_part(self):
+        for honest in (Fraction(1, 3), Fraction(7, 10), Fraction(99, 100)):
+            channel = Distributed(honest=honest)
+            assert all(0 <= channel.counted_on(n) - honest * n < 1 for n in range(1, 500))
+
+    def test_the_law_knows_of_the_surplus(self):
+        channel = Distributed("0.5", honest="0.8")
+        assert draws(channel.law(), 1, 10) == 1.25
+        noise = cohort(Distributed(EPSILON, honest="0.5"), 4000)
+        same_law(noise, lambda z: DiscreteLaplace(1 / EPSILON).pmf(z, 2.0))
+
+
+class TestValues:
+    @pytest.mark.parametrize("honest", [0, -0.5, 1.01, "most", None])
+    def test_honest(self, honest):
+        with pytest.raises(InvalidValue, match="honest"):
+            Distributed(honest=honest)
+
+    @pytest.mark.parametrize("failure", [0, 1, -1, float("nan")])
+    def test_failure(self, failure):
+        with pytest.raises(InvalidValue, match="failure"):
+            Distributed(failure=failure)
+
+    @pytest.mark.parametrize("modulus", ["wide", 0, 1, -8, 2.5, None, True])
+    def test_modulus(self, modulus):
+        with pytest.raises(InvalidValue, match="modulus"):
+            Distributed(modulus=modulus)
+
+    def test_tail(self):
+        with pytest.raises(InvalidValue, match="tail"):
+            Distributed(tail="short")
+
+    def test_narrow_gaussian_shares_are_refused(self):
+        channel = Distributed(1, DiscreteGaussian())
+        for refused in (lambda: channel.loss(2), lambda: channel.randomize(0, 2, seeded(1))):
+            with pytest.raises(InvalidValue, match="finer grid"):
+                refused()
+        Distributed(1, DiscreteGaussian(), grid=2).loss(2)
+
+
+def test_devices_use_no_float():
+    for exact in (Distributed.randomize, Distributed.counted_on, encode):
+        assert offences(inspect.getsource(exact).replace("reward: float", "reward")) == []

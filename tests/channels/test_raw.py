@@ -1,0 +1,16 @@
+"""The raw channel changes nothing and promises nothing."""
+
+import pytest
+
+from maskedbandit.channels.raw import Raw
+from maskedbandit.privacy.loss import Loss
+from tests.statistics import seeded
+
+
+@pytest.mark.parametrize("reward", [0, 1, 0.25])
+def test_rewards_arrive_as_they_are(reward):
+    assert Raw().analyze(3 * Raw().randomize(reward, 3, seeded(1)), 3, seeded(1)) == 3 * reward
+
+
+def test_there_is_no_privacy():
+    assert Raw().loss(10**9) == Loss.unbounded()

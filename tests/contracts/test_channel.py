@@ -1,0 +1,217 @@
+"""What every channel promises, run over every channel that the room finds.
+
+Exact cohorts are drawn through `randomize` and `analyze`, simulated ones through `perturb`, compiled as the engine
+compiles it. Seeds are fixed; under a new seed each random assertion rejects a correct channel with probability
+ALPHA = 1e-9. Each check stands next to a broken twin that it must reject.
+"""
+
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels import room
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.codec import Grid
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.raw import Raw
+from maskedbandit.core import draws, radius, steps
+from maskedbandit.errors import InvalidValue, RewardOutOfRange
+from maskedbandit.lab.compiler import compiled
+from maskedbandit.noises import room as noises
+from maskedbandit.privacy.loss import ZERO, Loss
+from tests.statistics import at_most, mean_is, same_law_of_two, seeded
+
+EPSILON = Fraction(1, 5)
+FINE = Grid(fineness=Fraction(5))  # 3 steps for 6 users
+REWARDS = [0, 1, 0.5, 0.3, 1.0, 0.75]
+N = 1500
+
+perturb = noise = None  # stand for the channel's own kernels, see `simulated`
+
+
+def settings(name):
+    """Some settings of a channel: each noise, coarse and fine steps, and every choice that it alone has."""
+    channel = room[name]
+    known = {field.name for field in fields(channel)}
+    if "noise" in known:
+        for each in noises:
+            yield channel(epsilon=EPSILON, noise=noises[each]())
+        yield channel(epsilon=EPSILON, grid=FINE)
+    elif "epsilon" in known:
+        yield from (channel(epsilon=2), channel(epsilon="0.3"))
+    else:
+        yield channel()
+    if "honest" in known:
+        yield channel(epsilon=EPSILON, honest="0.8")
+        yield channel(epsilon=EPSILON, honest="0.5", noise=noises["skellam"](), grid=FINE)
+    if "modulus" in known:
+        yield channel(epsilon=EPSILON, modulus="tight")
+        yield channel(epsilon=EPSILON, modulus=1009, grid=FINE)
+
+
+CHANNELS = [each for name in room for each in settings(name)]
+
+
+def title(channel):
+    parts = [type(channel).__name__]
+    for field in fields(channel):
+        value = getattr(channel, field.name)
+        if field.name == "grid":
+            parts += ["fine"] if value.fineness else []
+        elif value != field.default and field.name != "epsilon":
+            parts.append(type(value).__name__ if field.name == "noise" else f"{field.name} {value}")
+    return " ".join(parts)
+
+
+each_channel = pytest.mark.parametrize("channel", CHANNELS, ids=title)
+
+
+def exactly(channel, rewards=REWARDS, size=N, seed=3):
+    """Released totals by way of the devices."""
+    bits, n = seeded(seed), len(rewards)
+    return [
+        channel.analyze(sum(channel.randomize(reward, n, bits) for reward in rewards), n, bits) for _ in range(size)
+    ]
+
+
+def fill(channel, law, totals, n, out, rng):
+    for i in range(out.size):
+        z = noise(law.scale * steps(law, n), draws(law, 1, n), rng)
+        out[i] = perturb(channel, law, totals[i], n, z, rng)
+
+
+def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
+    """Released totals by way of the lab; rewards are rounded as the lab rounds them."""
+    rng, law, n = np.random.Generator(np.random.PCG64(seed)), channel.law(), len(rewards)
+    g, out = steps(law, n), np.zeros(size)
+    on_grid = np.array(rewards, float) * max(g, 1)
+    totals = np.full(size, on_grid.sum())
+    if g > 0:
+        totals = np.floor(on_grid + rng.random((size, n)) * (on_grid % 1 > 0)).sum(axis=1)
+    kernels = {"noise": channel.draws, "perturb": channel.perturb}
+    if plain:
+        for i in range(size):
+            z = kernels["noise"](law.scale * g, draws(law, 1, n), rng)
+            out[i] = kernels["perturb"](channel.numbers(), law, totals[i], n, z, rng)
+    else:
+        compiled(fill, **kernels, draws=draws, steps=steps)(channel.numbers(), law, totals, n, out, rng)
+    return out
+
+
+def agree(a, b):
+    """Two samples of released totals have one law."""
+    values, codes = np.unique(np.round(np.concatenate([a, b]), 9), return_inverse=True)
+    if values.size > 1:
+        same_law_of_two(codes[: len(a)], codes[len(a) :])
+
+
+@each_channel
+class TestLaw:
+    def test_the_lab_draws_what_the_devices_release(self, channel):
+        exact = exactly(channel)
+        agree(exact, simulated(channel))
+        if len(set(exact)) > 1:
+            mean_is(exact, sum(REWARDS))
+        else:
+            assert exact[0] == pytest.approx(sum(REWARDS))
+
+    def test_simulated_totals_are_unbiased(self, channel):
+        totals = simulated(channel, size=100_000)
+        if np.ptp(totals) > 0:
+            mean_is(totals, sum(REWARDS))
+        assert not np.isnan(totals).any()
+
+    def test_plain_python_releases_the_same_numbers(self, channel):
+        np.testing.assert_array_equal(simulated(channel, size=200, plain=True), simulated(channel, size=200))
+
+    def test_noise_stays_within_the_radius_of_the_law(self, channel):
+        """Of whole rewards, which no rounding disturbs."""
+        rewards = [0, 1, 1, 0, 1, 1, 1, 0]
+        error = np.abs(simulated(channel, rewards, size=100_000) - sum(rewards))
+        for x in (1.0, 3.0, 6.0):
+            at_most(np.count_nonzero(error > radius(channel.law(), 1, 8, x) + 1e-9), error.size, 2 * np.exp(-x))
+
+
+@each_channel
+class TestPromises:
+    @pytest.mark.parametrize("reward", [-0.1, 1.1, float("nan"), float("inf"), -float("inf"), "x", None, 1e-9 + 1])
+    def test_a_reward_is_a_number_between_0_and_1(self, channel, reward):
+        with pytest.raises(RewardOutOfRange, match="reward"):
+            channel.randomize(reward, 6, seeded(1))
+
+    @pytest.mark.parametrize("reward", [0, 1, 0.0, 1.0, True, Fraction(1, 3), np.float64(0.25), np.int64(1)])
+    def test_numbers_of_every_kind_are_rewards(self, channel, reward):
+        channel.randomize(reward, 6, seeded(1))
+
+    @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "lots", None, True])
+    def test_epsilon_is_a_number_above_zero(self, channel, epsilon):
+        if hasattr(channel, "epsilon"):
+            with pytest.raises(InvalidValue, match="epsilon"):
+                replace(channel, epsilon=epsilon)
+
+    def test_says_who_sees_what(self, channel):
+        assert channel.trust in ("none", "central", "distributed", "shuffled", "local", "tree")
+        assert channel.sees
+
+    def test_is_a_record_that_can_be_rebuilt(self, channel):
+        values = {field.name: getattr(channel, field.name) for field in fields(channel)}
+        assert type(channel)(**values) == channel
+        assert hash(channel) == hash(type(channel)(**values))
+
+    def test_loss_is_a_loss_for_every_cohort(self, channel):
+        losses = [channel.loss(n) for n in (1, 2, 6)]
+        assert all(isinstance(loss, Loss) and loss != ZERO for loss in losses)
+
+    def test_pure_losses_are_epsilon(self, channel):
+        if channel.loss(6).pure_epsilon < float("inf"):
+            assert [channel.loss(n).pure_epsilon for n in (1, 6, 1000)] == [channel.epsilon] * 3
+
+
+@dataclass(frozen=True)
+class Deaf(Raw):
+    """A channel whose analyzer forgets the noise that its law and its kernel have."""
+
+    def law(self):
+        return Central(epsilon=EPSILON).law()
+
+    draws = Central(epsilon=EPSILON).draws
+    perturb = Central.perturb
+
+
+@dataclass(frozen=True)
+class Narrow(Local):
+    """A channel whose devices forget half of their noise."""
+
+    def randomize(self, reward, n, bits):
+        return Central.randomize(self, reward, n, bits) + self.whole(n).stretch(Fraction(1, 2)).share(1, bits)
+
+
+@pytest.mark.parametrize("broken", [Deaf(), Narrow(epsilon=EPSILON)], ids=["deaf", "narrow"])
+def test_a_lab_that_draws_another_law_is_rejected(broken):
+    with pytest.raises(AssertionError, match="two laws"):
+        agree(exactly(broken), simulated(broken))
+
+
+def test_a_biased_channel_is_rejected():
+    class Biased(Local):
+        def analyze(self, total, n, bits):
+            return super().analyze(total, n, bits) + 6
+
+    with pytest.raises(AssertionError, match="mean"):
+        mean_is(exactly(Biased(epsilon=EPSILON)), sum(REWARDS))
+
+
+def test_a_law_of_half_the_noise_is_rejected():
+    channel = Central(epsilon=EPSILON)
+    error = np.abs(simulated(channel, size=100_000, rewards=[1] * 6) - 6)
+    half = replace(channel, epsilon=2 * EPSILON).law()
+    with pytest.raises(AssertionError, match="more than"):
+        at_most(np.count_nonzero(error > radius(half, 1, 6, 3.0)), error.size, 2 * np.exp(-3.0))
+
+
+def test_every_trust_model_is_covered():
+    assert {type(channel) for channel in CHANNELS} == {room[name] for name in room}
+    assert all(issubclass(room[name], Channel) for name in room)

@@ -1,0 +1,99 @@
+"""Golden trajectories: what every policy did when it was last looked at. `make golden` writes them anew.
+
+The engine's own loop makes them, run as Python: kernels are functions there, so their calls can be written down.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import maskedbandit as mb
+from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.engine import DONE, Out, checkpoints, kernels, loop
+from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.streams import Streams
+from maskedbandit.policies.policy import Policy
+
+FILE = Path(__file__).with_name("policies.json")
+CHANNEL, INSTANCE, HORIZON, SEED = mb.channels.Central(epsilon=1), mb.Bernoulli([0.2, 0.8]), 3000, 7
+FIRST = 10  # decisions that are kept
+
+
+class Trail(NamedTuple):
+    """One run of the loop as Python."""
+
+    status: int
+    decisions: list[list[int]]  # arm, n, close
+    told: list[tuple[int, int, float]]  # arm, n, total
+    pulls: list[int]
+    releases: int
+    regret: list[float]
+    realised: list[float]
+
+
+def interpreted(
+    policy: Policy, channel: Channel, instance: Instance, horizon: int, seed: int = 0, run: int = 0
+) -> Trail:
+    """What `simulate` compiles, run as Python on the streams of one of its runs."""
+    names: dict[str, Any] = dict(kernels(policy, channel, instance))
+    decisions: list[list[int]] = []
+    told: list[tuple[int, int, float]] = []
+
+    def ask(*args: Any) -> Any:
+        decision = policy.ask(*args)
+        decisions.append([int(number) for number in decision])
+        return decision
+
+    def tell(s: Any, arm: int, n: int, total: float) -> None:
+        told.append((int(arm), int(n), float(total)))
+        policy.tell(s, arm, n, total)
+
+    go = FunctionType(loop.__code__, {**loop.__globals__, **names, "ask": ask, "tell": tell})
+    marks, k = checkpoints(horizon), len(instance.true_means())
+    pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
+    out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
+    numbers = policy.init(k, horizon), channel.law(), channel.numbers(), instance.numbers()
+    with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
+        status = go(*numbers, horizon, marks, out, *Streams(seed, "").of(run))
+    return Trail(status, decisions, told, pulls.tolist(), int(releases[0]), out.regret.tolist(), out.realised.tolist())
+
+
+@cache
+def trail(name: str, seed: int = SEED) -> Trail:
+    """The golden run of a policy."""
+    return interpreted(mb.policies.room[name](), CHANNEL, INSTANCE, HORIZON, seed)
+
+
+def trajectory(name: str, seed: int = SEED) -> dict[str, Any]:
+    """What is kept of it."""
+    found = trail(name, seed)
+    assert found.status == DONE
+    return {
+        "first": found.decisions[:FIRST],
+        "asked": len(found.decisions),
+        "pulls": found.pulls,
+        "releases": found.releases,
+        "told": [list(release) for release in found.told[-FIRST:]],
+        "regret": found.regret[::8] + found.regret[-1:],
+    }
+
+
+def kept() -> dict[str, dict[str, Any]]:
+    """The trajectories in the file."""
+    answer: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
+    return answer
+
+
+def write() -> None:
+    """One line for each thing that is kept, so that a change is seen in the diff."""
+    blocks = []
+    for name in mb.policies.room:
+        lines = [f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in trajectory(name).items()]
+        blocks.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(lines) + "\n  }")
+    FILE.write_text("{\n" + ",\n".join(blocks) + "\n}\n")

@@ -1,0 +1,27 @@
+"""Broken twins of kernels: the same source but for one place, so that a test can be seen to reject it."""
+
+from __future__ import annotations
+
+import inspect
+from textwrap import dedent
+from types import FunctionType
+from typing import Any
+
+from maskedbandit.core import Kernel
+
+
+def mutant(kernel: Kernel[Any, Any], old: str = "", new: str = "", **names: Any) -> Kernel[Any, Any]:
+    """A kernel in whose source `old` became `new`, and for which `names` stand for something else.
+
+    >>> from maskedbandit.core import Law, draws
+    >>> mutant(draws, "law.per_release * whole", "0.0")(Law(0, per_release=1.0), 1, 10)
+    0.0
+    """
+    scope = {**kernel.function.__globals__, **names}
+    if not old:
+        return Kernel(FunctionType(kernel.function.__code__, scope))
+    source = dedent(inspect.getsource(kernel.function))
+    if old not in source:
+        raise ValueError(f"{kernel.function.__qualname__} does not hold {old!r}")
+    exec(source[source.index("def ") :].replace(old, new), scope)
+    return Kernel(scope[kernel.function.__name__])

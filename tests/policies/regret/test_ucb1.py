@@ -1,0 +1,93 @@
+"""UCB1: its regret, and a reference that is slow and independent. Seeds are fixed; error probabilities are stated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.core import NO_NOISE, Law, radius
+from maskedbandit.lab.streams import Rewards, Streams, uniform
+from maskedbandit.policies.policy import Policy
+from tests.golden import interpreted
+from tests.policies.mutants import mutant
+
+UCB1, RAW = mb.policies.UCB1, mb.channels.Raw()
+TEN = mb.Bernoulli(np.linspace(0.1, 0.9, 10))
+HORIZON = 10_000
+
+
+def check_regret(policy: Policy, mean: float, error: float, runs: int = 1000) -> None:
+    """Mean pseudo-regret of ten arms at 10,000, within 4 joint standard errors: wrong with probability 6e-5."""
+    regret = mb.simulate(policy, RAW, TEN, HORIZON, runs=runs, seed=1).regret[:, -1]
+    own = regret.std(ddof=1) / math.sqrt(runs)
+    assert abs(regret.mean() - mean) <= 4 * math.hypot(error, own), f"{regret.mean():.1f} ± {own:.1f}, not {mean}"
+
+
+def reference(means: np.ndarray, horizon: int, seed: int) -> list[int]:
+    """UCB1 as on paper [ACF02, Fig. 1], on the rewards of the lab's first run."""
+    keys, of_rewards, *_ = Streams(seed, "").of(run=0)
+    total, n, arms = np.zeros(means.size), np.zeros(means.size), []
+    for t in range(1, horizon + 1):
+        if t <= means.size:
+            arm = t - 1
+        else:
+            arm = int(np.argmax(total / n + np.sqrt(2 * np.log(t) / n)))
+        with np.errstate(over="ignore"):
+            total[arm] += uniform(Rewards(of_rewards, keys), t - 1) < means[arm]
+        n[arm] += 1
+        arms.append(arm)
+    return arms
+
+
+def test_regret_is_that_of_the_literature():
+    check_regret(UCB1(), 375.6, 0.7)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_pulls_are_those_of_the_reference(seed):
+    means = np.linspace(0.1, 0.9, 10)
+    arms = reference(means, 2000, seed)
+    assert [arm for arm, _, _ in interpreted(UCB1(), RAW, TEN, 2000, seed).decisions] == arms
+    run = mb.simulate(UCB1(), RAW, TEN, 2000, seed=seed)
+    assert run.pulls[0].tolist() == np.bincount(arms, minlength=10).tolist()
+
+
+def test_every_pull_is_released_at_once():
+    found = interpreted(UCB1(), RAW, TEN, 100)
+    assert found.decisions[:10] == [[arm, 1, 1] for arm in range(10)]
+    assert found.releases == 100
+
+
+def test_the_index_is_as_documented():
+    """The chosen arm has the highest index, noise included; recomputed from what was told."""
+    for law in (Law(NO_NOISE), mb.channels.Central(epsilon=0.5).law(), mb.channels.Response(epsilon=1).law()):
+        s, rng = UCB1().init(4, 1000), np.random.Generator(np.random.PCG64(1))
+        total, n = np.zeros(4), np.zeros(4)
+        for t in range(1, 200):
+            arm = UCB1.ask(s, law, rng).arm
+            if t > 4:
+                x = 4 * math.log(t)
+                index = [
+                    total[a] / n[a] + math.sqrt(2 * math.log(t) / n[a]) + radius(law, n[a], n[a], x) / n[a]
+                    for a in range(4)
+                ]
+                assert index[arm] >= max(index) - 1e-12
+            reward = float(rng.integers(-2, 4))
+            UCB1.tell(s, arm, 1, reward)
+            total[arm] += reward
+            n[arm] += 1
+
+
+def test_another_index_is_rejected():
+    """Negative control: sqrt(ln t / n) in the place of sqrt(2 ln t / n)."""
+
+    class Half(UCB1):
+        ask = mutant(UCB1.ask, "math.sqrt(2 * math.log(t))", "math.sqrt(math.log(t))")
+
+    arms = reference(np.linspace(0.1, 0.9, 10), 2000, 1)
+    assert [arm for arm, _, _ in interpreted(Half(), RAW, TEN, 2000, 1).decisions] != arms
+    with pytest.raises(AssertionError, match="not 383"):
+        check_regret(UCB1(), 375.6 * 1.02, 0.7)

@@ -1,0 +1,40 @@
+"""Numbers mean what the user wrote."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import exact
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (0.1, Fraction(1, 10)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (1e-3, Fraction(1, 1000)),
+        (3, Fraction(3)),
+        (np.int64(3), Fraction(3)),
+        ("1/3", Fraction(1, 3)),
+        ("0.25", Fraction(1, 4)),
+        (Decimal("0.3"), Fraction(3, 10)),
+        (Fraction(2, 7), Fraction(2, 7)),
+    ],
+)
+def test_a_number_is_the_fraction_that_was_meant(given, meant) -> None:
+    assert exact("epsilon", given) == meant
+
+
+@pytest.mark.parametrize("wrong", [0, -1, -0.0, float("nan"), float("inf"), "x", "1/0", None, True, [1], 1j])
+def test_what_is_no_positive_number_is_refused_by_name(wrong) -> None:
+    with pytest.raises(InvalidValue, match="epsilon is .*: it must be a finite number above 0"):
+        exact("epsilon", wrong)
+
+
+def test_zero_is_allowed_where_it_makes_sense() -> None:
+    assert exact("fineness", 0, strict=False) == 0
+    with pytest.raises(InvalidValue, match="of at least 0"):
+        exact("fineness", -1, strict=False)

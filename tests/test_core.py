@@ -1,0 +1,265 @@
+"""The law kernels: what they say of the noise in a sum is true, exactly where they say so.
+
+Nothing here is random: laws are summed from the noises' pmf. Each bound stands next to a broken twin that fails.
+"""
+
+import math
+import sys
+from fractions import Fraction
+from itertools import product
+from random import Random
+from subprocess import run
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels.codec import Grid
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.core import (
+    GAUSSIAN,
+    LAPLACE,
+    NO_NOISE,
+    RESPONSE,
+    SKELLAM,
+    WAIT,
+    Decision,
+    Law,
+    Release,
+    calibration,
+    cumulant,
+    draws,
+    kernel,
+    log_mgf,
+    log_pmf,
+    radius,
+    steps,
+)
+from maskedbandit.lab.compiler import compiled
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.skellam import Skellam
+
+NOISES = {LAPLACE: DiscreteLaplace, SKELLAM: Skellam, GAUSSIAN: DiscreteGaussian}
+X = [0.1, 0.7, 1.0, 3.0, 10.0, 20.0, 50.0]
+
+
+def beyond(noise, count, g, bound):
+    """P(|Z| > bound), Z the sum of `count` draws in steps of 1/g."""
+    first = math.floor(bound * g) + 1
+    return 2 * math.fsum(noise.pmf(np.arange(first, first + 6000), count))
+
+
+def holds(noise, law, m, n, x, bound=None):
+    """A bound, or else `radius`, is exceeded with probability at most 2 exp(-x)."""
+    bound = radius(law, m, n, x) if bound is None else bound
+    assert beyond(noise, draws(law, m, n), steps(law, 1), bound) <= 2 * math.exp(-x) * (1 + 1e-9)
+
+
+class TestKernel:
+    def test_runs_as_python_and_compiled(self):
+        @kernel
+        def twice(x):
+            """Twice."""
+            return 2 * x
+
+        assert (twice(21), twice.compiled(21), twice.__doc__, twice.__name__) == (42, 42, "Twice.", "twice")
+
+    def test_importing_core_costs_no_compiler(self):
+        code = "import sys, maskedbandit.core; sys.exit('numba' in sys.modules or 'scipy' in sys.modules)"
+        assert run([sys.executable, "-c", code], check=False).returncode == 0
+
+    def test_the_terms_are_plain_tuples(self):
+        assert tuple(Decision(1, 2, 1)) == (1, 2, 1)
+        assert WAIT == (-1, 0, 0)
+        assert Release(arm=0, n=5, total=1.5) == (0, 5, 1.5)
+
+
+def laws():
+    for kind, grid, scale in product(NOISES, (1.0, 3.0), (2.0, 10.0)):
+        yield Law(kind, scale, grid, per_release=1.0)
+        yield Law(kind, scale, grid, per_pull=1.0)
+        yield Law(kind, scale, grid, per_release=1.0, honest=0.8)
+        yield Law(kind, scale, grid, root=0.7, per_release=1.0, per_pull=0.1)
+    yield Law(NO_NOISE)
+    yield Law(RESPONSE, grid=1.0, flip=0.2)
+
+
+def everything(law, m, n, x, lam, z, out):
+    """All law kernels at once, to be compiled or not."""
+    g = steps(law, n)
+    out[0], out[1], out[2] = g, draws(law, m, n), calibration(law.honest, n)
+    out[3], out[4], out[5] = log_mgf(law, n, lam), radius(law, m, n, x), log_pmf(law, n, z)
+
+
+@pytest.mark.parametrize("law", list(laws()), ids=lambda law: "-".join(f"{part:g}" for part in law))
+def test_compiled_kernels_give_the_same_numbers(law):
+    go = compiled(
+        everything, steps=steps, draws=draws, calibration=calibration, log_mgf=log_mgf, radius=radius, log_pmf=log_pmf
+    )
+    for m, n, x, lam, z in [(1, 1, 0.5, 0.01, 0), (1, 100, 5.0, -0.05, 7), (3, 100, 20.0, 0.4, -300)]:
+        plain, fast = np.zeros(6), np.zeros(6)
+        everything(law, m, n, x, lam, z, plain)
+        go(law, m, n, x, lam, z, fast)
+        np.testing.assert_allclose(fast, plain, rtol=1e-9)
+
+
+class TestSteps:
+    def cases(self):
+        random = Random(5)
+        for _ in range(3000):
+            fineness = Fraction(random.randint(1, 300), random.choice([1, 2, 3, 10]))
+            epsilon = Fraction(random.randint(1, 500), random.choice([3, 7, 100]))
+            n = random.choice([random.randint(1, 200), random.randint(1, 10**6), 4 ** random.randint(0, 15)])
+            yield fineness, epsilon, n
+        yield from ((Fraction(1), Fraction(hundredths, 100), 10**4) for hundredths in range(1, 200))
+        for k in (*range(1, 200), 25_000, 100_000, 10**6):  # perfect squares and their neighbours
+            for n in (k * k - 1, k * k, k * k + 1):
+                yield from ((Fraction(1), epsilon, max(n, 1)) for epsilon in (Fraction(1), Fraction(1, 10)))
+            yield from ((Fraction(7, 3), Fraction(3, 10), 100 * k * k + d) for d in (0, 1))
+
+    def wrong(self, ceiling):
+        return [
+            (fineness, epsilon, n)
+            for fineness, epsilon, n in self.cases()
+            if ceiling(Law(LAPLACE, grid=2.0, root=float(fineness * epsilon)), n) != Grid(2, fineness).steps(epsilon, n)
+        ]
+
+    def test_are_those_of_the_grid(self):
+        assert self.wrong(steps) == []
+
+    @pytest.mark.parametrize("slack", [0.0, 1e-9], ids=["no slack", "too much"])
+    def test_another_rounding_is_noticed(self, slack):
+        def ceiling(law, n):
+            fine = law.root * math.sqrt(n)
+            return int(max(law.grid, math.ceil(fine - slack * fine)))
+
+        assert self.wrong(ceiling) != []
+
+    def test_a_fixed_grid_and_none(self):
+        assert (steps(Law(LAPLACE, grid=7.0), 10**9), steps(Law(NO_NOISE), 10)) == (7, 0)
+
+
+class TestDraws:
+    @pytest.mark.parametrize("honest", [1, 0.9, 0.8, 0.7, 0.55, 0.1, "1/3", "2/3", "1/7", "0.123"])
+    def test_calibration_is_what_is_counted_on(self, honest):
+        channel = Distributed(honest=honest)
+        sizes = [*range(1, 2000), *(10**k + d for k in range(4, 12) for d in (-1, 0, 1, 3, 9)), 3 * 7 * 10**9]
+        law = channel.law()
+        assert [n for n in sizes if calibration(law.honest, n) != channel.counted_on(n)] == []
+
+    def test_a_plain_ceiling_is_noticed(self):
+        channel = Distributed(honest="0.55")
+        assert any(math.ceil(channel.law().honest * n) != channel.counted_on(n) for n in range(1, 2000))
+
+    def test_one_release(self):
+        assert draws(Law(LAPLACE, per_release=1.0), 1, 1000) == 1
+        assert draws(Law(LAPLACE, per_pull=1.0), 1, 1000) == 1000
+        assert draws(Law(LAPLACE, per_release=1.0, honest=0.8), 1, 100) == 1.25
+        assert draws(Law(LAPLACE, per_release=1.0, honest=0.8), 1, 1) == 1
+
+    @pytest.mark.parametrize("honest", [0.9, 0.35, 1 / 3])
+    def test_several_releases_are_never_undercounted(self, honest):
+        random, law = Random(3), Law(LAPLACE, per_release=1.0, honest=honest)
+        for _ in range(300):
+            cohorts = [random.randint(1, 100) for _ in range(random.randint(2, 9))]
+            assert draws(law, len(cohorts), sum(cohorts)) >= sum(draws(law, 1, n) for n in cohorts) - 1e-9
+
+
+@pytest.mark.parametrize("kind", NOISES)
+class TestRadius:
+    @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(12)])
+    @pytest.mark.parametrize("grid", [1, 4])
+    @pytest.mark.parametrize(
+        ("counts", "m", "n"),
+        [
+            ({"per_release": 1.0}, 1, 500),
+            ({"per_release": 1.0}, 2, 500),
+            ({"per_release": 1.0}, 30, 500),
+            ({"per_release": 1.0, "honest": 0.8}, 1, 100),
+            ({"per_release": 1.0, "honest": 0.3}, 3, 100),
+            ({"per_pull": 1.0}, 1, 20),
+            ({"per_release": 2.0, "per_pull": 0.5}, 1, 7),
+        ],
+    )
+    def test_covers_the_noise(self, kind, scale, grid, counts, m, n):
+        if kind == GAUSSIAN and (scale * grid) ** 2 < 2 and m != draws(Law(kind, **counts), m, n) != n:
+            scale = Fraction(2)  # fractions of a draw need shares of a variance of at least 2
+        law = Law(kind, scale=float(scale), grid=float(grid), **counts)
+        for x in X:
+            holds(NOISES[kind](scale * grid), law, m, n, x)
+
+    @pytest.mark.parametrize("counts", [{"per_release": 1.0}, {"per_pull": 1.0}])
+    def test_of_half_the_scale_fails(self, kind, counts):
+        noise, law = NOISES[kind](Fraction(12)), Law(kind, scale=12.0, grid=1.0, **counts)
+        with pytest.raises(AssertionError):
+            holds(noise, law, 1, 20, 10.0, bound=radius(law._replace(scale=6.0), 1, 20, 10.0))
+
+    @pytest.mark.parametrize(("epsilon", "size"), [(Fraction(5), 10_000), (Fraction(1, 2), 400)])
+    def test_covers_cohorts_with_steps_of_their_own(self, kind, epsilon, size):
+        """A cohort's steps depend on its size; m cohorts of one size, and of no more than their sum."""
+        fineness = Fraction(1, 10) if epsilon == 5 else Fraction(1)
+        law = Law(kind, scale=float(1 / epsilon), grid=1.0, root=float(fineness * epsilon), per_release=1.0)
+        for m, n in ((40, size), (40, 1)):
+            g = Grid(1, fineness).steps(epsilon, n)
+            for x in X:
+                bound = radius(law, m, m * n, x)
+                assert beyond(NOISES[kind](g / epsilon), float(m), g, bound) <= 2 * math.exp(-x) * (1 + 1e-9)
+
+    def test_falls_with_the_noise_and_grows_with_the_rest(self, kind):
+        law = Law(kind, scale=3.0, grid=1.0, per_release=1.0)
+        assert radius(law, 1, 10, 5.0) < radius(law, 1, 10, 6.0)
+        assert radius(law, 1, 10, 5.0) < radius(law, 2, 10, 5.0)
+        assert radius(law._replace(scale=2.0), 2, 10, 5.0) < radius(law, 2, 10, 5.0)
+
+    @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e6])
+    def test_is_finite_at_extreme_scales(self, kind, scale):
+        law = Law(kind, scale=scale, grid=1.0, per_release=1.0)
+        for m in (1, 5, 10**6):
+            assert 0 < radius(law, m, 10**6, 10.0) < math.inf
+        assert math.isfinite(log_mgf(law, 10, min(0.5 / scale, 100.0)))
+        if scale < 1:  # a sum of as many terms as the scale is wide
+            assert not math.isnan(log_pmf(law._replace(per_release=1.25), 10, 3))
+
+
+def test_coarse_steps_do_not_cover_fine_laplace_noise():
+    """The control of `test_covers_cohorts_with_steps_of_their_own`: fine steps have the heavier tails."""
+    law = Law(LAPLACE, scale=0.2, grid=1.0, root=0.5, per_release=1.0)
+    bound = radius(law._replace(root=0.0), 40, 400_000, 10.0)
+    assert beyond(DiscreteLaplace(Fraction(10)), 40.0, 50, bound) > 2 * math.exp(-10)
+
+
+def test_laplace_cumulants_grow_and_skellam_cumulants_fall_with_the_steps():
+    for kind, sign in ((LAPLACE, 1), (SKELLAM, -1)):
+        for lam in (0.01, 0.3, 0.9):
+            values = [sign * cumulant(Law(kind, scale=1.0), 1.0, g, lam) for g in (1, 2, 3, 10, 100, 10_000)]
+            assert values == sorted(values)
+    assert cumulant(Law(LAPLACE, scale=1.0), 1.0, 10**6, 0.9) == pytest.approx(-math.log(1 - 0.81), rel=1e-9)
+
+
+class TestEnds:
+    def test_laplace_has_no_mgf_beyond_its_rate(self):
+        law = Law(LAPLACE, scale=2.0, grid=1.0, per_release=1.0)
+        assert log_mgf(law, 1, 0.5) == log_mgf(law, 1, -0.6) == math.inf
+        assert log_mgf(law, 1, math.nextafter(0.5, 0)) > 20
+        assert log_mgf(law, 1, 0.0) == 0
+
+    def test_no_noise(self):
+        assert radius(Law(NO_NOISE), 3, 100, 5.0) == log_mgf(Law(NO_NOISE), 100, 1.0) == 0
+        assert [log_pmf(Law(NO_NOISE), 100, z) for z in (0, 1)] == [0, -math.inf]
+
+    @pytest.mark.parametrize("flip", [0.1, 0.4])
+    @pytest.mark.parametrize("ones", [0, 7, 20])
+    def test_randomized_response(self, flip, ones):
+        """Radius and moments cover the error of the released total, whatever the bits are."""
+        law, n = Law(RESPONSE, grid=1.0, flip=flip), 20
+        p = np.array([1.0])
+        for i in range(n):
+            one = 1 - flip if i < ones else flip
+            p = np.convolve(p, [1 - one, one])
+        error = (np.arange(n + 1) - n * flip) / (1 - 2 * flip) - ones
+        for x in X:
+            assert p[abs(error) > radius(law, 1, n, x)].sum() <= 2 * math.exp(-x)
+        for lam in (-1.0, 0.1, 0.5):
+            assert log_mgf(law, n, lam) >= math.log(p @ np.exp(lam * error))
+        if flip == 0.4:  # the control: a radius that forgets that the total is stretched
+            assert p[abs(error) > radius(law._replace(flip=0.0), 1, n, 3.0)].sum() > 2 * math.exp(-3.0)

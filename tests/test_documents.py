@@ -1,0 +1,253 @@
+"""The documents are true: code in them runs, citations and links lead somewhere, versions agree, nothing is local."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import maskedbandit
+import maskedbandit.policies.regret as regret
+from maskedbandit.rooms import Room
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+BIBLIOGRAPHY = ROOT / "docs" / "references.bib"
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def texts() -> dict[str, str]:
+    """Every text file of the repository that git does not ignore, by its name."""
+    git = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        paths = [
+            ROOT / name for name in subprocess.run(git, capture_output=True, text=True, check=True).stdout.split("\0")
+        ]
+    except (OSError, subprocess.CalledProcessError):  # not a checkout: what is packed with it
+        folders = ("src", "tests", "docs", "experiments", "bench", ".ci")
+        paths = [*ROOT.glob("*"), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
+    found = {}
+    for path in paths:
+        if path.is_file() and "__pycache__" not in path.parts:
+            try:
+                found[named(path)] = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue  # an image
+    return found
+
+
+# --- code ---------------------------------------------------------------------------------------------------
+
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def program(document: str) -> str:
+    """The Python blocks of a document as one module, each line where it stands in the document."""
+    kept = ""
+    for block in FENCED.finditer(document):
+        if block[1] == "python":
+            kept += "\n" * (document.count("\n", 0, block.start(2)) - kept.count("\n")) + block[2]
+    return kept
+
+
+def promised(source: str) -> str:
+    """What a program says that it prints, on lines that begin with `# → `."""
+    return "".join(line.removeprefix("# → ") + "\n" for line in source.splitlines() if line.startswith("# → "))
+
+
+def executed(source: str, path: Path) -> None:
+    """Run a program from a file, as kernels are compiled from their source."""
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[path.stem]
+
+
+WITH_CODE = [path for path in DOCUMENTS if program(path.read_text())]
+
+
+@pytest.mark.parametrize("path", WITH_CODE, ids=named)
+def test_code_runs_and_prints_what_it_says(path: Path, tmp_path: Path, capsys) -> None:
+    source = program(path.read_text())
+    executed(source, tmp_path / f"code_of_{path.stem.lower()}.py")
+    assert capsys.readouterr().out == promised(source)
+
+
+def test_the_documents_with_code_are_found() -> None:
+    assert {"README.md", "docs/add_a_policy.md", "docs/concepts.md"} <= {named(path) for path in WITH_CODE}
+
+
+def test_a_wrong_promise_and_a_failing_block_are_noticed(tmp_path: Path, capsys) -> None:
+    wrong = program("text\n```python\nx = 1\n```\nmore\n```python\nprint(x)\n# → 2\n```\n")
+    executed(wrong, tmp_path / "wrong.py")
+    assert capsys.readouterr().out != promised(wrong)
+    assert wrong.splitlines().index("print(x)") == 6  # where it stands
+    with pytest.raises(ZeroDivisionError):
+        executed(program("```python\n1 / 0\n```\n"), tmp_path / "failing.py")
+
+
+def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path, monkeypatch) -> None:
+    guide = (ROOT / "docs" / "add_a_policy.md").read_text()
+    (tmp_path / "explore_then_commit.py").write_text(FENCED.findall(guide)[0][1])
+    monkeypatch.setattr(regret, "__path__", [*regret.__path__, str(tmp_path)])
+    name = "maskedbandit.policies.regret.explore_then_commit"
+    room = Room("policy", "maskedbandit.policies")
+    try:
+        assert room["explore_then_commit"].__name__ == "ExploreThenCommit"
+        assert dict(room.about())["explore_then_commit"].endswith("[LS20]")
+    finally:
+        sys.modules.pop(name, None)
+        vars(regret).pop("explore_then_commit", None)
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
+    from maskedbandit.lab.experiment import read
+    from maskedbandit.lab.table import collect, summary
+
+    experiment = read(ROOT / "experiments" / "quickstart.toml")
+    readme = (ROOT / "README.md").read_text()
+    for row in summary(collect(experiment, experiment.settings, tmp_path)).iter_rows(named=True):
+        cells = [f"{row['mean']:,.0f} ± {row['error']:,.0f}", f"{row['ratio']:.2f}"]
+        assert re.search(
+            rf"^\| {re.escape(row['label'])} \| .* \| {re.escape(' | '.join(cells))} \|$", readme, re.MULTILINE
+        ), row
+
+
+# --- citations ----------------------------------------------------------------------------------------------
+
+KEY = r"[A-Z][A-Za-z+]*\d\d"
+CITATION = re.compile(rf"\[({KEY}(?:[,;][^\[\]]*)?)\]")
+
+
+def cited(text: str) -> set[str]:
+    """Keys cited in a text: one or more to a bracket, each with or without a number."""
+    parts = [part.strip() for bracket in CITATION.findall(text) for part in bracket.split(";")]
+    return {key[0] for key in (re.match(rf"{KEY}(?!\w)", part) for part in parts) if key}
+
+
+def entries(bibliography: str) -> list[str]:
+    return re.findall(r"^@\w+\{([^,\s]+),$", bibliography, re.MULTILINE)
+
+
+def mismatches(used: Iterable[str], listed: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Keys that no entry explains, and entries that nothing cites."""
+    return sorted(set(used) - set(listed)), sorted(set(listed) - set(used))
+
+
+def test_every_citation_has_an_entry_and_every_entry_is_cited() -> None:
+    used = {key for name, text in texts().items() if not name.endswith(".bib") for key in cited(text)}
+    listed = entries(BIBLIOGRAPHY.read_text())
+    assert len(listed) == len(set(listed)) > 20
+    assert mismatches(used, listed) == ([], [])
+
+
+def test_an_unknown_key_and_an_unused_entry_are_found() -> None:
+    text = "as in [" + "Abc01, Thm. 1;\nDef02], [" + "Ghi03]; not [1, 2], nor [Jkl4], nor f(x)"
+    assert cited(text) == {"Abc01", "Def02", "Ghi03"}
+    assert mismatches(cited(text), entries("@book{Abc01,\n}\n@misc{Xyz09,\n}\n")) == (["Def02", "Ghi03"], ["Xyz09"])
+
+
+def test_entries_are_whole() -> None:
+    for entry in re.split(r"^@", BIBLIOGRAPHY.read_text(), flags=re.MULTILINE)[1:]:
+        assert entry.count("{") == entry.count("}"), entry
+        assert re.search(r"^ +author += \{", entry, re.MULTILINE), entry
+        assert re.search(r"^ +title += \{", entry, re.MULTILINE), entry
+
+
+# --- links --------------------------------------------------------------------------------------------------
+
+
+def anchors(document: str) -> set[str]:
+    """The names by which headings can be linked to."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", document), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def dead(document: str, folder: Path) -> list[str]:
+    """Relative links that lead nowhere."""
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", document)):
+        place, _, anchor = link.partition("#")
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        target = folder / place
+        text = target.read_text() if place.endswith(".md") and target.exists() else "" if place else document
+        if not target.exists() or (anchor and anchor not in anchors(text)):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_links_lead_somewhere(path: Path) -> None:
+    assert dead(path.read_text(), path.parent) == []
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# One heading: it's here\n")
+    links = (
+        "[a](there.md) [b](there.md#one-heading-its-here) [c](gone.md) [d](there.md#two) [e](#none) [f](https://a.b/c)"
+    )
+    assert dead(links, tmp_path) == ["gone.md", "there.md#two", "#none"]
+
+
+# --- versions -----------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    newest = re.findall(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    citation = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert {project, newest, *citation} == {maskedbandit.__version__}
+
+
+def test_privacy_comes_first_in_every_release() -> None:
+    releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+    assert releases
+    assert all(re.findall(r"^### (.+)$", release, re.MULTILINE)[0] == "Privacy" for release in releases)
+
+
+# --- places -------------------------------------------------------------------------------------------------
+
+HOSTS = [".".join(host) for host in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("crates", "io"))]
+LOCAL = re.compile(r"(?<![\w.~:}/-])/(?:" + "|".join(("work", "root", "home", "tmp", "Users")) + r")(?![\w.-])")
+
+
+def places(text: str) -> list[str]:
+    """Registry hosts, and absolute paths of somebody's machine."""
+    return [host for host in HOSTS if host in text] + LOCAL.findall(text)
+
+
+def test_nothing_names_a_registry_or_a_machine() -> None:
+    found = {name: places(text) for name, text in texts().items()}
+    assert len(found) > 50
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+def test_a_registry_and_a_machine_are_found() -> None:
+    slash = "/"
+    assert places(f"from https:{slash}{slash}files.{HOSTS[1]}{slash}simple") == [HOSTS[1]]
+    assert places(f"see {slash}tmp{slash}x, '{slash}home{slash}ann' and {slash}root") == [
+        f"{slash}{p}" for p in ("tmp", "home", "root")
+    ]
+    assert places("and/or, src/work/a.py, ~/.cache, the /working set") == []
+
+
+def test_constraints_are_names_and_versions() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert pins
+    assert [line for line in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
