@@ -24,11 +24,11 @@ def test_a_new_file_is_found_without_touching_another(tmp_path, monkeypatch) -> 
     room = tmp_path / "extra_room"
     room.mkdir()
     (room / "__init__.py").write_text("")
-    (room / "greedy_one.py").write_text('"""Greedy: the best so far [AB12, Thm. 1]."""\nclass GreedyOne:\n    pass\n')
+    (room / "greedy_one.py").write_text('"""Greedy: the best so far [ACF02, Thm. 1]."""\nclass GreedyOne:\n    pass\n')
     monkeypatch.syspath_prepend(str(tmp_path))
     found = Room("policy", "extra_room")
     assert list(found) == ["greedy_one"]
     assert found["GreedyOne"] is found["greedy_one"]
-    assert list(found.about()) == [("greedy_one", "Greedy: the best so far [AB12]")]
+    assert list(found.about()) == [("greedy_one", "Greedy: the best so far [ACF02]")]
     with pytest.raises(UnknownName, match="did you mean 'greedy_one'"):
         found["greedy"]

@@ -48,7 +48,8 @@ class Room:
         for file, module in self.modules.items():
             if plain(file) == plain(name):
                 for found in vars(import_module(module)).values():
-                    if inspect.isclass(found) and plain(found.__name__) == plain(name):
+                    named = inspect.isclass(found) and plain(found.__name__) == plain(name)
+                    if named and not inspect.isabstract(found):
                         return found
         raise UnknownName(self.kind, name, self)
 

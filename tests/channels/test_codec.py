@@ -5,6 +5,7 @@ Seeds are fixed; under a new seed each random assertion rejects a correct codec 
 
 import inspect
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -167,3 +168,14 @@ def test_a_float_in_an_encoder_is_seen():
         return int(reward * g + bits.below(2**53) / 2.0**53)
 
     assert {what for _, what in offences(inspect.getsource(encode))} == {"/", "literal 2.0"}
+
+
+@pytest.mark.parametrize("reward", [1, True, 1.0, np.float32(1), np.float64(1), np.int8(1), Fraction(1), Decimal(1)])
+def test_every_kind_of_number_is_a_reward(reward) -> None:
+    assert encode(reward, 5, seeded(1)) == 5
+
+
+@pytest.mark.parametrize("reward", ["1", "0.5", None, [1], 1j, np.float32("nan"), Decimal("inf"), np.nextafter(1, 2)])
+def test_what_is_no_number_in_the_unit_interval_is_no_reward(reward) -> None:
+    with pytest.raises(RewardOutOfRange):
+        encode(reward, 5, seeded(1))

@@ -83,7 +83,7 @@ class TestLoss:
         assert channel.loss(n).pure_epsilon == Fraction(epsilon)
 
     @pytest.mark.parametrize("noise", NOISES[1:], ids=["skellam", "gaussian"])
-    def test_rényi_losses_bound_the_release(self, epsilon, n, grid, noise):
+    def test_renyi_losses_bound_the_release(self, epsilon, n, grid, noise):
         channel = Central(epsilon, noise, grid)
         for pair in neighbours(n):
             p, q = (released(channel, rewards, 1.0) for rewards in pair)

@@ -112,11 +112,14 @@ def check_pickles(policy: Policy) -> None:
 
 
 def check_same_pulls(a: np.ndarray, b: np.ndarray) -> None:
-    """Two samples of pulls, [runs, k], have one law, arm by arm; in sixteen cells of about the same size."""
+    """Two samples of pulls, [runs, k], have one law, arm by arm; in up to sixteen cells of about the same size.
+
+    Pulls that are nearly always the same number say nothing of the law, and are passed over.
+    """
     for mine, yours in zip(a.T, b.T, strict=True):
         both = np.concatenate([mine, yours])
-        if np.ptp(both) > 0:
-            edges = np.unique(np.quantile(both, np.arange(1, 16) / 16, method="lower"))
+        edges = np.unique(np.quantile(both, np.arange(1, 16) / 16, method="lower"))
+        if both.size - np.bincount(np.searchsorted(edges, both)).max() >= 20:
             same_law_of_two(np.searchsorted(edges, mine), np.searchsorted(edges, yours))
 
 
@@ -343,14 +346,13 @@ class DrawsItsOwnNumbers(Plain):
         return Decision(int(np.random.default_rng().integers(0, s.n.size)), 1, 1)
 
 
-class CountsBeyondTheMachine(Plain):
+class AddsInPairs(Plain):
+    """NumPy adds in pairs; compiled code adds one number after the other, with larger errors."""
+
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        power = 1
-        for _ in range(64):
-            power *= 2
-        return Decision(int(power == 0), 1, 1)
+        return Decision(int(abs(np.full(1000, 0.1).sum() - 100) < 1e-12), 1, 1)
 
 
 OUTSIDE: dict[int, int] = {}
@@ -410,7 +412,6 @@ def test_random_numbers_of_its_own_are_rejected():
 
 
 def test_a_favourite_arm_is_rejected():
-    check_relabelling(Plain())
     with pytest.raises(AssertionError, match="two laws"):
         check_relabelling(PrefersArmZero())
 
@@ -418,7 +419,7 @@ def test_a_favourite_arm_is_rejected():
 def test_a_kernel_that_the_compiler_changes_is_rejected():
     where = RAW, THREE, 100
     with pytest.raises(AssertionError):
-        check_engine(CountsBeyondTheMachine(), interpreted(CountsBeyondTheMachine(), *where), *where, seed=0)
+        check_engine(AddsInPairs(), interpreted(AddsInPairs(), *where), *where, seed=0)
 
 
 def test_ignoring_what_was_told_is_rejected():

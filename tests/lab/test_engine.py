@@ -132,9 +132,14 @@ def test_a_cohort_that_the_horizon_cuts_off_is_never_released() -> None:
     assert whole.state.told.tolist() == [4, 1000]  # a cohort that ends with the horizon is whole
 
 
-def test_a_policy_that_closes_no_cohort_costs_nothing() -> None:
-    run = mb.simulate(Scripted(0, 10, 0), mb.channels.Raw(), INSTANCE, 100)
-    assert (run.releases[0], run.loss) == (0, ZERO)
+def test_rewards_that_were_collected_are_paid_for_even_if_nothing_is_released() -> None:
+    """A server without privacy has seen them; only users who are just served cost nothing."""
+    collected = mb.simulate(Scripted(0, 10, 0), mb.channels.Raw(), INSTANCE, 100)
+    assert (collected.releases[0], collected.loss.epsilon()) == (0, np.inf)
+    cut = mb.simulate(Scripted(0, 300, 1), mb.channels.Local(epsilon=1), INSTANCE, 100)
+    assert (cut.releases[0], cut.loss.epsilon()) == (0, 1.0)
+    served = mb.simulate(Scripted(0, 0, 0), mb.channels.Raw(), INSTANCE, 100)
+    assert (served.releases[0], served.loss) == (0, ZERO)
 
 
 def test_the_loss_is_that_of_the_worst_cohort() -> None:

@@ -1,4 +1,4 @@
-"""Skellam noise: closed under sums, and a loss that the issue of the paper's third term does not touch. Exact."""
+"""Skellam noise is closed under sums, and its loss is at least the exact one. Nothing here is random."""
 
 from fractions import Fraction
 

@@ -8,11 +8,14 @@ together (distributed), each user alone (local). The lab draws `perturb` instead
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from maskedbandit.core import Law, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
@@ -21,6 +24,14 @@ from maskedbandit.privacy.sampling import Bits
 def silence(scale: float, count: float, rng: np.random.Generator) -> int:
     """The noise of a channel that adds none."""
     return 0
+
+
+def usable(epsilon: Number) -> Fraction:
+    """The privacy epsilon of a channel; below a millionth the noise would drown every study and every 64-bit sum."""
+    found = exact("epsilon", epsilon)
+    if found < Fraction(1, 10**6):
+        raise InvalidValue("epsilon", epsilon, "at least 0.000001")
+    return found
 
 
 class Nothing(NamedTuple):

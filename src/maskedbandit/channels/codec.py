@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import NamedTuple
 
 from maskedbandit.core import LAPLACE, SKELLAM, Law, draws, kernel, radius, steps
@@ -47,8 +48,8 @@ class Grid:
 def encode(reward: float, g: int, bits: Bits) -> int:
     """floor(x g), or one more with probability x g - floor(x g): exact, whatever the float."""
     try:
-        x = Fraction(reward)
-    except (TypeError, ValueError, OverflowError):
+        x = Fraction(int(reward)) if isinstance(reward, Integral) else Fraction(*reward.as_integer_ratio())
+    except (AttributeError, ValueError, OverflowError):  # no number, nan, infinite
         raise RewardOutOfRange(reward) from None
     if not 0 <= x <= 1:
         raise RewardOutOfRange(reward)

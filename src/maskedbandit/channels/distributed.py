@@ -53,8 +53,9 @@ class Distributed(NoisyChannel):
         object.__setattr__(self, "honest", exact("honest", self.honest))
         if Fraction(self.honest) > 1:
             raise InvalidValue("honest", float(self.honest), "a fraction of the users, above 0 and at most 1")
-        if not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
+        object.__setattr__(self, "failure", float(exact("failure", self.failure)))
+        if self.failure >= 1:
+            raise InvalidValue("failure", self.failure, "a probability below 1")
         if self.tail not in ("chernoff", "paper"):
             raise InvalidValue("tail", self.tail, "'chernoff' or 'paper'")
         if self.modulus not in ("power of two", "tight") and not (isinstance(self.modulus, int) and self.modulus > 1):
@@ -84,7 +85,7 @@ class Distributed(NoisyChannel):
         return m, room
 
     def randomize(self, reward: float, n: int, bits: Bits) -> int:
-        noise = self.whole(n).share(self.counted_on(n), bits)
+        noise = self.whole(n).share(self.counted_on(n), bits)  # before the reward is looked at
         return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)[0]
 
     def analyze(self, total: float, n: int, bits: Bits) -> float:

@@ -39,7 +39,8 @@ class Local(NoisyChannel):
         return self.whole(n).loss(self.steps(n))
 
     def randomize(self, reward: float, n: int, bits: Bits) -> int:
-        return encode(reward, self.steps(n), bits) + self.whole(n).share(1, bits)
+        noise = self.whole(n).share(1, bits)  # before the reward is looked at, so that its time tells nothing
+        return encode(reward, self.steps(n), bits) + noise
 
     def analyze(self, total: float, n: int, bits: Bits) -> float:
         return total / self.steps(n)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, usable
 from maskedbandit.channels.codec import Grid
 from maskedbandit.core import Law
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class NoisyChannel(Channel, ABC):
 
     With discrete Laplace noise `epsilon` is the pure loss; with Skellam and discrete Gaussian noise it sets the
     standard deviation 1 / epsilon, and `loss(n)` says what that is worth. `grid` is a number of steps in one unit of
-    reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, Sec. 6].
+    reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, App. J].
     """
 
     epsilon: Number = 1
@@ -30,7 +30,7 @@ class NoisyChannel(Channel, ABC):
     grid: Grid | int | Literal["paper"] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", usable(self.epsilon))
         if not isinstance(self.noise, Noise):
             raise InvalidValue("noise", self.noise, "a noise, such as DiscreteLaplace()")
         grid = self.grid

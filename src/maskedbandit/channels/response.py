@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, usable
 from maskedbandit.channels.codec import encode
 from maskedbandit.core import RESPONSE, Law, kernel
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, bernoulli_exp
 
@@ -37,20 +37,19 @@ class Response(Channel):
     epsilon: Number = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", usable(self.epsilon))
 
     def law(self) -> Law:
-        return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(float(self.epsilon))))
+        return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(min(float(self.epsilon), 700))))
 
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)
 
     def randomize(self, reward: float, n: int, bits: Bits) -> int:
-        bit, epsilon = encode(reward, 1, bits), Fraction(self.epsilon)
-        while bits.below(2):  # flip with probability e^-epsilon / (1 + e^-epsilon): a coin, then one of e^-epsilon
-            if bernoulli_exp(epsilon, bits):
-                return 1 - bit
-        return bit
+        flip, epsilon = 0, Fraction(self.epsilon)
+        while not flip and bits.below(2):  # e^-epsilon / (1 + e^-epsilon): a fair coin, then one of e^-epsilon
+            flip = int(bernoulli_exp(epsilon, bits))
+        return encode(reward, 1, bits) ^ flip
 
     def analyze(self, total: float, n: int, bits: Bits) -> float:
         flip = self.law().flip

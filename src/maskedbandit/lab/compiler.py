@@ -31,6 +31,14 @@ def mentioned(code: CodeType) -> set[str]:
     return names
 
 
+def text(function: Callable[..., Any]) -> str:
+    """The source of a function, or its bytecode where the source is gone, as after `python -c`."""
+    try:
+        return inspect.getsource(function)
+    except OSError:
+        return f"{function.__code__.co_code.hex()} {function.__code__.co_consts}"
+
+
 def ingredients(
     function: Callable[..., Any], bound: dict[str, Any], seen: dict[str, str] | None = None
 ) -> dict[str, str]:
@@ -38,7 +46,7 @@ def ingredients(
     seen = {} if seen is None else seen
     name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
     if name not in seen:
-        seen[name] = inspect.getsource(function)
+        seen[name] = text(function)
         names, scope = mentioned(function.__code__), inspect.getclosurevars(function)
         known = {**function.__globals__, **scope.nonlocals, **bound}
         for module in [known[each] for each in names if isinstance(known.get(each), ModuleType)]:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Kernel, Law, draws, steps
+from maskedbandit.core import Kernel, Law, draws, kernel, steps
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.lab.instances import Instance
@@ -40,7 +40,7 @@ class Out(NamedTuple):
     realised: npt.NDArray[np.float64]  # [c] realised regret
     pulls: npt.NDArray[np.int64]  # [k]
     releases: npt.NDArray[np.int64]  # [1]
-    sizes: npt.NDArray[np.int64]  # [any] the different sizes of released cohorts, then zeros
+    sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
     last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision, for errors
 
 
@@ -50,6 +50,16 @@ perturb: Any = None
 noise: Any = None
 one: Any = None
 many: Any = None
+
+
+@kernel
+def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
+    """Whether n is among the sizes, or there was room for it."""
+    for i in range(sizes.size):
+        if sizes[i] == n or sizes[i] == 0:
+            sizes[i] = n
+            return True
+    return False
 
 
 def loop(
@@ -68,7 +78,7 @@ def loop(
     """One run; the status says how it ended."""
     k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
-    t, mark, regret, rewards, sized = 0, 0, 0.0, 0.0, 0
+    t, mark, regret, rewards = 0, 0, 0.0, 0.0
     while t < horizon:
         decision = ask(s, law, of_policy)
         arm, n = decision.arm, decision.n
@@ -86,9 +96,9 @@ def loop(
             return UNSIZED
         g = steps(law, n)
         end = min(t + n, horizon)
-        whole = end == t + n
+        planned, whole = open_n[arm] + n, end == t + n
         out.pulls[arm] += end - t
-        open_n[arm] += end - t
+        open_n[arm] = planned
         while t < end:
             users = min(end, marks[mark]) - t
             if users == 1:
@@ -104,25 +114,22 @@ def loop(
                 out.realised[mark] = best * t - rewards
                 mark += 1
         if stop:
-            return DONE
+            open_n[arm] -= n  # nobody asks for the rewards of these users
+            break
         if decision.close == 1 and whole:  # a cohort cut off by the horizon is never released
-            n = open_n[arm]
-            z = noise(law.scale * g, draws(law, 1, n), of_noise)
-            total = perturb(channel, law, open_total[arm], n, z, of_noise)
+            z = noise(law.scale * g, draws(law, 1, planned), of_noise)
+            total = perturb(channel, law, open_total[arm], planned, z, of_noise)
             if total != total:
-                out.last[1] = n
+                out.last[1] = planned
                 return NO_FIT
             open_n[arm], open_total[arm] = 0, 0.0
             out.releases[0] += 1
-            i = 0
-            while i < sized and out.sizes[i] != n:
-                i += 1
-            if i == sized:
-                if i == out.sizes.size:
-                    return MORE_SIZES
-                out.sizes[i] = n
-                sized += 1
-            tell(s, arm, n, total)
+            if not noted(out.sizes, planned):
+                return MORE_SIZES
+            tell(s, arm, planned, total)
+    for arm in range(k):  # these users sent what they had, though nothing of it is released
+        if open_n[arm] > 0 and not noted(out.sizes, open_n[arm]):
+            return MORE_SIZES
     return DONE
 
 
@@ -204,7 +211,7 @@ def simulate(
     go = compiled(loop, **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
-    sizes: set[int] = set()
+    losses: dict[int, Loss] = {}
 
     def single(run: int, streams: Streams, room: int = 64) -> None:
         cohorts, last = np.zeros(room, np.int64), np.zeros(2, np.int64)
@@ -216,7 +223,9 @@ def simulate(
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
         explain(status, int(last[0]), int(last[1]), policy, channel)
-        sizes.update(cohorts[cohorts > 0].tolist())
+        for n in cohorts[cohorts > 0].tolist():
+            if n not in losses:  # at once, because a channel may refuse a size
+                losses[n] = channel.loss(n)
         advance()
 
     def some(chunk: range) -> None:
@@ -232,8 +241,8 @@ def simulate(
     if law.grid > 0 and not instance.bits:
         realised[:] = np.nan
     loss = ZERO
-    for n in sorted(sizes):
-        loss |= channel.loss(n)  # different cohorts are different users
+    for each in losses.values():
+        loss |= each  # different cohorts are different users
     loss += policy.loss(horizon)
     return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, releases[:, 0], loss)
 

@@ -105,7 +105,7 @@ class ClippedGaussianNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class ClippedGaussian(Instance):
-    """Gaussian rewards, clipped to [0, 1]: what is outside moves to the nearer end [CZ23, Sec. 6].
+    """Gaussian rewards, clipped to [0, 1]: what is outside moves to the nearer end [CZ23, App. J].
 
     `means` are the means before clipping.
 

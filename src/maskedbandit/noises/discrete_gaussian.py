@@ -1,7 +1,7 @@
 """Discrete Gaussian noise, with shares that nearly sum to it: concentrated differential privacy [CKS20].
 
 P(z) is proportional to exp(-z^2 / (2 variance)) on the integers. It is not divisible: n shares of variance / n sum to
-a discrete Gaussian only nearly, and the difference is paid for in the loss [KLS21, Thm. 1; CZ23, Thm. 4].
+a discrete Gaussian only nearly, and the difference is paid for in the loss [KLS21, Prop. 13; CZ23, Lem. 4].
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DiscreteGaussian(Noise):
 
     **Guarantee**: an integer of sensitivity D plus one draw has zCDP loss D^2 / (2 scale^2) [CKS20, Thm. 4]; with
     n shares it is e^2 / 2 with e = min{sqrt(d^2 + xi/2), d + xi}, d = D / scale and
-    xi = 10 sum_{k<n} exp(-2 pi^2 (scale^2 / n) k / (k + 1)) [KLS21, Thm. 1].
+    xi = 10 sum_{k<n} exp(-2 pi^2 (scale^2 / n) k / (k + 1)) [KLS21, Prop. 13].
 
     >>> DiscreteGaussian().stretch(Fraction(10)).loss(sensitivity=1) == Loss.zcdp("1/200")
     True

@@ -114,9 +114,8 @@ def test_accepting_every_proposal_is_rejected():
     """Negative control: a twin that skips the acceptance step."""
     always = mutant(challenge, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
     broken = mutant(ThompsonSampling.ask, challenge=always)
-    for name in ("a close second", "many arms"):
-        with pytest.raises(AssertionError, match="another law"):
-            check_decisions(name, broken)
+    with pytest.raises(AssertionError, match="another law"):
+        check_decisions("a close second", broken)
 
 
 @pytest.mark.slow
@@ -276,7 +275,7 @@ def test_rewards_that_are_not_bits_lose_no_more_than_bits_of_the_same_means():
     """[AG12, Alg. 2]: the toss makes them bits, so the regret has the same law; 4 joint errors, wrong with 6e-5."""
     means = np.array([0.3, 0.5, 0.7])
     found = [
-        mb.simulate(ThompsonSampling(), RAW, instance, 5000, runs=400, seed=2).regret[:, -1]
+        mb.simulate(ThompsonSampling(), RAW, instance, 5000, runs=1000, seed=2).regret[:, -1]
         for instance in (mb.Bernoulli(means), mb.Beta(4 * means, 4 * (1 - means)))
     ]
     errors = [regret.std(ddof=1) / math.sqrt(regret.size) for regret in found]
