@@ -135,8 +135,9 @@ def cumulant(law: Law, count: float, g: int, lam: float) -> float:
         ratio = math.exp((tilt - rate) / 2) * math.expm1(-tilt) / math.expm1(-rate)  # sinh(tilt/2) / sinh(rate/2)
         return math.inf if ratio >= 1.0 else -count * math.log1p(-ratio * ratio)
     if law.kind == SKELLAM:
-        return count * (law.scale * g) ** 2 * 2 * math.sinh(lam / (2 * g)) ** 2
-    return count * (law.scale * lam) ** 2 / 2  # [CKS20, Cor. 17]: the discrete Gaussian is sub-Gaussian
+        width, half = law.scale * g, math.sinh(lam / (2 * g))  # products, as Python's ** 2 may differ in the last digit
+        return 2 * count * width * width * half * half
+    return count * law.scale * law.scale * lam * lam / 2  # [CKS20, Cor. 17]: the discrete Gaussian is sub-Gaussian
 
 
 @kernel
@@ -147,7 +148,8 @@ def log_mgf(law: Law, n: int, lam: float) -> float:
     0.5
     """
     if law.kind == RESPONSE:  # n independent errors, each of mean 0 in an interval of length 1/(1-2 flip)
-        return n * (lam / (1 - 2 * law.flip)) ** 2 / 8  # [Hoe63, Lem. 1]
+        wide = lam / (1 - 2 * law.flip)
+        return n * wide * wide / 8  # [Hoe63, Lem. 1]
     return cumulant(law, draws(law, 1, n), steps(law, n), lam)
 
 
