@@ -170,10 +170,12 @@ def main() -> None:
         "distributed": mb.channels.Distributed(epsilon=0.5),
         "distributed, a fifth may drop out": mb.channels.Distributed(epsilon=0.5, honest=0.8),
         "distributed, Skellam": mb.channels.Distributed(epsilon=0.5, noise=mb.noises.Skellam()),
-        "distributed, discrete Gaussian, the paper's grid": mb.channels.Distributed(
+        "distributed, discrete Gaussian, paper's grid": mb.channels.Distributed(
             epsilon=0.5, noise=mb.noises.DiscreteGaussian(), grid="paper"
         ),
         "local": mb.channels.Local(epsilon=0.5),
+        "local, Skellam": mb.channels.Local(epsilon=0.5, noise=mb.noises.Skellam()),
+        "local, discrete Gaussian": mb.channels.Local(epsilon=1, noise=mb.noises.DiscreteGaussian()),
         "randomized response": mb.channels.Response(epsilon=0.5),
     }
     for horizon, goal in ((10**6, 1.0), (10**9, 2.0)):

@@ -30,8 +30,14 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"maskedbandit: {missing.name} is not installed: pip install 'maskedbandit[lab]'", file=sys.stderr)
         return 2
+    except MemoryError:
+        print("maskedbandit: not enough memory: ask for fewer runs", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as wrong:
+        print(f"maskedbandit: {wrong}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("\nmaskedbandit: interrupted; --resume goes on from here", file=sys.stderr)
         return 130
@@ -125,7 +131,11 @@ def plot(options: argparse.Namespace) -> None:
     path = options.folder / "table.parquet"
     if not path.exists():
         raise InvalidValue("DIR", str(options.folder), "a folder with a table.parquet, as `run` writes it")
-    draw(pl.read_parquet(path), read(options.folder / "experiment.toml").about, options.folder)
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as wrong:
+        raise InvalidValue("DIR", str(options.folder), f"a folder whose table can be read ({wrong})") from None
+    draw(table, read(options.folder / "experiment.toml").about, options.folder)
     print(options.folder / "figure.png")
 
 

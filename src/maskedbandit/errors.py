@@ -68,7 +68,7 @@ class BudgetExceeded(MaskedBanditError):
 
 
 class IllegalDecision(MaskedBanditError):
-    """A policy asked for an arm that does not exist, for no users, or waits for nothing."""
+    """A policy asked for an arm or a number of users that cannot be, or waits for nothing."""
 
 
 class ResultsExist(MaskedBanditError):

@@ -102,13 +102,15 @@ def check_asks_before_tells(policy: Policy) -> None:
 def check_repeats(play: Callable[[], Any]) -> None:
     """The same seed gives the same run."""
     first, again = play(), play()
-    assert first == again, "the same seed gave two different runs"
+    same = first == again  # compared here, because pytest would explain the difference of long lists for hours
+    assert same, "the same seed gave two different runs"
 
 
 def check_pickles(policy: Policy) -> None:
     """A state that was pickled before every decision goes on as if it had not been."""
     there_and_back = drive(policy, together=4, keep=lambda s: pickle.loads(pickle.dumps(s)))
-    assert there_and_back == drive(policy, together=4), "the state that came back decides otherwise"
+    same = there_and_back == drive(policy, together=4)
+    assert same, "the state that came back decides otherwise"
 
 
 def check_same_pulls(a: np.ndarray, b: np.ndarray) -> None:

@@ -5,7 +5,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from maskedbandit import core
 from maskedbandit.core import kernel
 from maskedbandit.lab import compiler
 
@@ -28,8 +32,7 @@ def body(x):
 
 def test_a_kernel_reached_through_another_is_an_ingredient() -> None:
     found = compiler.ingredients(body, {"step": outer})
-    assert any("return SCALE * x" in source for source in found.values())
-    assert "2.0" in found.values()
+    assert "SCALE = float 2.0" in found
 
 
 def test_a_changed_constant_changes_the_digest(monkeypatch) -> None:
@@ -52,6 +55,7 @@ print(loop(1.0), sum(loop.stats.cache_hits.values()))
 """
 
 MODULE = """
+from maskedbandit import core
 from maskedbandit.core import kernel
 
 @kernel
@@ -79,6 +83,75 @@ def outcome(folder: Path, factor: float) -> tuple[float, int]:
     return float(value), int(hits)
 
 
+TABLE = np.array([1.0, 2.0])
+
+
+class Pair(NamedTuple):
+    """Two numbers of one type, told apart by their place alone."""
+
+    first: float
+    second: float
+
+
+@kernel
+def with_table(x):
+    return TABLE[0] * x
+
+
+@kernel
+def with_default(x, by=2.0):
+    return by * x
+
+
+def factory(by):
+    @kernel
+    def closed(x):
+        return by * x
+
+    return closed
+
+
+def test_tables_defaults_and_closures_are_ingredients(monkeypatch) -> None:
+    before = compiler.digest(body, {"step": with_table})
+    monkeypatch.setitem(with_table.function.__globals__, "TABLE", np.array([1.0, 3.0]))
+    assert compiler.digest(body, {"step": with_table}) != before
+    before = compiler.digest(body, {"step": with_default})
+    monkeypatch.setattr(with_default.function, "__defaults__", (3.0,))
+    assert compiler.digest(body, {"step": with_default}) != before
+    assert compiler.digest(body, {"step": factory(2.0)}) != compiler.digest(body, {"step": factory(3.0)})
+
+
+def test_a_kernel_reached_through_a_module_is_an_ingredient(monkeypatch) -> None:
+    @kernel
+    def outside(x):
+        return core.steps(x, 1)
+
+    before = compiler.digest(body, {"step": outside})
+    monkeypatch.setattr(core, "steps", core.draws)
+    assert compiler.digest(body, {"step": outside}) != before
+
+
+class Swapped(NamedTuple):
+    """The same numbers in the other order."""
+
+    second: float
+    first: float
+
+
+def test_the_order_of_a_tuple_s_fields_is_an_ingredient() -> None:
+    Swapped.__qualname__ = "Pair"
+    assert compiler.layout(Pair(1.0, 2.0)) == "Pair(first, second)"
+    assert compiler.layout(Swapped(1.0, 2.0)) == "Pair(second, first)"
+    shapes = [compiler.digest(body, {"step": inner}, compiler.layout(kind(1.0, 2.0))) for kind in (Pair, Swapped)]
+    assert shapes[0] != shapes[1]
+
+
+def test_how_kernels_are_compiled_is_an_ingredient(monkeypatch) -> None:
+    before = compiler.digest(body, {"step": inner})
+    monkeypatch.setitem(core.OPTIONS, "fastmath", True)
+    assert compiler.digest(body, {"step": inner}) != before
+
+
 def test_a_changed_kernel_is_never_served_from_a_stale_cache(tmp_path: Path) -> None:
     assert outcome(tmp_path, 2.0) == (3.0, 0)
     assert outcome(tmp_path, 2.0) == (3.0, 1)  # a second process finds it on disk
@@ -89,9 +162,7 @@ def test_a_changed_kernel_is_never_served_from_a_stale_cache(tmp_path: Path) -> 
 def test_a_name_that_ignores_the_kernels_would_serve_a_stale_loop(tmp_path: Path, monkeypatch) -> None:
     """The control: with a digest of the loop's own text alone, the same check fails."""
     blind = tmp_path / "sitecustomize.py"
-    blind.write_text(
-        "from maskedbandit.lab import compiler\ncompiler.digest = lambda function, bound: 'the-same-for-all'\n"
-    )
+    blind.write_text("from maskedbandit.lab import compiler\ncompiler.digest = lambda *parts: 'the-same-for-all'\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert outcome(tmp_path, 2.0) == (3.0, 0)
     assert outcome(tmp_path, 5.0) == (3.0, 1)  # stale

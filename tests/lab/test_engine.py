@@ -1,5 +1,6 @@
 """The engine: one loop for every policy, the same numbers however it is run, and nothing released that must not be."""
 
+from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -222,3 +223,27 @@ def test_a_policy_that_is_private_by_itself_adds_its_own_loss() -> None:
 
     run = mb.simulate(Costly(0, 10, 1), mb.channels.Central(epsilon=1), INSTANCE, 100)
     assert run.loss.epsilon() == 3.0
+
+
+def test_noise_that_does_not_fit_64_bits_is_refused_instead_of_drawn_wrongly() -> None:
+    wide = mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteLaplace("1e30"))
+    with pytest.raises(InvalidValue, match="a cohort of Central is 64: it must be smaller"):
+        mb.simulate(SE, wide, INSTANCE, 10_000)
+    with pytest.raises(InvalidValue, match="horizon is 1000000000000000000: it must be at most"):
+        mb.simulate(SE, mb.channels.Raw(), INSTANCE, 10**18)
+
+
+@pytest.mark.parametrize("noise", [mb.noises.Skellam(), mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
+@pytest.mark.parametrize(("scale", "count"), [(0.7, 10**9), (3e6, 1000.0), (1e5, 10**6)])
+def test_the_lab_s_noise_has_its_variance_however_wide(noise, scale, count) -> None:
+    """Also where the generator's own Poisson method, for means above 10^14, would lose it."""
+    rng = np.random.default_rng(1)
+    sample = np.array([float(noise.draws(scale, float(count), rng)) for _ in range(4000)])
+    one = noise.stretch(Fraction(scale))
+    z = np.arange(-40, 41)
+    variance = scale**2 if scale > 10 else float((one.pmf(z) * z**2).sum())
+    if scale > 10 and isinstance(noise, mb.noises.DiscreteLaplace):
+        variance *= 2
+    mean_is(sample**2 / (variance * count), 1)
+    with pytest.raises(AssertionError):
+        mean_is(sample**2 / (variance * count) * 1.3, 1)

@@ -27,7 +27,7 @@ def silence(scale: float, count: float, rng: np.random.Generator) -> int:
 
 
 def usable(epsilon: Number) -> Fraction:
-    """The privacy epsilon of a channel; below a millionth the noise would drown every study and every 64-bit sum."""
+    """The privacy epsilon of a channel; below a millionth its noise would drown every study."""
     found = exact("epsilon", epsilon)
     if found < Fraction(1, 10**6):
         raise InvalidValue("epsilon", epsilon, "at least 0.000001")

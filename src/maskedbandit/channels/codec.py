@@ -35,9 +35,11 @@ class Grid:
     fineness: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if type(self.fixed) is not int or self.fixed < 1:
-            raise InvalidValue("grid", self.fixed, "a whole number of at least 1")
+        if type(self.fixed) is not int or not 1 <= self.fixed <= 10**6:
+            raise InvalidValue("grid", self.fixed, "a whole number from 1 to 1000000")
         object.__setattr__(self, "fineness", exact("fineness", self.fineness, strict=False))
+        if self.fineness > 10**6:
+            raise InvalidValue("fineness", self.fineness, "at most 1000000")
 
     def steps(self, epsilon: Fraction, n: int) -> int:
         square = (self.fineness * epsilon) ** 2 * n

@@ -34,7 +34,7 @@ class Distributed(NoisyChannel):
 
     `failure` is the chance that the sum of a cohort wraps around its modulus, `tail` says how the room for noise is
     computed ("chernoff", or "paper": the formulas of [CZ23]), `modulus` is the "power of two" above the least one, the
-    least one ("tight"), or a number.
+    least one ("tight"), or a number. Devices and server must use the same modulus: each computes it from n alone.
 
     >>> Distributed(epsilon=0.5).loss(n=1000).epsilon()
     0.5
@@ -54,12 +54,16 @@ class Distributed(NoisyChannel):
         if Fraction(self.honest) > 1:
             raise InvalidValue("honest", float(self.honest), "a fraction of the users, above 0 and at most 1")
         object.__setattr__(self, "failure", float(exact("failure", self.failure)))
-        if self.failure >= 1:
-            raise InvalidValue("failure", self.failure, "a probability below 1")
+        if not 1e-100 <= self.failure < 1:
+            raise InvalidValue("failure", self.failure, "a probability from 1e-100 up, below 1")
         if self.tail not in ("chernoff", "paper"):
             raise InvalidValue("tail", self.tail, "'chernoff' or 'paper'")
-        if self.modulus not in ("power of two", "tight") and not (isinstance(self.modulus, int) and self.modulus > 1):
-            raise InvalidValue("modulus", self.modulus, "'power of two', 'tight' or a whole number above 1")
+        if self.modulus not in ("power of two", "tight") and not (
+            isinstance(self.modulus, int) and 1 < self.modulus < 2**62
+        ):
+            raise InvalidValue(
+                "modulus", self.modulus, "'power of two', 'tight' or a whole number above 1 and below 2^62"
+            )
 
     def numbers(self) -> Residues:
         fixed = self.modulus if isinstance(self.modulus, int) else 0
@@ -77,7 +81,12 @@ class Distributed(NoisyChannel):
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
-        law, numbers = self.law(), self.numbers()
+        # the exact number of steps and of shares, where the law has them in floating point
+        shares = n / self.counted_on(n)
+        law, numbers = (
+            self.law()._replace(grid=float(self.steps(n)), root=0.0, per_release=shares, honest=1.0),
+            self.numbers(),
+        )
         room = tail(numbers, law, n)
         m, least = modulus(numbers, law, n, room), n * self.steps(n) + 2 * room + 1
         if m < least:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, Literal
 
 from maskedbandit.channels.channel import Channel, usable
@@ -20,9 +21,9 @@ from maskedbandit.privacy.exact import Number
 class NoisyChannel(Channel, ABC):
     """A channel that adds `noise`, stretched so that one whole draw hides a reward at privacy `epsilon`.
 
-    With discrete Laplace noise `epsilon` is the pure loss; with Skellam and discrete Gaussian noise it sets the
-    standard deviation 1 / epsilon, and `loss(n)` says what that is worth. `grid` is a number of steps in one unit of
-    reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, App. J].
+    With discrete Laplace noise of scale 1 `epsilon` is the pure loss; with Skellam and discrete Gaussian noise it
+    sets the standard deviation 1 / epsilon, and `loss(n)` says what that is worth. `grid` is a number of steps in one
+    unit of reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, App. J].
     """
 
     epsilon: Number = 1
@@ -41,6 +42,8 @@ class NoisyChannel(Channel, ABC):
     def steps(self, n: int) -> int:
         """Steps in one unit of reward, for a cohort of n."""
         assert isinstance(self.grid, Grid)
+        if not isinstance(n, Integral) or n < 1:
+            raise InvalidValue("the size of a cohort", n, "a whole number of at least 1")
         return self.grid.steps(Fraction(self.epsilon), n)
 
     def whole(self, n: int) -> Noise:

@@ -1,14 +1,14 @@
 """From kernels to a compiled loop, cached on disk and never stale.
 
 A function compiled by Numba can be cached on disk only under the file it comes from, and the cache does not notice when
-a function that it calls has changed. So the loop is written to a file of its own whose name is a digest of all
-that it will run: the source of every kernel reached from it, the constants they name, and the versions of the tools.
+a function that it calls has changed. So every loop gets a file of its own, named by a digest of all that it will run:
+the code of every kernel reached from it, as it is in memory, the values they look up, the fields of the tuples that it
+is given, and the versions of the tools.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 import platform
 import sys
@@ -16,72 +16,89 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from maskedbandit.core import OPTIONS, Kernel
 
 
-def mentioned(code: CodeType) -> set[str]:
-    """Names that a function's code, or the code of a function inside it, looks up."""
-    names = set(code.co_names) | set(code.co_freevars)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= mentioned(constant)
-    return names
+def nested(code: CodeType) -> list[CodeType]:
+    """A code object and those inside it."""
+    inner = [each for constant in code.co_consts if isinstance(constant, CodeType) for each in nested(constant)]
+    return [code, *inner]
 
 
-def text(function: Callable[..., Any]) -> str:
-    """The source of a function, or its bytecode where the source is gone, as after `python -c`."""
-    try:
-        return inspect.getsource(function)
-    except OSError:
-        return f"{function.__code__.co_code.hex()} {function.__code__.co_consts}"
+def described(value: Any) -> str:
+    """A value as text that differs if compiled code would; what compiled code cannot hold is its type alone."""
+    if isinstance(value, tuple):
+        return f"{layout(value)} {[described(each) for each in value]}"
+    if isinstance(value, int | float | complex | str | None | np.generic):
+        return f"{type(value).__name__} {value!r}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    return f"{type(value).__name__} {getattr(value, '_fields', '')}"
 
 
-def ingredients(
-    function: Callable[..., Any], bound: dict[str, Any], seen: dict[str, str] | None = None
-) -> dict[str, str]:
-    """Source of a function and of all kernels it reaches, and the constants among the names it looks up."""
-    seen = {} if seen is None else seen
-    name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-    if name not in seen:
-        seen[name] = text(function)
-        names, scope = mentioned(function.__code__), inspect.getclosurevars(function)
-        known = {**function.__globals__, **scope.nonlocals, **bound}
-        for module in [known[each] for each in names if isinstance(known.get(each), ModuleType)]:
-            known = {**{each: vars(module).get(each) for each in names}, **known}
-        for each in sorted(names):
-            found = known.get(each)
-            if isinstance(found, Kernel):
-                seen[f"{name} {each}"] = found.function.__qualname__
-                ingredients(found.function, {}, seen)
-            elif isinstance(found, int | float | str | tuple):
-                seen[f"{name} {each}"] = repr(found)
-            elif inspect.isclass(found) and hasattr(found, "_fields"):
-                seen[f"{name} {each}"] = repr(found._fields)
-    return seen
+def layout(value: Any) -> str:
+    """The names and order of the fields of a tuple, and of the tuples in it: compiled code knows only their places."""
+    if not hasattr(value, "_fields"):
+        return ""
+    return f"{type(value).__qualname__}({', '.join(name + layout(getattr(value, name)) for name in value._fields)})"
 
 
-def digest(function: Callable[..., Any], bound: dict[str, Any]) -> str:
-    """A name for everything that a function runs when the names in `bound` stand for these kernels."""
+def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:
+    """Everything that a function and the kernels it reaches do and look up."""
+    found: list[str] = []
+    seen: set[int] = set()
+
+    def add(function: Any, bound: dict[str, Any]) -> None:
+        if id(function) in seen:
+            return
+        seen.add(id(function))
+        found.append(repr(function.__defaults__))
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        scope = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells, strict=True)), **bound}
+        names: set[str] = set()
+        for code in nested(function.__code__):
+            plain = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
+            found.append(f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {plain}")
+            names |= {*code.co_names, *code.co_freevars}
+        reached = {name: scope[name] for name in names if name in scope}
+        for module in [value for value in reached.values() if isinstance(value, ModuleType)]:
+            reached |= {f"{module.__name__}.{name}": vars(module)[name] for name in names if name in vars(module)}
+        for name, value in sorted(reached.items()):
+            found.append(f"{name} = {described(value)}")
+            inner = value.function if isinstance(value, Kernel) else getattr(value, "py_func", None)
+            if inner is not None:
+                add(inner, {})
+
+    add(function, bound)
+    return found
+
+
+def digest(function: Callable[..., Any], bound: dict[str, Any], shape: str = "") -> str:
+    """A name for all that a function runs when the names in `bound` stand for these kernels."""
     import numba
-    import numpy
 
-    parts = [repr(sorted(ingredients(function, bound).items()))]
-    parts += [numba.__version__, numpy.__version__, platform.python_version(), platform.machine()]
+    parts = [*ingredients(function, bound), shape, repr(OPTIONS), np.__version__, numba.__version__]
+    parts += [platform.python_version(), platform.machine()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
 
 
 def folder() -> Path:
     """Where compiled loops are kept: $MASKEDBANDIT_CACHE, or the user's cache folder."""
-    home = os.environ.get("MASKEDBANDIT_CACHE") or os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/maskedbandit"
+    home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
     return Path(home).expanduser()
 
 
 @cache
-def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Callable[..., Any]:
-    """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before."""
+def compiled(function: Callable[..., Any], shape: str = "", **bound: Kernel[Any, Any]) -> Callable[..., Any]:
+    """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before.
+
+    `shape` is the `layout` of the tuples that it will be given.
+    """
     import numba
     from numba.core import types
     from numba.extending import typeof_impl
@@ -90,13 +107,12 @@ def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Callabl
         typeof_impl.register(Kernel)(lambda value, context: types.Dispatcher(value.compiled))
     # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
     inner = {each: numba.njit(**OPTIONS, forceinline=True)(kernel.function) for each, kernel in bound.items()}
-    source = inspect.getsource(function)
-    name = f"maskedbandit_loop_{digest(function, bound)}"
-    path, cached = write(f"{name}.py", source)
+    name = f"maskedbandit_loop_{digest(function, bound, shape)}"
+    path, cached = write(f"{name}.py", f"# {function.__module__}.{function.__qualname__}\n")
     module = sys.modules[name] = ModuleType(name)  # Numba asks for it by name when it loads the loop from disk
     module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=str(path))
-    exec(compile(source, str(path), "exec"), module.__dict__)
-    answer: Callable[..., Any] = numba.njit(**OPTIONS, cache=cached)(module.__dict__[function.__name__])
+    loop = FunctionType(function.__code__.replace(co_filename=str(path)), module.__dict__, function.__name__)
+    answer: Callable[..., Any] = numba.njit(**OPTIONS, cache=cached)(loop)
     return answer
 
 

@@ -23,14 +23,17 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Kernel, Law, draws, kernel, steps
 from maskedbandit.errors import IllegalDecision, InvalidValue
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.compiler import compiled, layout
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.sampling import Bits
 
-DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES = range(7)
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE = range(8)
+LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
+WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
+LONGEST = 10**15
 
 
 class Out(NamedTuple):
@@ -96,7 +99,7 @@ def loop(
             return UNSIZED
         g = steps(law, n)
         end = min(t + n, horizon)
-        planned, whole = open_n[arm] + n, end == t + n
+        planned, complete = open_n[arm] + n, end == t + n
         out.pulls[arm] += end - t
         open_n[arm] = planned
         while t < end:
@@ -116,8 +119,12 @@ def loop(
         if stop:
             open_n[arm] -= n  # nobody asks for the rewards of these users
             break
-        if decision.close == 1 and whole:  # a cohort cut off by the horizon is never released
-            z = noise(law.scale * g, draws(law, 1, planned), of_noise)
+        if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+            width, count = law.scale * g, draws(law, 1, planned)
+            if width * width * count > WIDEST or float(planned) * g > LARGEST:
+                out.last[1] = planned
+                return TOO_WIDE
+            z = noise(width, count, of_noise)
             total = perturb(channel, law, open_total[arm], planned, z, of_noise)
             if total != total:
                 out.last[1] = planned
@@ -150,7 +157,7 @@ class Run:
     realised_regret: npt.NDArray[np.float64]  # [runs, c] t * (best mean) - sum of rewards
     pulls: npt.NDArray[np.int64]  # [runs, k] users served each arm
     releases: npt.NDArray[np.int64]  # [runs] sums that were released
-    loss: Loss  # of one user
+    loss: Loss  # of one user, the worst over the cohorts that occurred
 
     def to_frame(self) -> Any:
         """A tidy table: one row for each run and checkpoint (a polars DataFrame)."""
@@ -169,12 +176,14 @@ def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
     return np.append(np.unique(grid[grid < horizon]), horizon)
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`; 1e6 is one."""
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least`, and at most `most`; 1e6 is one."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InvalidValue(name, value, f"a whole number of at least {least}")
+    if most is not None and value > most:
+        raise InvalidValue(name, value, f"at most {most}")
     return int(value)
 
 
@@ -205,10 +214,11 @@ def simulate(
             raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
     if policy.goal != "regret":
         raise InvalidValue("policy", policy, "a policy whose goal is regret")
-    horizon, runs = whole("horizon", horizon, 1), whole("runs", runs, 1)
-    seed, jobs = whole("seed", seed, 0), whole("jobs", jobs or os.cpu_count() or 1, 1)
+    horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1), whole("seed", seed, 0)
+    jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, marks, law = len(instance.true_means()), checkpoints(horizon), channel.law()
-    go = compiled(loop, **kernels(policy, channel, instance))
+    parts = policy.init(k, horizon), law, channel.numbers(), instance.numbers()
+    go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
     losses: dict[int, Loss] = {}
@@ -272,5 +282,11 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> 
         raise IllegalDecision(f"{name} waits, but every release was already told")
     if status == UNSIZED:
         raise IllegalDecision(f"{name} opens cohorts of unknown size, but the grid of {channel} depends on the size")
+    if status == TOO_WIDE:
+        raise InvalidValue(
+            f"a cohort of {type(channel).__name__}",
+            n,
+            "smaller: its sum or its noise has too many steps for 64-bit numbers",
+        )
     if status == NO_FIT:
         channel.analyze(0, n, Bits())  # raises ModulusTooSmall

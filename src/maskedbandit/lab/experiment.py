@@ -94,9 +94,13 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
     if not isinstance(given, list) or not given:
         raise InvalidValue("curves", given, "one [[curves]] table or more")
     for curve in given:
+        if not isinstance(curve, dict):
+            raise InvalidValue("curves", given, "one [[curves]] table or more")
         refuse_unknown("key of [[curves]]", curve, CURVE)
     curves = [{**data, **curve} for curve in given]
-    vary: dict[str, list[Any]] = data.get("vary", {})
+    vary: Any = data.get("vary", {})
+    if not isinstance(vary, dict):
+        raise InvalidValue("vary", vary, "a table of lists")
     for key, values in vary.items():
         part, _, parameter = key.partition(".")
         if part not in PARTS or not isinstance(values, list) or not values:
@@ -171,7 +175,7 @@ def made(part: str, value: Any) -> Any:
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
     k, seed = given.pop("k", 10), given.pop("seed", 0)
     if part == "instance" and isinstance(given.get("means"), str):
-        given["means"] = uniform_means(given["means"], k, seed)
+        given["means"] = uniform_means(given["means"], whole("k", k, 2), whole("instance seed", seed, 0, 2**32 - 1))
     if "noise" in given:
         given["noise"] = made("noise", given["noise"])
     if isinstance(given.get("grid"), dict):
@@ -180,4 +184,9 @@ def made(part: str, value: Any) -> Any:
     for field in fields(found):
         if field.name not in given and field.default is MISSING and field.default_factory is MISSING:
             raise InvalidValue(f"{field.name} of {name}", None, "given")
-    return found(**given)
+    try:
+        return found(**given)
+    except (TypeError, ValueError, OverflowError, AttributeError) as wrong:
+        if isinstance(wrong, InvalidValue):
+            raise
+        raise InvalidValue(f"a parameter of {name}", given, f"of another type ({wrong})") from None

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.streams import Rewards, uniform
+from maskedbandit.privacy.exact import exact
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,8 +120,7 @@ class ClippedGaussian(Instance):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
-        if not 0 < self.sd < math.inf:
-            raise InvalidValue("sd", self.sd, "a positive number")
+        object.__setattr__(self, "sd", float(exact("sd", self.sd)))
 
     def true_means(self) -> Floats:
         from scipy.stats import norm
@@ -171,7 +171,7 @@ class Beta(Instance):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
-            array = checked(name, getattr(self, name), np.finfo(float).tiny, np.finfo(float).max)
+            array = checked(name, getattr(self, name), 1e-3, 1e9)
             object.__setattr__(self, name, tuple(array.tolist()))
         if len(self.alpha) != len(self.beta):
             raise InvalidValue("beta", self.beta, f"a list of {len(self.alpha)} numbers, one for each alpha")

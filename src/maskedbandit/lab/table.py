@@ -7,8 +7,10 @@ digest of its setting and of the code that ran, so a run that is resumed redoes 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import platform
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -20,9 +22,8 @@ import numpy as np
 import polars as pl
 
 import maskedbandit
-from maskedbandit.errors import ResultsExist
-from maskedbandit.lab.compiler import digest
-from maskedbandit.lab.engine import Run, kernels, loop
+from maskedbandit.errors import MaskedBanditError, ResultsExist
+from maskedbandit.lab.engine import Run
 from maskedbandit.lab.experiment import Experiment, Setting
 
 DELTA = 1e-6  # where losses that are not pure are quoted
@@ -73,10 +74,11 @@ def commit() -> str:
 
 
 def fingerprint(setting: Setting) -> str:
-    """A name for a setting and the code that it runs."""
-    parts = setting.policy, setting.channel, setting.instance
-    what = (setting, maskedbandit.__version__, digest(loop, kernels(*parts)))
-    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+    """A name for a setting and all code that it may run: that of the package, and of the setting's own classes."""
+    package = sorted(Path(maskedbandit.__file__).parent.rglob("*.py"))
+    own = {inspect.getsourcefile(type(part)) for part in (setting.policy, setting.channel, setting.instance)}
+    code = [path.read_bytes() for path in [*package, *map(Path, sorted(filter(None, own)))]]
+    return hashlib.sha256(b"\0".join([repr(setting).encode(), *code])).hexdigest()[:16]
 
 
 def write(table: pl.DataFrame, path: Path, metadata: dict[str, str]) -> None:
@@ -100,18 +102,23 @@ def collect(
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
-    about = provenance(experiment)
-    (out / "parts").mkdir(parents=True, exist_ok=True)
-    (out / "experiment.toml").write_text(experiment.text)
+    about, new = provenance(experiment), not out.exists()
     paths = {s.id: out / "parts" / f"{s.id.replace('/', '-')}-{fingerprint(s)}.parquet" for s in experiment.settings}
-    for setting in settings:
-        if resume and paths[setting.id].exists():
-            advance(setting, setting.runs)
-            continue
-        run = setting.run(jobs=jobs, advance=partial(advance, setting, 1))
-        values = {key: pl.lit(value) for key, value in setting.values.items() if not isinstance(value, dict | list)}
-        named = frame(run).select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
-        write(named.with_columns(**values), paths[setting.id], about)
+    (out / "parts").mkdir(parents=True, exist_ok=True)
+    try:
+        for setting in settings:
+            if resume and paths[setting.id].exists():
+                advance(setting, setting.runs)
+                continue
+            run = setting.run(jobs=jobs, advance=partial(advance, setting, 1))
+            values = {key: pl.lit(value) for key, value in setting.values.items() if not isinstance(value, dict | list)}
+            named = frame(run).select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
+            write(named.with_columns(**values), paths[setting.id], about)
+    except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
+        if new:
+            shutil.rmtree(out)
+        raise
+    (out / "experiment.toml").write_text(experiment.text)
     table = pl.concat([pl.read_parquet(path) for path in paths.values() if path.exists()], how="diagonal_relaxed")
     write(table, out / "table.parquet", about)
     return table
@@ -129,8 +136,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     """
     varied = axes(table)
     final = table.filter(pl.col("t") == pl.col("horizon"))
-    by = ["label", "trust", "policy", "sees", "pure_epsilon", f"epsilon_at_{DELTA:g}", *varied]
-    rows = final.group_by(by, maintain_order=True).agg(
+    losses = ["pure_epsilon", f"epsilon_at_{DELTA:g}"]
+    rows = final.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(
+        pl.col(losses).max(),
         pl.col("regret").mean().alias("mean"),
         (pl.col("regret").std() / pl.len().sqrt()).alias("error"),
         pl.len().alias("runs"),

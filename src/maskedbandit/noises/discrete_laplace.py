@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from maskedbandit.core import LAPLACE, kernel
-from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya
@@ -70,4 +70,4 @@ class DiscreteLaplace(Noise):
         if count == 1.0:
             return rng.geometric(success) - rng.geometric(success)
         odds = math.exp(-1.0 / scale) / success  # b / (1 - b): the mean of a Pólya variable of shape 1
-        return rng.poisson(odds * rng.standard_gamma(count)) - rng.poisson(odds * rng.standard_gamma(count))
+        return poisson(odds * rng.standard_gamma(count), rng) - poisson(odds * rng.standard_gamma(count), rng)

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from maskedbandit.core import SKELLAM, kernel
-from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, skellam
@@ -53,4 +53,4 @@ class Skellam(Noise):
     @kernel
     def draws(scale: float, count: float, rng: np.random.Generator) -> int:
         mean = count * scale * scale / 2
-        return rng.poisson(mean) - rng.poisson(mean)
+        return poisson(mean, rng) - poisson(mean, rng)

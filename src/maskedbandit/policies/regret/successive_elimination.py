@@ -7,7 +7,8 @@ Batch b gives every arm that is left to n = max(least, base^b) new users and kee
 
 A the number of arms left. Rounded rewards stay in [0, 1] and keep their mean, so Hoeffding's bound holds for them and
 rounding costs nothing; each of the two terms fails with probability <= p / (2 A b (b + 1)), so every bound of every
-batch holds with probability >= 1 - p. The paper's radius, `radius="paper"`, sums p / b^2 instead, which is 1.645 p:
+batch holds with probability >= 1 - p (on distributed trust, but for sums that wrap around: the channel's `failure`).
+The paper's radius, `radius="paper"`, sums p / b^2 instead, which is 1.645 p:
 
     beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
 
