@@ -93,6 +93,13 @@ def test_the_repository_s_experiments_are_good() -> None:
         ('"channel.epsilon" = [0.5, 1]', '"nothing.epsilon" = [1]', "vary.nothing.epsilon"),
         ("[[curves]]", "[curve]", "key is 'curve'|TOML file that can be read"),
         ("horizon = 1000", "horizon = ", "TOML file that can be read"),
+        ("horizon = 1000", "horizon = 99999999999999999999", "horizon is 99999999999999999999: it must be at most"),
+        ("runs = 3", "runs = 99999999999999999999", "runs is 99999999999999999999: it must be at most"),
+        ("k = 4", "k = 'x'", "k is 'x': it must be a whole number"),
+        ("sd = 0.1", "sd = 'x'", "sd is 'x'"),
+        ('"instance.seed" = [0, 1, 2]', '"instance.seed" = [-1]', "instance seed is -1"),
+        ("base = 4", "base = 'x'", "a parameter of successive_elimination is .*base"),
+        ("base = 4", "least = 1e300", "least is 1e.300"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, said) -> None:

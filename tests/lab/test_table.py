@@ -135,3 +135,17 @@ def test_a_figure_is_a_pure_function_of_the_table(experiment, tmp_path) -> None:
         assert all((a == b.get_xydata()).all() for a, b in zip(drawn, two.lines, strict=True))
     low = found.filter(pl.col("channel.epsilon") == 0.5).group_by("t").agg(pl.col("regret").mean()).sort("t")
     assert first.axes[0].lines[1].get_ydata() == pytest.approx(low.filter(pl.col("regret") > 0)["regret"].to_numpy())
+
+
+def test_equal_arms_have_a_figure_without_curves(tmp_path) -> None:
+    (tmp_path / "equal.toml").write_text(TEXT.replace("[0.2, 0.8]", "[0.5, 0.5]"))
+    found = table.collect(equal := read(tmp_path / "equal.toml"), equal.settings, tmp_path / "out")
+    assert all(not axis.lines for axis in regret(found).axes)
+
+
+def test_a_curve_is_one_row_though_its_cohorts_had_several_sizes(tmp_path) -> None:
+    text = TEXT.replace('channel = "central"', 'channel = { name = "distributed", noise = "skellam", grid = "paper" }')
+    (tmp_path / "sizes.toml").write_text(text.replace("[0.2, 0.8]", '"easy", k = 2').replace("2000", "20_000"))
+    (tmp_path / "sizes.toml").write_text((tmp_path / "sizes.toml").read_text() + '"instance.seed" = [0, 1, 2, 3]\n')
+    found = table.collect(sizes := read(tmp_path / "sizes.toml"), sizes.settings, tmp_path / "out")
+    assert table.summary(found)["runs"].to_list() == [16, 16, 16]

@@ -214,7 +214,7 @@ def simulate(
             raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
     if policy.goal != "regret":
         raise InvalidValue("policy", policy, "a policy whose goal is regret")
-    horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1), whole("seed", seed, 0)
+    horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, marks, law = len(instance.true_means()), checkpoints(horizon), channel.law()
     parts = policy.init(k, horizon), law, channel.numbers(), instance.numbers()

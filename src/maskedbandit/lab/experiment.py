@@ -35,7 +35,7 @@ import maskedbandit.policies as policies
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.engine import Run, simulate, whole
+from maskedbandit.lab.engine import LONGEST, Run, simulate, whole
 from maskedbandit.lab.instances import Instance, uniform_means
 from maskedbandit.policies.policy import Policy
 
@@ -123,8 +123,8 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
                     made("policy", tables["policy"]),
                     made("channel", tables["channel"]),
                     made("instance", tables["instance"]),
-                    whole("horizon", curve.get("horizon"), 1),
-                    whole("runs", curve.get("runs", 1), 1),
+                    whole("horizon", curve.get("horizon"), 1, LONGEST),
+                    whole("runs", curve.get("runs", 1), 1, 10**7),
                     whole("seed", data.get("seed", 0), 0),
                     {"".join(axis): value for axis, value in zip(axes, combination, strict=True)},
                 )

@@ -63,6 +63,8 @@ def regret(table: pl.DataFrame, title: str = "") -> Figure:
 
 def name_ends(plot: Any, ends: list[tuple[float, str]], looks: dict[str, Any], right: float) -> None:
     """Write the labels beside the right ends of the curves, moved up where they would overlap."""
+    if not ends:  # nobody lost anything: all arms are equal
+        return
     seen = [line.get_ydata()[line.get_xdata() >= plot.get_xlim()[0]] for line in plot.lines]
     plot.set_ylim(bottom=0.7 * min(heights.min() for heights in seen))
     bottom, top = np.log10(plot.get_ylim())

@@ -172,7 +172,7 @@ class SuccessiveElimination(Policy):
     def __post_init__(self) -> None:
         if not 1 < self.base < math.inf:
             raise InvalidValue("base", self.base, "a number above 1")
-        if not (self.least >= 1 and self.least % 1 == 0):
+        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         if self.failure is not None and not 0 < self.failure < 1:
             raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
