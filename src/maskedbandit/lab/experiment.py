@@ -175,7 +175,7 @@ def made(part: str, value: Any) -> Any:
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
     k, seed = given.pop("k", 10), given.pop("seed", 0)
     if part == "instance" and isinstance(given.get("means"), str):
-        given["means"] = uniform_means(given["means"], whole("k", k, 2), whole("instance seed", seed, 0, 2**32 - 1))
+        given["means"] = uniform_means(given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1))
     if "noise" in given:
         given["noise"] = made("noise", given["noise"])
     if isinstance(given.get("grid"), dict):
