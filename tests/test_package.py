@@ -53,6 +53,12 @@ def test_rooms_answer_to_class_and_file_names(room) -> None:
         _ = getattr(room, next(iter(room.room)) + "x")
 
 
+def test_rooms_show_their_classes() -> None:
+    assert {"UCB1", "SuccessiveElimination"} <= set(dir(mb.policies))
+    assert {"Central", "Distributed"} <= set(dir(mb.channels))
+    assert {"DiscreteLaplace", "Skellam"} <= set(dir(mb.noises))
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     assert loaded("import maskedbandit") == set()
 

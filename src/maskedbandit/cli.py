@@ -108,7 +108,10 @@ def run(options: argparse.Namespace) -> None:
                 f"an id from {experiment.settings[0].id} to {experiment.settings[-1].id}",
             )
     out = options.out or Path("results") / experiment.name
-    with tqdm(total=sum(setting.runs for setting in settings), unit="run", file=sys.stderr) as bar:
+    with tqdm(
+        total=sum(setting.runs for setting in settings), unit="run", miniters=1, smoothing=0.05, file=sys.stderr
+    ) as bar:
+        bar.set_description(f"{settings[0].label} (compiling, if new)")
 
         def advance(setting: Setting, runs: int) -> None:
             bar.set_description(setting.label, refresh=False)

@@ -46,7 +46,7 @@ class UnknownName(InvalidValue):
         known = sorted(known)
         near = get_close_matches(name, known, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        Exception.__init__(self, f"{kind} is {name!r}: {hint}(known: {', '.join(known)})")
+        Exception.__init__(self, f"{kind} is {name!r}: {hint}(known: {', '.join(known) or 'none'})")
 
 
 class RewardOutOfRange(InvalidValue):

@@ -247,3 +247,16 @@ def test_the_lab_s_noise_has_its_variance_however_wide(noise, scale, count) -> N
     mean_is(sample**2 / (variance * count), 1)
     with pytest.raises(AssertionError):
         mean_is(sample**2 / (variance * count) * 1.3, 1)
+
+
+def test_an_interrupt_stops_before_the_next_run() -> None:
+    ended: list[int] = []
+
+    def advance() -> None:
+        ended.append(1)
+        if len(ended) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 100, runs=1000, jobs=1, advance=advance)
+    assert len(ended) < 70  # one thread: at most the rest of a chunk that had begun

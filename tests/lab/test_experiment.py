@@ -100,6 +100,8 @@ def test_the_repository_s_experiments_are_good() -> None:
         ('"instance.seed" = [0, 1, 2]', '"instance.seed" = [-1]', "instance seed is -1"),
         ("base = 4", "base = 'x'", "a parameter of successive_elimination is .*base"),
         ("base = 4", "least = 1e300", "least is 1e.300"),
+        ('label = "free"', 'label = "distributed"', "label is 'distributed': it must be another for each curve"),
+        ("k = 4", "k = 99999999999999999999", "k is 99999999999999999999: it must be at most"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, said) -> None:

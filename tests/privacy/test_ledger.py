@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskedbandit.errors import BudgetExceeded
+from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.ledger import Ledger
 from maskedbandit.privacy.loss import INF, ZERO, Loss
 
@@ -249,3 +249,12 @@ def test_a_copy_remembers_and_is_independent(duplicate):
     assert twin.spent("ann") == twin.worst() == Loss.pure(0.9)
     assert accepted(twin, [Loss.pure(0.1)] * 2) == 1
     assert ledger.spent("ann") == ledger.worst() == Loss.pure(0.9)
+
+
+def test_what_is_no_loss_is_neither_a_budget_nor_a_charge() -> None:
+    with pytest.raises(InvalidValue, match="budget is 1"):
+        Ledger(budget=1)
+    ledger = Ledger(budget=Loss.pure(1))
+    with pytest.raises(InvalidValue, match=r"loss is 0\.5"):
+        ledger.charge("ann", 0.5)
+    assert ledger.spent("ann") == ZERO

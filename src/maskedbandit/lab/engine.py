@@ -12,6 +12,7 @@ how many there are.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -222,6 +223,7 @@ def simulate(
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
     losses: dict[int, Loss] = {}
+    stopped = threading.Event()
 
     def single(run: int, streams: Streams, room: int = 64) -> None:
         cohorts, last = np.zeros(room, np.int64), np.zeros(2, np.int64)
@@ -241,12 +243,18 @@ def simulate(
     def some(chunk: range) -> None:
         streams = Streams(seed, study)
         for run in chunk:
+            if stopped.is_set():
+                return
             single(run, streams)
 
     some(range(1))  # the first alone, so that threads do not all compile
     chunk = max(1, min(64, runs // (4 * jobs)))
     with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
-        list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
+        try:
+            list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
+        except BaseException:
+            stopped.set()  # an error or an interrupt: no thread begins another run
+            raise
 
     if law.grid > 0 and not instance.bits:
         realised[:] = np.nan

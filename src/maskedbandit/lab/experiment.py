@@ -98,6 +98,10 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
             raise InvalidValue("curves", given, "one [[curves]] table or more")
         refuse_unknown("key of [[curves]]", curve, CURVE)
     curves = [{**data, **curve} for curve in given]
+    labels = [label_of(curve) for curve in curves]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidValue("label", label, "another for each curve, or their runs would be mixed")
     vary: Any = data.get("vary", {})
     if not isinstance(vary, dict):
         raise InvalidValue("vary", vary, "a table of lists")
@@ -119,7 +123,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
             settings.append(
                 Setting(
                     f"{name}/{len(settings)}",
-                    str(curve.get("label", tables["channel"]["name"])),
+                    label_of(curve),
                     made("policy", tables["policy"]),
                     made("channel", tables["channel"]),
                     made("instance", tables["instance"]),
@@ -130,6 +134,11 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
                 )
             )
     return Experiment(name, str(data.get("about", "")), str(data.get("source", "")), text, settings)
+
+
+def label_of(curve: dict[str, Any]) -> str:
+    """The label of a curve; the name of its channel if it has none."""
+    return str(curve["label"] if "label" in curve else table("channel", curve.get("channel"))["name"])
 
 
 def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -175,7 +184,9 @@ def made(part: str, value: Any) -> Any:
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
     k, seed = given.pop("k", 10), given.pop("seed", 0)
     if part == "instance" and isinstance(given.get("means"), str):
-        given["means"] = uniform_means(given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1))
+        given["means"] = uniform_means(
+            given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)
+        )
     if "noise" in given:
         given["noise"] = made("noise", given["noise"])
     if isinstance(given.get("grid"), dict):

@@ -13,3 +13,7 @@ def __getattr__(name: str) -> Any:
         return room[name]
     except UnknownName as unknown:
         raise AttributeError(str(unknown)) from None
+
+
+def __dir__() -> list[str]:
+    return ["room", *(room[name].__name__ for name in room)]

@@ -19,7 +19,7 @@ from collections.abc import Hashable
 from threading import Lock
 from typing import Any
 
-from maskedbandit.errors import BudgetExceeded
+from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
 
 
@@ -40,6 +40,8 @@ class Ledger:
     """
 
     def __init__(self, budget: Loss) -> None:
+        if not isinstance(budget, Loss):
+            raise InvalidValue("budget", budget, "a Loss, such as Loss.pure(1)")
         self.budget = budget
         self._spent: dict[Hashable, Loss] = {}
         self._worst = ZERO
@@ -47,6 +49,8 @@ class Ledger:
 
     def charge(self, user: Hashable, loss: Loss) -> None:
         """Add `loss` to what the user has spent, or raise `BudgetExceeded` and change nothing."""
+        if not isinstance(loss, Loss):
+            raise InvalidValue("loss", loss, "a Loss, such as Loss.pure(0.1)")
         with self._lock:
             spent = self.spent(user)
             total = spent + loss
