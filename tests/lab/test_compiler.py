@@ -27,7 +27,7 @@ def outer(x):
 
 
 def body(x):
-    return step(x)  # noqa: F821
+    return step(x)  # noqa: F821  # the compiler binds it
 
 
 def test_a_kernel_reached_through_another_is_an_ingredient() -> None:

@@ -20,7 +20,8 @@ from threading import Lock
 from typing import Any
 
 from maskedbandit.errors import BudgetExceeded, InvalidValue
-from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
+from maskedbandit.privacy.divergences import INF, ORDERS
+from maskedbandit.privacy.loss import ZERO, Loss
 
 
 class Ledger:

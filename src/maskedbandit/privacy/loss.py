@@ -19,20 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
 from operator import index
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.divergences import INF, ORDERS, Bound, discrete_laplace_curve, skellam_bound, skellam_curve
 from maskedbandit.privacy.exact import Number, exact
-
-Bound = Fraction | float  # a Fraction, or the float ∞
-INF = math.inf
-
-# Four to the octave of α - 1, whole from 17 on. For zCDP losses from 1e-4 to 10 and δ from 1e-12 to 1e-3 the best of
-# them costs at most 1 % more than the best of all; a smaller loss is stated too large, never too small.
-ORDERS = tuple(1 + Fraction(m, 16) * Fraction(2) ** k for k in range(-3, 10) for m in (16, 19, 23, 27))
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +109,7 @@ class Loss:
         Loss(ε = 0.5)
         """
         width, shift = exact("scale", scale), _shift(sensitivity)
-        return cls(_discrete_laplace(width, shift), shift / width, Fraction(0))
+        return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
@@ -137,7 +129,7 @@ class Loss:
         """
         spread, shift = exact("variance", variance), _shift(sensitivity)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
-        return cls((_skellam if summable else _skellam_bound)(spread, shift), INF, Fraction(0))
+        return cls((skellam_curve if summable else skellam_bound)(spread, shift), INF, Fraction(0))
 
     @classmethod
     def unbounded(cls) -> Loss:
@@ -205,16 +197,10 @@ ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
 
 _CONVERSION = tuple((float(a - 1), math.log1p(-1 / a) - math.log(a) / float(a - 1)) for a in ORDERS)
 _MARGIN = 1e-14  # relative, above the error of the dozen float operations of one conversion
-_SLACK = Decimal("1.00000001")  # above the error of any divergence computed below
 
 
 def _plus(x: Bound, y: Bound) -> Bound:
     return x + y if type(x) is type(y) else INF  # a large Fraction plus ∞ would overflow
-
-
-def _outward(divergence: Decimal | float) -> Fraction:
-    """A computed divergence, rounded upwards to twelve digits: short Fractions are fast to add."""
-    return Fraction(Context(prec=12, rounding=ROUND_CEILING).multiply(Decimal(divergence), _SLACK))
 
 
 def _above(bound: Bound) -> float:
@@ -224,10 +210,6 @@ def _above(bound: Bound) -> float:
     except OverflowError:
         return INF
     return near if near >= bound else math.nextafter(near, INF)
-
-
-def _decimal(fraction: Fraction) -> Decimal:
-    return Decimal(fraction.numerator) / fraction.denominator
 
 
 def _probability(value: Number) -> Fraction:
@@ -242,69 +224,3 @@ def _shift(sensitivity: int) -> int:
     if number.denominator > 1:
         raise InvalidValue("sensitivity", sensitivity, "a whole number, as this noise is")
     return number.numerator
-
-
-@lru_cache(maxsize=1024)
-def _discrete_laplace(scale: Fraction, shift: int) -> tuple[Bound, ...]:
-    epsilon = shift / scale
-    # R is near α ε²/2 and 1 - r near 1/scale: digits are lost, three times as many as the scale has.
-    with localcontext(Context(prec=40 + int(scale).bit_length())):
-        rate = _decimal(1 / scale)
-        b = (-rate).exp()
-        curve = []
-        for order in ORDERS:
-            odd = _decimal(2 * order - 1)
-            r, r_shift = (-odd * rate).exp(), (-odd * rate * shift).exp()
-            inner = (1 + r_shift + (1 - b) * (r - r_shift) / (1 - r)) / (1 + b)
-            curve.append(min(epsilon, _outward(_decimal(epsilon) + inner.ln() / _decimal(order - 1))))
-    return tuple(curve)
-
-
-@lru_cache(maxsize=1024)
-def _skellam(variance: Fraction, shift: int) -> tuple[Bound, ...]:
-    """R(α) = ln(1 + S) / (α - 1), with every term of S positive, so that nothing cancels:
-
-        S = sum over z < Δ/2 of  4 sqrt(P Q) sinh(α x/2) sinh((α-1) x/2),      x = ln P(z)/Q(z)
-
-    (true of every symmetric noise: pair z with Δ - z). The law P(n) = e^-v I_n(v) is built from its ratios,
-    P(n+1)/P(n) = 1 / (2 (n+1)/v + P(n+2)/P(n+1)), from the far end, where an error soon fades. Cut off and
-    normalized it is too large, and so is S. A term left out, -z > n, is below Q e^(α x), whose logarithm
-    falls by `fall` a step or more: -ln P(n+1)/P(n) is from asinh((n+1/2)/v) to asinh((n+1)/v) [Amo74]:
-
-        fall = asinh((n+1/2)/v) - (α-1) (Δ+1/2) / sqrt(v² + (n+1/2)²),      rest <= last / (e^fall - 1)
-    """
-    import numpy as np
-
-    v = float(variance)
-    centers = [float(order - 1) * (shift + 0.5) for order in ORDERS]
-    ends = [math.ceil(center + 10 * math.sqrt(math.hypot(v, center)) + 40) for center in centers]
-    size = ends[-1] + shift
-    start = size + math.isqrt(int(v)) + 50
-    ratio = v / (start + 0.5 + math.hypot(start + 0.5, v))
-    ratios = np.empty(start)
-    for n in range(start, 0, -1):
-        ratios[n - 1] = ratio = 1 / (2 * n / v + ratio)
-    log_law = np.concatenate(([0.0], np.cumsum(np.log(ratios[:size]))))
-    log_law -= np.log1p(2 * np.exp(log_law[1:]).sum())
-
-    curve: list[Bound] = []
-    for order, center, end in zip(ORDERS, centers, ends, strict=True):
-        a = float(order)
-        z = np.arange(-end, (shift + 1) // 2)
-        log_p, log_q = log_law[abs(z)], log_law[shift - z]
-        x = log_p - log_q
-        terms = log_q + a * x + np.log(np.expm1(-a * x) * np.expm1((1 - a) * x))
-        fall = math.asinh((end + 0.5) / v) - center / math.hypot(v, end + 0.5)
-        rest = log_q[0] + a * x[0] - math.log(math.expm1(fall))
-        log_s = np.logaddexp(np.logaddexp.reduce(terms), rest)
-        curve.append(_outward(float(np.logaddexp(0, log_s)) / (a - 1)))
-    return tuple(curve)
-
-
-def _skellam_bound(variance: Fraction, shift: int) -> tuple[Bound, ...]:
-    def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
-        excess = min(((2 * n - 1) * shift**2 + 6 * shift) / (4 * variance**2), 3 * shift / (2 * variance))
-        return (n - 1) * (n * shift**2 / (2 * variance) + excess)
-
-    floors = ((order, math.floor(order)) for order in ORDERS)
-    return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in floors)

@@ -1,0 +1,97 @@
+"""How far a noise and its shifted copy are apart: Rényi divergences of the discrete laws, at every order of a grid.
+
+They are rounded upwards, once, when they become fractions; `Loss` adds them up exactly from there.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+Bound = Fraction | float  # a Fraction, or the float ∞
+INF = math.inf
+
+# Four to the octave of α - 1, whole from 17 on. For zCDP losses from 1e-4 to 10 and δ from 1e-12 to 1e-3 the best of
+# them costs at most 1 % more than the best of all; a smaller loss is stated too large, never too small.
+ORDERS = tuple(1 + Fraction(m, 16) * Fraction(2) ** k for k in range(-3, 10) for m in (16, 19, 23, 27))
+
+SLACK = Decimal("1.00000001")  # above the error of any divergence computed below
+
+
+def outward(divergence: Decimal | float) -> Fraction:
+    """A computed divergence, rounded upwards to twelve digits: short Fractions are fast to add."""
+    return Fraction(Context(prec=12, rounding=ROUND_CEILING).multiply(Decimal(divergence), SLACK))
+
+
+def decimal(fraction: Fraction) -> Decimal:
+    """A fraction with the digits of the context."""
+    return Decimal(fraction.numerator) / fraction.denominator
+
+
+@lru_cache(maxsize=1024)
+def discrete_laplace_curve(scale: Fraction, shift: int) -> tuple[Bound, ...]:
+    """Divergences of discrete Laplace noise from its copy, in closed form."""
+    epsilon = shift / scale
+    # R is near α ε²/2 and 1 - r near 1/scale: digits are lost, three times as many as the scale has.
+    with localcontext(Context(prec=40 + int(scale).bit_length())):
+        rate = decimal(1 / scale)
+        b = (-rate).exp()
+        curve = []
+        for order in ORDERS:
+            odd = decimal(2 * order - 1)
+            r, r_shift = (-odd * rate).exp(), (-odd * rate * shift).exp()
+            inner = (1 + r_shift + (1 - b) * (r - r_shift) / (1 - r)) / (1 + b)
+            curve.append(min(epsilon, outward(decimal(epsilon) + inner.ln() / decimal(order - 1))))
+    return tuple(curve)
+
+
+@lru_cache(maxsize=1024)
+def skellam_curve(variance: Fraction, shift: int) -> tuple[Bound, ...]:
+    """R(α) = ln(1 + S) / (α - 1), with every term of S positive, so that nothing cancels:
+
+        S = sum over z < Δ/2 of  4 sqrt(P Q) sinh(α x/2) sinh((α-1) x/2),      x = ln P(z)/Q(z)
+
+    (true of every symmetric noise: pair z with Δ - z). The law P(n) = e^-v I_n(v) is built from its ratios,
+    P(n+1)/P(n) = 1 / (2 (n+1)/v + P(n+2)/P(n+1)), from the far end, where an error soon fades. Cut off and
+    normalized it is too large, and so is S. A term left out, -z > n, is below Q e^(α x), whose logarithm
+    falls by `fall` a step or more: -ln P(n+1)/P(n) is from asinh((n+1/2)/v) to asinh((n+1)/v) [Amo74]:
+
+        fall = asinh((n+1/2)/v) - (α-1) (Δ+1/2) / sqrt(v² + (n+1/2)²),      rest <= last / (e^fall - 1)
+    """
+    import numpy as np
+
+    v = float(variance)
+    centers = [float(order - 1) * (shift + 0.5) for order in ORDERS]
+    ends = [math.ceil(center + 10 * math.sqrt(math.hypot(v, center)) + 40) for center in centers]
+    size = ends[-1] + shift
+    start = size + math.isqrt(int(v)) + 50
+    ratio = v / (start + 0.5 + math.hypot(start + 0.5, v))
+    ratios = np.empty(start)
+    for n in range(start, 0, -1):
+        ratios[n - 1] = ratio = 1 / (2 * n / v + ratio)
+    log_law = np.concatenate(([0.0], np.cumsum(np.log(ratios[:size]))))
+    log_law -= np.log1p(2 * np.exp(log_law[1:]).sum())
+
+    curve: list[Bound] = []
+    for order, center, end in zip(ORDERS, centers, ends, strict=True):
+        a = float(order)
+        z = np.arange(-end, (shift + 1) // 2)
+        log_p, log_q = log_law[abs(z)], log_law[shift - z]
+        x = log_p - log_q
+        terms = log_q + a * x + np.log(np.expm1(-a * x) * np.expm1((1 - a) * x))
+        fall = math.asinh((end + 0.5) / v) - center / math.hypot(v, end + 0.5)
+        rest = log_q[0] + a * x[0] - math.log(math.expm1(fall))
+        log_s = np.logaddexp(np.logaddexp.reduce(terms), rest)
+        curve.append(outward(float(np.logaddexp(0, log_s)) / (a - 1)))
+    return tuple(curve)
+
+
+def skellam_bound(variance: Fraction, shift: int) -> tuple[Bound, ...]:
+    def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
+        excess = min(((2 * n - 1) * shift**2 + 6 * shift) / (4 * variance**2), 3 * shift / (2 * variance))
+        return (n - 1) * (n * shift**2 / (2 * variance) + excess)
+
+    floors = ((order, math.floor(order)) for order in ORDERS)
+    return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in floors)
