@@ -7,12 +7,12 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors"),
+    ("core", "errors", "law"),
     ("rooms", "privacy"),
     ("noises",),
     ("channels",),
-    ("policies",),
     ("theory",),
+    ("policies",),
     ("secagg",),
     ("lab",),
     ("service",),

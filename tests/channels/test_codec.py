@@ -13,8 +13,8 @@ import pytest
 
 from maskedbandit.channels.codec import Grid, Residues, encode, modulus, tail, unwrap
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.core import draws, steps
 from maskedbandit.errors import InvalidValue, ModulusTooSmall, RewardOutOfRange
+from maskedbandit.law import draws, steps
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
@@ -152,7 +152,7 @@ class TestResidues:
             with pytest.raises(ModulusTooSmall, match="at least 149 for a cohort of 90 users"):
                 refused()
         law = channel.law()
-        total = Distributed.perturb(channel.numbers(), law, 45.0, 90, 0, None)
+        total = Distributed.perturb(channel.numbers(1), law, 0, 45.0, 90, 0, None)
         assert math.isnan(total)
         assert steps(law, 90) == draws(law, 1, 90) == 1
 

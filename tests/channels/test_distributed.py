@@ -14,8 +14,8 @@ import pytest
 
 from maskedbandit.channels.codec import Grid, encode
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.core import draws
 from maskedbandit.errors import InvalidValue, ModulusTooSmall
+from maskedbandit.law import draws
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam

@@ -17,9 +17,9 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.raw import Raw
-from maskedbandit.core import draws, radius, steps
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.compiler import compiled
+from maskedbandit.law import draws, radius, steps
 from maskedbandit.noises import room as noises
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.statistics import at_most, mean_is, same_law_of_two, seeded
@@ -80,7 +80,7 @@ def exactly(channel, rewards=REWARDS, size=N, seed=3):
 def fill(channel, law, totals, n, out, rng):
     for i in range(out.size):
         z = noise(law.scale * steps(law, n), draws(law, 1, n), rng)
-        out[i] = perturb(channel, law, totals[i], n, z, rng)
+        out[i] = perturb(channel, law, 0, totals[i], n, z, rng)
 
 
 def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
@@ -95,9 +95,9 @@ def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
     if plain:
         for i in range(size):
             z = kernels["noise"](law.scale * g, draws(law, 1, n), rng)
-            out[i] = kernels["perturb"](channel.numbers(), law, totals[i], n, z, rng)
+            out[i] = kernels["perturb"](channel.numbers(1), law, 0, totals[i], n, z, rng)
     else:
-        compiled(fill, **kernels, draws=draws, steps=steps)(channel.numbers(), law, totals, n, out, rng)
+        compiled(fill, **kernels, draws=draws, steps=steps)(channel.numbers(1), law, totals, n, out, rng)
     return out
 
 

@@ -58,7 +58,7 @@ def interpreted(
     marks, k = checkpoints(horizon), len(instance.true_means())
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
-    numbers = policy.init(k, horizon), channel.law(), channel.numbers(), instance.numbers()
+    numbers = policy.init(k, horizon), channel.law(), channel.numbers(k), instance.numbers()
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
         status = go(*numbers, horizon, marks, out, *Streams(seed, "").of(run))
     return Trail(status, decisions, told, pulls.tolist(), int(releases[0]), out.regret.tolist(), out.realised.tolist())

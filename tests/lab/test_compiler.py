@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit import core
-from maskedbandit.core import kernel
+from maskedbandit import law
+from maskedbandit.core import OPTIONS, kernel
 from maskedbandit.lab import compiler
 
 SCALE = 2.0
@@ -55,8 +55,8 @@ print(loop(1.0), sum(loop.stats.cache_hits.values()))
 """
 
 MODULE = """
-from maskedbandit import core
-from maskedbandit.core import kernel
+from maskedbandit import law
+from maskedbandit.core import OPTIONS, kernel
 
 @kernel
 def inner(x):
@@ -124,10 +124,10 @@ def test_tables_defaults_and_closures_are_ingredients(monkeypatch) -> None:
 def test_a_kernel_reached_through_a_module_is_an_ingredient(monkeypatch) -> None:
     @kernel
     def outside(x):
-        return core.steps(x, 1)
+        return law.steps(x, 1)
 
     before = compiler.digest(body, {"step": outside})
-    monkeypatch.setattr(core, "steps", core.draws)
+    monkeypatch.setattr(law, "steps", law.draws)
     assert compiler.digest(body, {"step": outside}) != before
 
 
@@ -148,7 +148,7 @@ def test_the_order_of_a_tuple_s_fields_is_an_ingredient() -> None:
 
 def test_how_kernels_are_compiled_is_an_ingredient(monkeypatch) -> None:
     before = compiler.digest(body, {"step": inner})
-    monkeypatch.setitem(core.OPTIONS, "fastmath", True)
+    monkeypatch.setitem(OPTIONS, "fastmath", True)
     assert compiler.digest(body, {"step": inner}) != before
 
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import Decision, kernel, radius
+from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import IllegalDecision
+from maskedbandit.law import radius
 from maskedbandit.policies.policy import Policy
 from tests.golden import Trail, interpreted
 

@@ -7,13 +7,14 @@ users: nothing is divided by the number of arms or of releases [SS19; CZ23, Thm.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.noisy import NoisyChannel
-from maskedbandit.core import Law, kernel, steps
+from maskedbandit.core import kernel
+from maskedbandit.law import Law, steps
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
@@ -38,13 +39,15 @@ class Central(NoisyChannel):
     def loss(self, n: int) -> Loss:
         return self.whole(n).loss(self.steps(n))
 
-    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         return encode(reward, self.steps(n), bits)
 
-    def analyze(self, total: float, n: int, bits: Bits) -> float:
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         return (total + self.whole(n).share(1, bits)) / self.steps(n)
 
     @staticmethod
     @kernel
-    def perturb(numbers: NamedTuple, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
+    def perturb(
+        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+    ) -> float:
         return (total + noise) / steps(law, n)

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import Law, kernel
+from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
@@ -45,15 +46,16 @@ class Channel(ABC):
 
     trust: ClassVar[str]  # the name of the trust model
     sees: ClassVar[str]  # who sees what
-    perturb: ClassVar[Any]  # kernel (numbers, law, total, n, noise, rng) -> float: analyze(sum of randomize), in law
+    # kernel (numbers, law, arm, total, n, noise, rng) -> float: analyze(sum of randomize), in law; nan: cannot be told
+    perturb: ClassVar[Any]
 
     @property
     def draws(self) -> Any:
         """The kernel that draws a cohort's noise in the lab."""
         return silence
 
-    def numbers(self) -> NamedTuple:
-        """What `perturb` needs besides the law."""
+    def numbers(self, k: int) -> NamedTuple:
+        """What `perturb` needs besides the law; its arrays are what is kept between the releases of k arms."""
         return Nothing()
 
     @abstractmethod
@@ -65,9 +67,19 @@ class Channel(ABC):
         """Loss of one user, by the release of the cohort of n in which the user took part."""
 
     @abstractmethod
-    def randomize(self, reward: float, n: int, bits: Bits) -> float:
-        """R: what the device of one of n users sends; the reward is in [0, 1]."""
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> float:
+        """R: what the device of one of n users sends; the reward is in [0, 1].
+
+        `place` is the user's number in the cohort, from 0 to n - 1: needed only where not all users do the same.
+        """
 
     @abstractmethod
-    def analyze(self, total: float, n: int, bits: Bits) -> float:
-        """A: the released total, an unbiased estimate of the sum of n rewards, from the sum that S gave."""
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+        """A: the released total, an unbiased estimate of the sum of n rewards, from the sum that S gave.
+
+        `kept` is `numbers(k)`, for channels whose releases build on those before; without it this is the first one.
+        """
+
+    def refuse(self, n: int) -> None:
+        """Raise why `perturb` gave nan for a cohort of n."""
+        raise NotImplementedError

@@ -14,8 +14,9 @@ from fractions import Fraction
 from numbers import Integral
 from typing import NamedTuple
 
-from maskedbandit.core import LAPLACE, SKELLAM, Law, draws, kernel, radius, steps
+from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
+from maskedbandit.law import LAPLACE, SKELLAM, Law, draws, radius, steps
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
 

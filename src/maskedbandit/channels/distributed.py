@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from maskedbandit.channels.codec import Residues, encode, modulus, tail, unwrap
 from maskedbandit.channels.noisy import NoisyChannel
-from maskedbandit.core import Law, kernel, steps
+from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, ModulusTooSmall
+from maskedbandit.law import Law, steps
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
@@ -65,7 +66,7 @@ class Distributed(NoisyChannel):
                 "modulus", self.modulus, "'power of two', 'tight' or a whole number above 1 and below 2^62"
             )
 
-    def numbers(self) -> Residues:
+    def numbers(self, k: int) -> Residues:
         fixed = self.modulus if isinstance(self.modulus, int) else 0
         return Residues(self.failure, fixed, int(self.modulus == "tight"), int(self.tail == "paper"))
 
@@ -85,7 +86,7 @@ class Distributed(NoisyChannel):
         shares = n / self.counted_on(n)
         law, numbers = (
             self.law()._replace(grid=float(self.steps(n)), root=0.0, per_release=shares, honest=1.0),
-            self.numbers(),
+            self.numbers(1),
         )
         room = tail(numbers, law, n)
         m, least = modulus(numbers, law, n, room), n * self.steps(n) + 2 * room + 1
@@ -93,17 +94,22 @@ class Distributed(NoisyChannel):
             raise ModulusTooSmall(m, n, least)
         return m, room
 
-    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         noise = self.whole(n).share(self.counted_on(n), bits)  # before the reward is looked at
         return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)[0]
 
-    def analyze(self, total: float, n: int, bits: Bits) -> float:
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         g, (m, room) = self.steps(n), self.residues(n)
         return unwrap(int(total) % m, m, n * g + room) / g
 
+    def refuse(self, n: int) -> None:
+        self.residues(n)
+
     @staticmethod
     @kernel
-    def perturb(numbers: Residues, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
+    def perturb(
+        numbers: Residues, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+    ) -> float:
         g, room = steps(law, n), tail(numbers, law, n)
         m = modulus(numbers, law, n, room)
         if m < n * g + 2 * room + 1:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from maskedbandit.channels.channel import Channel, usable
 from maskedbandit.channels.codec import Grid
-from maskedbandit.core import Law
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.exact import Number

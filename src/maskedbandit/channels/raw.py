@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import NO_NOISE, Law, kernel
+from maskedbandit.core import kernel
 from maskedbandit.errors import RewardOutOfRange
+from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
@@ -33,7 +34,7 @@ class Raw(Channel):
     def loss(self, n: int) -> Loss:
         return Loss.unbounded()
 
-    def randomize(self, reward: float, n: int, bits: Bits) -> float:
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> float:
         try:
             inside = 0 <= reward <= 1  # false of nan
         except TypeError:
@@ -42,10 +43,12 @@ class Raw(Channel):
             raise RewardOutOfRange(reward)
         return reward
 
-    def analyze(self, total: float, n: int, bits: Bits) -> float:
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         return float(total)
 
     @staticmethod
     @kernel
-    def perturb(numbers: NamedTuple, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
+    def perturb(
+        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+    ) -> float:
         return total

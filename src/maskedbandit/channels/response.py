@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskedbandit.channels.channel import Channel, usable
 from maskedbandit.channels.codec import encode
-from maskedbandit.core import RESPONSE, Law, kernel
+from maskedbandit.core import kernel
+from maskedbandit.law import RESPONSE, Law
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, bernoulli_exp
@@ -45,18 +46,20 @@ class Response(Channel):
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)
 
-    def randomize(self, reward: float, n: int, bits: Bits) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         flip, epsilon = 0, Fraction(self.epsilon)
         while not flip and bits.below(2):  # e^-epsilon / (1 + e^-epsilon): a fair coin, then one of e^-epsilon
             flip = int(bernoulli_exp(epsilon, bits))
         return encode(reward, 1, bits) ^ flip
 
-    def analyze(self, total: float, n: int, bits: Bits) -> float:
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         flip = self.law().flip
         return (total - n * flip) / (1 - 2 * flip)
 
     @staticmethod
     @kernel
-    def perturb(numbers: NamedTuple, law: Law, total: float, n: int, noise: int, rng: np.random.Generator) -> float:
+    def perturb(
+        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+    ) -> float:
         ones = rng.binomial(int(total), 1 - law.flip) + rng.binomial(n - int(total), law.flip)
         return (ones - n * law.flip) / (1 - 2 * law.flip)

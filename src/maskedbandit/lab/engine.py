@@ -22,14 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Kernel, Law, draws, kernel, steps
+from maskedbandit.core import Kernel, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled, layout
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.streams import Rewards, Streams
+from maskedbandit.law import Law, draws, steps
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.sampling import Bits
 
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE = range(8)
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
@@ -126,7 +126,7 @@ def loop(
                 out.last[1] = planned
                 return TOO_WIDE
             z = noise(width, count, of_noise)
-            total = perturb(channel, law, open_total[arm], planned, z, of_noise)
+            total = perturb(channel, law, arm, open_total[arm], planned, z, of_noise)
             if total != total:
                 out.last[1] = planned
                 return NO_FIT
@@ -159,6 +159,7 @@ class Run:
     pulls: npt.NDArray[np.int64]  # [runs, k] users served each arm
     releases: npt.NDArray[np.int64]  # [runs] sums that were released
     loss: Loss  # of one user, the worst over the cohorts that occurred
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
 
     def to_frame(self) -> Any:
         """A tidy table: one row for each run and checkpoint (a polars DataFrame)."""
@@ -218,23 +219,27 @@ def simulate(
     horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, marks, law = len(instance.true_means()), checkpoints(horizon), channel.law()
-    parts = policy.init(k, horizon), law, channel.numbers(), instance.numbers()
+    if policy.needs(law):
+        raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {policy.needs(law)}")
+    parts = policy.init(k, horizon), law, channel.numbers(k), instance.numbers()
     go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
     losses: dict[int, Loss] = {}
+    findings: list[dict[str, float]] = [{}] * runs
     stopped = threading.Event()
 
     def single(run: int, streams: Streams, room: int = 64) -> None:
         cohorts, last = np.zeros(room, np.int64), np.zeros(2, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last)
-        numbers = policy.init(k, horizon), law, channel.numbers(), instance.numbers()
+        numbers = policy.init(k, horizon), law, channel.numbers(k), instance.numbers()
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
             status = go(*numbers, horizon, marks, out, *streams.of(run))
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
         explain(status, int(last[0]), int(last[1]), policy, channel)
+        findings[run] = policy.findings(numbers[0])
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size
                 losses[n] = channel.loss(n)
@@ -261,8 +266,9 @@ def simulate(
     loss = ZERO
     for each in losses.values():
         loss |= each  # different cohorts are different users
-    loss += policy.loss(horizon)
-    return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, releases[:, 0], loss)
+    loss = policy.loss(loss, horizon)
+    found = {name: np.array([each[name] for each in findings]) for name in findings[0]}
+    return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, releases[:, 0], loss, found)
 
 
 def kernels(policy: Policy, channel: Channel, instance: Instance) -> dict[str, Kernel[Any, Any]]:
@@ -297,4 +303,4 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> 
             "smaller: its sum or its noise has too many steps for 64-bit numbers",
         )
     if status == NO_FIT:
-        channel.analyze(0, n, Bits())  # raises ModulusTooSmall
+        channel.refuse(n)

@@ -48,6 +48,7 @@ def frame(run: Run) -> pl.DataFrame:
             "t": np.tile(run.t, runs),
             "regret": run.regret.ravel(),
             "realised_regret": run.realised_regret.ravel(),
+            **{name: np.repeat(values, c) for name, values in run.findings.items()},
         }
     )
 

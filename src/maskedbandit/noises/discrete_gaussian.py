@@ -12,8 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from maskedbandit.core import GAUSSIAN, kernel
+from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import GAUSSIAN
 from maskedbandit.noises.noise import Integers, Noise, Probabilities
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss

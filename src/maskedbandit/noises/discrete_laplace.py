@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from maskedbandit.core import LAPLACE, kernel
+from maskedbandit.core import kernel
+from maskedbandit.law import LAPLACE
 from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss

@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
-from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.law import Law
+from maskedbandit.privacy.loss import Loss
 
 
 class Policy(ABC):
@@ -23,6 +24,17 @@ class Policy(ABC):
     def init(self, k: int, horizon: int) -> Any:
         """The state before the first pull of k arms, for `horizon` pulls in all."""
 
-    def loss(self, horizon: int) -> Loss:
-        """What the policy itself costs a user: nothing, as it sees releases alone."""
-        return ZERO
+    def needs(self, law: Law) -> str:
+        """What a channel of this law lacks for the policy; empty if it will do.
+
+        On a tree a release is a change of a running sum: of use only to a policy that adds up all of an arm's.
+        """
+        return "releases that are independent of one another" if law.counter > 0 else ""
+
+    def loss(self, released: Loss, horizon: int) -> Loss:
+        """Loss of one user by all that the policy shows, if it costs `released` to show what the policy is told."""
+        return released
+
+    def findings(self, s: Any) -> dict[str, float]:
+        """What the state at the end of a run says, besides its decisions."""
+        return {}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import radius
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import radius
 from maskedbandit.policies.regret.dpse import epoch
 from tests.golden import interpreted
 from tests.policies.coverage import drops

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import Law, radius
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, radius
 from maskedbandit.policies.regret.successive_elimination import BATCH, SIZE, confidence, eliminate
 from tests.golden import interpreted
 from tests.policies.coverage import drops

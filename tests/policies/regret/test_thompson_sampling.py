@@ -17,7 +17,8 @@ from scipy.special import betaincc, betaincinv, betaln, xlog1py, xlogy
 from scipy.stats import beta, binom
 
 import maskedbandit as mb
-from maskedbandit.core import NO_NOISE, OPTIONS, Kernel, Law
+from maskedbandit.core import OPTIONS, Kernel
+from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling, challenge, counts, peak, update
 from tests.policies.mutants import mutant

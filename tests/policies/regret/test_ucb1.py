@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import NO_NOISE, Law, radius
 from maskedbandit.lab.streams import Rewards, Streams, uniform
+from maskedbandit.law import NO_NOISE, Law, radius
 from maskedbandit.policies.policy import Policy
 from tests.golden import interpreted
 from tests.policies.mutants import mutant

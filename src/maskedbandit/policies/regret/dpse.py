@@ -20,8 +20,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import Decision, Law, kernel, radius
+from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,
@@ -62,7 +63,7 @@ def epoch(law: Law, arms: int, e: int, p: float) -> int:
 class DPSE(Policy):
     """Sajed and Sheffet's elimination; `failure` is p, by default 1 / horizon, `unfinished` as in the batched one.
 
-    >>> from maskedbandit.core import LAPLACE
+    >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
     >>> [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)]
     [2322, 8494, 35634, 147247, 603609]

@@ -26,8 +26,9 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from maskedbandit.core import GAUSSIAN, LAPLACE, SKELLAM, WAIT, Decision, Law, draws, kernel, radius, steps
+from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import GAUSSIAN, LAPLACE, SKELLAM, Law, draws, radius, steps
 from maskedbandit.policies.policy import Policy
 
 
@@ -155,7 +156,7 @@ class SuccessiveElimination(Policy):
     `failure` is p, by default 1 / horizon; `least` the smallest cohort (secure aggregation hides nobody in a crowd of
     two), `base` the growth of batches; `unfinished` says what happens to a batch that the horizon would cut off.
 
-    >>> from maskedbandit.core import NO_NOISE
+    >>> from maskedbandit.law import NO_NOISE
     >>> s = SuccessiveElimination().init(k=3, horizon=10**6)
     >>> SuccessiveElimination.ask(s, Law(NO_NOISE), rng=None)
     Decision(arm=0, n=64, close=1)

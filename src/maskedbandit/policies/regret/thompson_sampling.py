@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import Decision, Law, kernel
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 
 UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
@@ -115,6 +116,9 @@ class ThompsonSampling(Policy):
     """
 
     goal = "regret"
+
+    def needs(self, law: Law) -> str:
+        return ""
 
     def init(self, k: int, horizon: int) -> State:
         zero = np.zeros(k)

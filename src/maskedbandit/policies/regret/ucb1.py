@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import NO_NOISE, Decision, Law, kernel, radius
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import NO_NOISE, Law, radius
 from maskedbandit.policies.policy import Policy
 
 
@@ -46,6 +47,9 @@ class UCB1(Policy):
     """
 
     goal = "regret"
+
+    def needs(self, law: Law) -> str:
+        return ""
 
     def init(self, k: int, horizon: int) -> State:
         return State(*np.zeros((4, k)), *np.zeros((2, 1), np.int64))

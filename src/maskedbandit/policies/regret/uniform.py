@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import Decision, Law, kernel
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 
 
@@ -29,6 +30,9 @@ class Uniform(Policy):
     """
 
     goal = "regret"
+
+    def needs(self, law: Law) -> str:
+        return ""
 
     def init(self, k: int, horizon: int) -> State:
         return State(k)

@@ -1,0 +1,256 @@
+"""The law of the noise in released sums, as numbers, and what follows from it: moments, radii, likelihoods.
+
+It is all that a policy may know of a channel. Each kernel is written once, for every kind of noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from maskedbandit.core import kernel
+
+NO_NOISE, LAPLACE, SKELLAM, GAUSSIAN, RESPONSE, COINS = range(6)
+BINARY, HONAKER, KARY, HYBRID = range(1, 5)  # how a running sum is counted; 0: releases are independent
+
+
+class Law(NamedTuple):
+    """The law of the noise in released sums: everything a policy may know of a channel.
+
+    A sum over n pulls is kept in steps of 1/g, g = max(grid, ceil(root * sqrt(n))), after every reward has been
+    rounded at random to a multiple of 1/g (so rounded rewards stay in [0, 1] and keep their mean), and is released
+    with independent noise draws of the given kind and scale: `per_pull * n` of them, and `per_release` of them times
+    n / ceil(honest * n), because n users bring shares of which ceil(honest * n) are calibrated to make one whole draw.
+    Randomized response adds nothing: each rounded bit is flipped with probability `flip`, and the released
+    total (sum of bits - n * flip) / (1 - 2 * flip) is unbiased. A draw of coins is one fair coin, 1/2 or -1/2.
+
+    On a tree (`counter`) a release is the change of an arm's running sum, which itself carries `nodes(law, m)`
+    draws after m releases, wherever the stream is; single releases are not independent there.
+    """
+
+    kind: int
+    scale: float = 0.0  # of one draw, in units of reward: Laplace scale, else standard deviation
+    grid: float = 0.0  # 0: rewards are not rounded
+    root: float = 0.0
+    per_release: float = 0.0
+    per_pull: float = 0.0
+    honest: float = 1.0
+    flip: float = 0.0
+    counter: int = 0
+    arity: int = 0  # of a k-ary tree
+
+
+@kernel
+def steps(law: Law, n: int) -> int:
+    """Number g of steps in one unit of reward, for a cohort of n; 0 if rewards are not rounded."""
+    if law.root == 0.0:
+        return int(law.grid)
+    fine = law.root * math.sqrt(n)
+    return int(max(law.grid, math.ceil(fine - 1e-15 * fine)))  # the slack keeps whole numbers from rounding up
+
+
+@kernel
+def epoch(m: int) -> int:
+    """floor(log2 m): the hybrid counter begins a new tree at every power of two."""
+    level = 0
+    while m >= 2 ** (level + 1):
+        level += 1
+    return level
+
+
+@kernel
+def nodes(law: Law, m: int) -> float:
+    """Noise in the running sum of the first m releases of an arm on a tree: its variance, in draws of `width(law, m)`.
+
+    It bounds the cumulant too: a draw that counts w <= 1 times has K(w lam) <= w^2 K(lam), as K is convex in lam^2 for
+    every noise here.
+
+    >>> [nodes(Law(LAPLACE, 1.0, counter=BINARY), m) for m in (7, 8)], nodes(Law(LAPLACE, 1.0, counter=HONAKER), 2)
+    ([3.0, 1.0], 0.6666666666666666)
+    """
+    total, weight = 0.0, 1.0
+    if law.counter == KARY:
+        while m > 0:  # balanced digits, from -(k-1)/2 to (k-1)/2
+            digit = m % law.arity
+            if digit > law.arity // 2:
+                digit -= law.arity
+            total += abs(digit)
+            m = (m - digit) // law.arity
+        return total
+    if law.counter == HYBRID and m > 0:
+        level = epoch(m)  # a draw of scale 2 for every power of two, and of scale 2 level for every node since the last
+        total, m = (level + 1.0) / max(level, 1) ** 2, m - 2**level
+    while m > 0:
+        if m % 2 == 1:
+            total += weight / (2 * weight - 1) if law.counter == HONAKER else 1.0
+        weight *= 2.0
+        m //= 2
+    return total
+
+
+@kernel
+def width(law: Law, m: int) -> float:
+    """Scale of the widest draw in the sum of m releases."""
+    return law.scale * 2 * max(1, epoch(m)) if law.counter == HYBRID else law.scale
+
+
+@kernel
+def draws(law: Law, m: int, n: int) -> float:
+    """Number of independent noise draws in m releases over n pulls in all, for one release exactly."""
+    if law.counter > 0:
+        return nodes(law, m)
+    whole = float(m)
+    if law.honest < 1.0:
+        whole = n / float(calibration(law.honest, n)) if m == 1 else m / law.honest
+    return law.per_release * whole + law.per_pull * n
+
+
+@kernel
+def calibration(honest: float, n: int) -> int:
+    """Least number of honest survivors of a cohort of n: the shares are calibrated to make one draw of them."""
+    fine = honest * n
+    return max(1, math.ceil(fine - 1e-15 * fine))
+
+
+@kernel
+def cumulant(kind: int, scale: float, count: float, g: int, lam: float) -> float:
+    """log E exp(lam Z), Z the sum of `count` noise draws in steps of 1/g; an upper bound for the Gaussian."""
+    if count == 0.0 or lam == 0.0:
+        return 0.0
+    if kind == LAPLACE:  # discrete Laplace, rate 1/scale
+        rate, tilt = 1.0 / (scale * g), abs(lam) / g
+        if tilt >= rate:
+            return math.inf
+        ratio = math.exp((tilt - rate) / 2) * math.expm1(-tilt) / math.expm1(-rate)  # sinh(tilt/2) / sinh(rate/2)
+        return math.inf if ratio >= 1.0 else -count * math.log1p(-ratio * ratio)
+    if kind == SKELLAM:
+        wide, half = scale * g, math.sinh(lam / (2 * g))  # products, as Python's ** 2 may differ in the last digit
+        return 2 * count * wide * wide * half * half
+    if kind == COINS:  # ln cosh(lam / 2g)
+        tilt = abs(lam) / g
+        return count * (tilt / 2 + math.log1p(math.exp(-tilt)) - math.log(2.0))
+    return count * scale * scale * lam * lam / 2  # [CKS20, Cor. 17]: the discrete Gaussian is sub-Gaussian
+
+
+@kernel
+def log_mgf(law: Law, n: int, lam: float) -> float:
+    """At least log E exp(lam Z), Z the noise in one released sum of n rewards; infinite where that is.
+
+    >>> log_mgf(Law(GAUSSIAN, scale=2.0, grid=1, per_release=1), 10, 0.5)
+    0.5
+    """
+    if law.kind == RESPONSE:  # n independent errors, each of mean 0 in an interval of length 1/(1-2 flip)
+        wide = lam / (1 - 2 * law.flip)
+        return n * wide * wide / 8  # [Hoe63, Lem. 1]
+    return cumulant(law.kind, law.scale, draws(law, 1, n), steps(law, n), lam)
+
+
+@kernel
+def radius(law: Law, m: int, n: int, x: float) -> float:
+    """A bound that the noise of m releases over n pulls in all stays below with probability >= 1 - 2 exp(-x).
+
+    On a tree, the m releases are the first of their arm.
+
+    >>> radius(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 1, 500, 3.0)
+    30.0
+    """
+    if law.kind == RESPONSE:
+        return math.sqrt(n * x / 2) / (1 - 2 * law.flip)
+    kind, count, scale = law.kind, draws(law, m, n), width(law, m)
+    if count == 0.0:
+        return 0.0
+    if kind == GAUSSIAN:
+        return scale * math.sqrt(2 * count * x)
+    if kind == LAPLACE and count == 1.0:
+        return scale * x  # P(|Z| >= y) = 2 b^y / (1 + b) on whole steps, b = exp(-1/scale)
+    # Chernoff: the least (cumulant(lam) + x) / lam; it falls, then rises, so a golden section finds it
+    # the steps of m cohorts differ: finer ones have heavier tails if Laplace, coarser ones if Skellam
+    g = steps(law, n) if m == 1 or kind == LAPLACE else steps(law, 1)
+    low, high = 0.0, 1.0 / scale
+    if kind == SKELLAM:
+        high = 1.0 / g
+        while cumulant(kind, scale, count, g, high) < x:  # at the minimum the cumulant is below about x
+            high *= 2.0
+        high *= 2.0
+    if kind == COINS:
+        if x >= count * math.log(2.0):  # all coins alike are likelier
+            return count / (2 * g)
+        high = 1.0 * g
+        while count * high / (2 * g) * math.tanh(high / (2 * g)) < cumulant(kind, scale, count, g, high) + x:
+            high *= 2.0
+    golden = 0.6180339887498949
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a = (cumulant(kind, scale, count, g, a) + x) / a
+    at_b = (cumulant(kind, scale, count, g, b) + x) / b
+    for _ in range(36):  # to 3e-8 of the interval; every value is a valid bound
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = (cumulant(kind, scale, count, g, a) + x) / a
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = (cumulant(kind, scale, count, g, b) + x) / b
+    return min(at_a, at_b)
+
+
+@kernel
+def log_pmf(law: Law, n: int, z: float) -> float:
+    """log P(Z = z), Z the noise in one released sum of n rewards, z in steps of 1/g.
+
+    z is whole, but for an odd number of coins. Several Gaussian draws count as one of their joint variance: near only
+    if each has a variance of at least 2.
+
+    >>> round(log_pmf(Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 3) - log_pmf(
+    ...     Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 2), 12)
+    -1.0
+    """
+    z, count = abs(z), draws(law, 1, n)
+    if law.kind == RESPONSE or count == 0.0:
+        return 0.0 if z == 0 else -math.inf
+    wide = law.scale * steps(law, n)
+    if law.kind == COINS:
+        heads = count / 2 + z
+        if heads > count:
+            return -math.inf
+        ways = math.lgamma(count + 1) - math.lgamma(heads + 1) - math.lgamma(count - heads + 1)
+        return ways - count * math.log(2.0)
+    if law.kind == GAUSSIAN:
+        variance, norm = count * wide * wide, 1.0
+        for i in range(1, int(10 * math.sqrt(variance)) + 2 if variance < 9 else 1):
+            norm += 2 * math.exp(-i * i / (2 * variance))
+        # from variance 9 on the sum is sqrt(2 pi variance) to within exp(-177) [CKS20, Fact 19]
+        return -z * z / (2 * variance) - (math.log(norm) if variance < 9 else math.log(2 * math.pi * variance) / 2)
+    if law.kind == LAPLACE and count == 1.0:
+        return math.log(math.tanh(0.5 / wide)) - z / wide
+    return log_pmf_of_difference(law.kind == LAPLACE, count, wide, int(z))
+
+
+@kernel
+def log_pmf_of_difference(polya: bool, count: float, width: float, z: int) -> float:
+    """log P(X - Y = z), z >= 0, for independent X, Y ~ Pólya(count, exp(-1/width)), or Poisson(count width^2 / 2).
+
+    P(z) = sum_k p(k) p(k + z), summed outwards from its largest term, so that nothing overflows.
+    """
+    mean, square = count * width * width / 2, math.exp(-2 / width)
+    if polya:
+        a, b = 1 - square, z - square * (2 * (count - 1) + z)
+        root = math.sqrt(max(0.0, b * b + 4 * a * square * (count - 1) * (count - 1 + z)))
+        top = max(0, int((root - b) / (2 * a))) if count > 1 else 0
+        log_sum = 2 * count * math.log(-math.expm1(-1 / width)) - (2 * top + z) / width
+        log_sum += math.lgamma(count + top) + math.lgamma(count + top + z) - 2 * math.lgamma(count)
+    else:
+        top = int((math.sqrt(z * z + 4 * mean * mean) - z) / 2)
+        log_sum = -2 * mean + (2 * top + z) * math.log(mean)
+    log_sum -= math.lgamma(top + 1.0) + math.lgamma(top + z + 1.0)
+    total = 1.0
+    for step in (1, -1):
+        term, k = 1.0, top
+        while term > 1e-17 * total and k + step >= 0:
+            i = k + (step - 1) // 2  # the ratio of the terms i + 1 and i
+            ratio = square * (count + i) * (count + i + z) if polya else mean * mean
+            ratio /= (i + 1.0) * (i + z + 1.0)
+            term *= ratio if step > 0 else 1 / ratio
+            total += term
+            k += step
+    return log_sum + math.log(total)

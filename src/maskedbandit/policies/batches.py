@@ -1,0 +1,62 @@
+"""Batches of one arm that grow with its count: the schedule of most private policies.
+
+An arm with n users gets ceil(ratio n) - n more, all of them in one cohort, so it is released O(log T) times, each with
+the noise of one release; its share of the noise falls as its count grows. One cohort is open at a time, but for
+the first ones, one for each arm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from maskedbandit.core import WAIT, Decision, kernel
+
+OPEN, USERS = range(2)
+
+
+class Schedule(Protocol):
+    """What a policy of batches remembers besides the sums."""
+
+    @property
+    def n(self) -> np.ndarray: ...  # [k] users whose rewards were told
+    @property
+    def clock(self) -> np.ndarray: ...  # [2] cohorts that are open, users asked for so far
+
+
+@kernel
+def ready(s: Schedule) -> bool:
+    """Every cohort was told, so the policy may choose an arm."""
+    return s.clock[OPEN] == 0 and s.clock[USERS] > 0
+
+
+@kernel
+def begin(s: Schedule, arm: int, users: int) -> Decision:
+    """Open a cohort of so many users."""
+    s.clock[OPEN] += 1
+    s.clock[USERS] += users
+    return Decision(arm, users, 1)
+
+
+@kernel
+def grow(s: Schedule, arm: int, ratio: float) -> Decision:
+    """Open the next cohort of an arm that was chosen."""
+    n = s.n[arm]
+    return begin(s, arm, max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n)))
+
+
+@kernel
+def first(s: Schedule, users: int) -> Decision:
+    """The first cohorts, of so many users, arm by arm; then wait until all open ones are told."""
+    if s.clock[USERS] < users * s.n.size:
+        return begin(s, int(s.clock[USERS] // users), users)
+    return WAIT
+
+
+@kernel
+def close(s: Schedule, arm: int, n: int) -> None:
+    """A cohort was told."""
+    s.n[arm] += n
+    s.clock[OPEN] -= 1

@@ -1,0 +1,1 @@
+"""What can be achieved: divergences, lower bounds and guarantees, as numbers."""
