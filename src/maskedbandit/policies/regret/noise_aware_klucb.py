@@ -1,0 +1,164 @@
+"""KL-UCB that knows the noise: one Chernoff bound for rewards and noise together, on all that was ever released.
+
+Arms are played in batches (see batches.py) and nothing is forgotten: X_a is the sum of all m_a released totals of arm
+a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z of those m releases
+
+    P(X <= x) <= exp(-I(q)),    I(q) = sup over lam >= 0 of  -lam x - n ln(1 - q + q e^-lam) - ln E exp(lam Z),
+
+and the arm with the largest index max{q : I(q) <= f} gets the next batch. Both parts of the bound are exact Chernoff
+bounds, so the index lies below the mean with probability <= exp(-f), for each n, whatever the law of the rewards in
+[0, 1] and for every channel whose noise has moments of this kind; docs/noise_aware_klucb.md has the proofs. As
+I(q) <= f means that the bracket is <= f for every lam, and the bracket is solved for q in closed form, the index is
+
+    min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam),
+
+a quasi-convex function of lam. Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
+
+The level is f = ln(1 + T / n_a): a bound that fails when n users are known costs at most the T users that follow, and
+n / T is what the next batch is worth anyway [MG17]. With `anytime` it is ln t and the horizon is not used.
+
+The first batch of an arm is the least n >= 2 radius(noise of one release, f): a smaller one would carry more noise than
+half a reward for each user, and teach next to nothing. Pure epsilon, central: n is near 2 ln(epsilon T) / epsilon.
+
+Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) under central or distributed pure epsilon, if no gap
+is above ratio / 2: the lower bound for bits but for the factor `ratio` [AWHOIB25, docs/noise_aware_klucb.md].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
+from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
+from maskedbandit.policies.policy import Policy
+
+LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
+SMALLEST = 1e-9
+FOREVER = 2**50
+
+
+class State(NamedTuple):
+    """What was released of each arm."""
+
+    total: np.ndarray  # [k]
+    n: np.ndarray  # [k] rewards in it
+    m: np.ndarray  # [k] releases in it
+    value: np.ndarray  # [k] index; nan: to be computed
+    clock: np.ndarray  # [2] see batches.py
+    horizon: int
+    anytime: int
+    ratio: float
+    least: int
+
+
+@kernel
+def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
+    """The mean at which the bracket is f, for one lam: above the index, whatever lam is."""
+    noise = 0.0 if law.kind == RESPONSE else log_mgf_of_sum(law, m, n, lam)
+    return math.expm1(min(-(f + lam * x + noise) / n, 700.0)) / math.expm1(-lam)  # 700: a sum far below 0
+
+
+@kernel
+def index(law: Law, x: float, m: int, n: int, f: float) -> float:
+    """The largest mean that the released sum x of n rewards, in m releases, does not rule out at level f.
+
+    Below 0 if every mean is ruled out.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> round(index(Law(NO_NOISE), 8.0, 1, 16, 0.5), 4)  # here kl(0.5, q) = 0.5 / 16
+    0.6231
+    """
+    if law.kind == RESPONSE:  # from rewards to bits
+        x = x * (1 - 2 * law.flip) + n * law.flip
+    # golden section in ln lam; 24 steps leave an excess of less than a millionth of the index's distance from x / n
+    low, high = math.log(SMALLEST), math.log(min(LARGEST, 1 / law.scale) if law.kind == LAPLACE else LARGEST)
+    golden = 0.6180339887498949
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = bound(law, x, m, n, f, math.exp(a)), bound(law, x, m, n, f, math.exp(b))
+    for _ in range(24):
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = bound(law, x, m, n, f, math.exp(a))
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = bound(law, x, m, n, f, math.exp(b))
+    q = min(at_a, at_b)
+    if law.kind == RESPONSE:
+        q = (q - law.flip) / (1 - 2 * law.flip)
+    return min(1.0, q)
+
+
+@kernel
+def level(s: State, n: int) -> float:
+    """f, for an arm with n rewards."""
+    return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
+
+
+@kernel
+def smallest(s: State, law: Law) -> int:
+    """Users in the first batch of every arm; with `anytime`, at the level that its end will have."""
+    n, most = s.least, FOREVER if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
+    while n < most:
+        f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else level(s, n)
+        if n >= 2 * radius(law, 1, n, f):
+            break
+        n += max(1, n // 8)
+    return min(n, most)
+
+
+@dataclass(frozen=True)
+class NoiseAwareKLUCB(Policy):
+    """The best of what was released, with the benefit of the doubt that rewards and noise leave.
+
+    `ratio` is the growth of batches, `least` the smallest cohort, `anytime` whether the horizon stays unused.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> s = NoiseAwareKLUCB().init(k=2, horizon=10**6)
+    >>> NoiseAwareKLUCB.ask(s, Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1))
+    Decision(arm=0, n=182, close=1)
+    """
+
+    goal = "regret"
+
+    ratio: float = 1.5
+    least: int = 1
+    anytime: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 < self.ratio < math.inf:
+            raise InvalidValue("ratio", self.ratio, "a number above 1")
+        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
+            raise InvalidValue("least", self.least, "a whole number of at least 1")
+        if not isinstance(self.anytime, bool):
+            raise InvalidValue("anytime", self.anytime, "true or false")
+
+    def init(self, k: int, horizon: int) -> State:
+        n, m, clock = (np.zeros(size, np.int64) for size in (k, k, 2))
+        settings = int(self.anytime), float(self.ratio), int(self.least)
+        return State(np.zeros(k), n, m, np.full(k, math.nan), clock, horizon, *settings)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s, smallest(s, law))
+        for a in range(s.n.size):
+            if s.anytime == 1 or math.isnan(s.value[a]):
+                s.value[a] = index(law, s.total[a], s.m[a], s.n[a], level(s, s.n[a]))
+        return grow(s, highest(s.value, rng), s.ratio)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm] += total
+        s.m[arm] += 1
+        s.value[arm] = math.nan
+        close(s, arm, n)
