@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from river import bandit, proba
@@ -26,6 +27,7 @@ from maskedbandit.privacy.sampling import Bits, discrete_laplace
 HERE = Path(__file__).parent
 MEANS = np.linspace(0.1, 0.9, 10)
 INSTANCE = mb.Bernoulli(MEANS.tolist())
+FIVE = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
 RAW = mb.channels.Raw()
 
 
@@ -50,9 +52,9 @@ def wall(code: list[str], repeats: int = 7) -> float:
     return min(times)
 
 
-def engine(policy: mb.policies.policy.Policy, horizon: int, runs: int) -> float:
+def engine(policy: Any, horizon: int, runs: int, channel: Any = RAW, instance: Any = INSTANCE) -> float:
     """Nanoseconds per step."""
-    return 1e9 * least(lambda: mb.simulate(policy, RAW, INSTANCE, horizon, runs=runs, jobs=1)) / (horizon * runs)
+    return 1e9 * least(lambda: mb.simulate(policy, channel, instance, horizon, runs=runs, jobs=1)) / (horizon * runs)
 
 
 def in_c(horizon: int, runs: int) -> tuple[float, float] | None:
@@ -134,6 +136,30 @@ def row(what: str, value: float, unit: str, goal: float | None = None, note: str
     print(f"{what:58}{value:10.3g} {unit:8}{met:14}{note}", flush=True)
 
 
+def batched() -> None:
+    """Policies that ask for batches, K = 5: milliseconds per run, and how they grow with the horizon."""
+    central, bits = mb.channels.Central(epsilon=0.5), mb.channels.Response(epsilon=0.5)
+    gaussian = mb.channels.Central(epsilon=0.5, noise=mb.noises.DiscreteGaussian())
+    names = ("NoiseAwareKLUCB", "DPKLUCB", "DPIMED", "AdaPKLUCB", "AdaPUCB", "AnytimeLazyUCB", "DPSE")
+    studies = [(name, central) for name in names]
+    studies += [("AdaCUCB", gaussian), ("NoiseAwareKLUCB", gaussian), ("NoiseAwareKLUCB", bits)]
+    studies += [("NoiseAwareKLUCB", mb.channels.Shuffled(epsilon=0.5))]
+    for name, channel in studies:
+        policy = getattr(mb.policies, name)()
+        short, long = (
+            10 * least(lambda: mb.simulate(policy, channel, FIVE, horizon, runs=100, jobs=1))  # noqa: B023
+            for horizon in (10**6, 10**9)
+        )
+        note = f"{long:.2g} ms at T = 10^9, {long / short:.1f} times that"
+        row(
+            f"{name}, {type(channel).__name__}, {type(getattr(channel, 'noise', None)).__name__}",
+            short,
+            "ms/run",
+            5,
+            note,
+        )
+
+
 def main() -> None:
     """Measure everything and print it."""
     print(f"{'':58}{'':10} {'':8}{'goal  met':14}")
@@ -183,6 +209,12 @@ def main() -> None:
             policy = mb.policies.SuccessiveElimination()
             took = least(lambda: mb.simulate(policy, channel, INSTANCE, horizon, runs=100, jobs=1))  # noqa: B023
             row(f"elimination, T = {horizon:.0e}, {name}", 10 * took, "ms/run", goal)
+    batched()
+    tree = mb.channels.Tree(epsilon=0.5)
+    for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
+        row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)
+    gaussian = engine(mb.policies.GaussianThompson(), 10**6, 5, RAW, FIVE)
+    row("GaussianThompson, K = 5, T = 10^6", gaussian, "ns/step")
     low, high = peak(10**6), peak(10**9)
     row("peak memory, elimination, T = 10^6", low, "MB")
     row("peak memory, elimination, T = 10^9", high, "MB", None, f"{high / low:.3f} times that at 10^6")

@@ -44,6 +44,39 @@ def test_run_writes_a_table_and_a_figure_and_says_where(file, tmp_path, capsys) 
     assert main(["run", str(file), "--out", str(tmp_path / "one"), "--only", "tiny/1"]) == 0
 
 
+def test_a_league_prints_its_worst_runs_and_is_drawn_again(tmp_path, capsys) -> None:
+    text = TEXT.replace("[0.2, 0.8]", '"C1"').replace("horizon", 'figure = "league"\nhorizon')
+    (tmp_path / "league.toml").write_text(
+        text + '[[curves]]\nlabel = "bound"\ntheory = "no_privacy"\n[vary]\n"instance.means" = ["C1", "C2"]\n'
+    )
+    out = tmp_path / "out"
+    assert main(["run", str(tmp_path / "league.toml"), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "worst run" in said
+    assert "instance.means" in said
+    assert (out / "summary.csv").read_text().count("\n") == 1 + 6
+    (bound,) = [line for line in said.splitlines() if line.startswith("bound") and " C1 " in line]
+    assert f"{maskedbandit.theory.lower_bound('no_privacy', [0.75] + 4 * [0.7], 2000):,.0f}" in bound
+    before = (out / "figure.svg").read_bytes()
+    assert main(["plot", str(out)]) == 0
+    assert (out / "figure.svg").read_bytes() == before
+
+
+def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys) -> None:
+    out = tmp_path / "out"
+    assert main(["run", str(file), "--out", str(out)]) == 0
+    part = sorted((out / "parts").iterdir())[0]
+    part.write_bytes(part.read_bytes()[:100])
+    assert main(["run", str(file), "--out", str(out), "--resume"]) == 0
+    assert f"maskedbandit: {part} is damaged and was removed" in capsys.readouterr().err
+
+
+def test_a_column_that_is_not_there_is_one_line(file, tmp_path, capsys) -> None:
+    file.write_text('figure = "value"\nvalue = "regrets"\n' + TEXT)
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("maskedbandit: value is 'regrets': it must be a column")
+
+
 def test_the_default_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["run", "tiny.toml"]) == 0

@@ -21,6 +21,7 @@ PUBLIC = [
     "noises",
     "policies",
     "simulate",
+    "theory",
     "uniform_means",
 ]
 HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy", "numpy", "tqdm")

@@ -30,12 +30,13 @@ _HOME = {
     "noises": "",
     "policies": "",
     "simulate": "lab.engine",
+    "theory": "",
     "uniform_means": "lab.instances",
 }
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
-    from maskedbandit import channels, errors, noises, policies
+    from maskedbandit import channels, errors, noises, policies, theory
     from maskedbandit.core import Decision, Release, kernel
     from maskedbandit.lab.engine import simulate
     from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from maskedbandit.errors import InvalidValue, MaskedBanditError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from maskedbandit.lab.experiment import Experiment
 
 DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
 
@@ -92,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     """Simulate an experiment."""
     from tqdm import tqdm
 
-    from maskedbandit.lab.experiment import Setting, read
+    from maskedbandit.lab.experiment import Line, Setting, read
     from maskedbandit.lab.table import collect, summary
 
     experiment = read(options.experiment)
@@ -113,16 +117,19 @@ def run(options: argparse.Namespace) -> None:
     ) as bar:
         bar.set_description(f"{settings[0].label} (compiling, if new)")
 
-        def advance(setting: Setting, runs: int) -> None:
+        def advance(setting: Setting | Line, runs: int) -> None:
             bar.set_description(setting.label, refresh=False)
             bar.update(runs)
 
-        table = collect(experiment, settings, out, options.resume, options.jobs, advance)
+        def note(text: str) -> None:
+            bar.write(f"maskedbandit: {text}", file=sys.stderr)
+
+        table = collect(experiment, settings, out, options.resume, options.jobs, advance, note)
     if experiment.about:
         print(f"\n{experiment.about}\n")
     print(aligned(summary(table)))
-    draw(table, experiment.about, out)
-    print(f"\ntable   {out / 'table.parquet'}\nfigure  {out / 'figure.png'}")
+    draw(table, experiment, out)
+    print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")
 
 
 def plot(options: argparse.Namespace) -> None:
@@ -138,19 +145,23 @@ def plot(options: argparse.Namespace) -> None:
         table = pl.read_parquet(path)
     except pl.exceptions.PolarsError as wrong:
         raise InvalidValue("DIR", str(options.folder), f"a folder whose table can be read ({wrong})") from None
-    draw(table, read(options.folder / "experiment.toml").about, options.folder)
+    draw(table, read(options.folder / "experiment.toml"), options.folder)
     print(options.folder / "figure.png")
 
 
-def draw(table: pl.DataFrame, title: str, out: Path) -> None:
+def draw(table: pl.DataFrame, experiment: Experiment, out: Path) -> None:
     """Write the figure of a table, as PNG and SVG."""
     import matplotlib
 
-    from maskedbandit.lab.figures import regret
+    from maskedbandit.lab import figures
 
-    figure = regret(table, title)
-    with matplotlib.rc_context({"svg.hashsalt": "maskedbandit"}):  # the same table gives the same file
-        figure.savefig(out / "figure.svg", metadata={"Date": None})
+    figure = figures.draw(table, experiment)
+    drawing = StringIO()
+    # the same table gives the same file, in which text is text
+    with matplotlib.rc_context({"svg.hashsalt": "maskedbandit", "svg.fonttype": "none"}):
+        figure.savefig(drawing, format="svg", metadata={"Date": None})
+    # hundredths of a point are enough, and make it half as long
+    (out / "figure.svg").write_text(re.sub(r"(\d\.\d\d)\d+", r"\1", drawing.getvalue()))
     figure.savefig(out / "figure.png", dpi=150)
 
 
@@ -172,7 +183,8 @@ def show(options: argparse.Namespace) -> None:
 
 def aligned(rows: pl.DataFrame) -> str:
     """A summary as text."""
-    columns = [name for name in rows.columns if name.startswith(("policy.", "channel."))]
+    columns = [name for name in rows.columns if name.startswith(("policy.", "channel.", "instance."))]
+    columns += ["horizon"] if rows["horizon"].n_unique() > 1 else []
     head = [
         "curve",
         "trust",
@@ -181,6 +193,7 @@ def aligned(rows: pl.DataFrame) -> str:
         "who sees what",
         "ε of a user",
         "mean regret",
+        "worst run",
         "ratio",
         "runs",
     ]
@@ -194,15 +207,16 @@ def aligned(rows: pl.DataFrame) -> str:
                 *(str(row[name]) if row[name] is not None else "" for name in columns),
                 row["sees"],
                 epsilon(row),
-                f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f}",
+                f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f}" if row["runs"] else f"{row['mean']:,.0f}",
+                f"{row['worst']:,.0f}" if row["runs"] else "",
                 "" if row["ratio"] is None else f"{row['ratio']:.2f}",
-                str(row["runs"]),
+                str(row["runs"] or ""),
             ]
         )
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     lines.insert(1, ["─" * width for width in widths])
-    right = len(head) - 4
-    pad = [str.ljust] * right + [str.rjust] * 4
+    right = len(head) - 5
+    pad = [str.ljust] * right + [str.rjust] * 5
     return "\n".join("  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines)
 
 

@@ -53,9 +53,15 @@ def steps(law: Law, n: int) -> int:
 def epoch(m: int) -> int:
     """floor(log2 m): the hybrid counter begins a new tree at every power of two."""
     level = 0
-    while m >= 2 ** (level + 1):
-        level += 1
+    while m >= 2:
+        level, m = level + 1, m // 2
     return level
+
+
+@kernel
+def wider(kind: int, levels: int) -> float:
+    """How much wider draws must be if a reward is in so many of them: pure losses add up, others in squares."""
+    return float(levels) if kind == LAPLACE else math.sqrt(levels)
 
 
 @kernel
@@ -78,8 +84,9 @@ def nodes(law: Law, m: int) -> float:
             m = (m - digit) // law.arity
         return total
     if law.counter == HYBRID and m > 0:
-        level = epoch(m)  # a draw of scale 2 for every power of two, and of scale 2 level for every node since the last
-        total, m = (level + 1.0) / max(level, 1) ** 2, m - 2**level
+        level = epoch(m)  # a draw for every power of two, and a wider one for every node of the tree since the last
+        wide = wider(law.kind, max(level, 1))
+        total, m = (level + 1) / (wide * wide), m - 2**level
     while m > 0:
         if m % 2 == 1:
             total += weight / (2 * weight - 1) if law.counter == HONAKER else 1.0
@@ -91,7 +98,7 @@ def nodes(law: Law, m: int) -> float:
 @kernel
 def width(law: Law, m: int) -> float:
     """Scale of the widest draw in the sum of m releases."""
-    return law.scale * 2 * max(1, epoch(m)) if law.counter == HYBRID else law.scale
+    return law.scale * wider(law.kind, max(1, epoch(m))) if law.counter == HYBRID else law.scale
 
 
 @kernel
@@ -128,6 +135,9 @@ def cumulant(kind: int, scale: float, count: float, g: int, lam: float) -> float
         return 2 * count * wide * wide * half * half
     if kind == COINS:  # ln cosh(lam / 2g)
         tilt = abs(lam) / g
+        if tilt < 1.0:  # 1 + 2 sinh^2 of half of it: here the other form would cancel
+            half = math.sinh(tilt / 4)
+            return count * math.log1p(2 * half * half)
         return count * (tilt / 2 + math.log1p(math.exp(-tilt)) - math.log(2.0))
     return count * scale * scale * lam * lam / 2  # [CKS20, Cor. 17]: the discrete Gaussian is sub-Gaussian
 
@@ -143,6 +153,16 @@ def log_mgf(law: Law, n: int, lam: float) -> float:
         wide = lam / (1 - 2 * law.flip)
         return n * wide * wide / 8  # [Hoe63, Lem. 1]
     return cumulant(law.kind, law.scale, draws(law, 1, n), steps(law, n), lam)
+
+
+@kernel
+def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
+    """At least log E exp(lam Z), Z the noise of m releases over n pulls in all."""
+    if law.kind == RESPONSE:
+        return log_mgf(law, n, lam)
+    # the steps of m cohorts differ: finer ones have heavier tails if Laplace, coarser ones if Skellam
+    g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
+    return cumulant(law.kind, width(law, m), draws(law, m, n), g, lam)
 
 
 @kernel
@@ -173,7 +193,7 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
             high *= 2.0
         high *= 2.0
     if kind == COINS:
-        if x >= count * math.log(2.0):  # all coins alike are likelier
+        if x >= count * math.log(2.0) * (1 - 1e-12):  # all coins alike are as likely: that is as far as they go
             return count / (2 * g)
         high = 1.0 * g
         while count * high / (2 * g) * math.tanh(high / (2 * g)) < cumulant(kind, scale, count, g, high) + x:

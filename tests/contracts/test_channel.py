@@ -36,16 +36,20 @@ def settings(name):
     """Some settings of a channel: each noise, coarse and fine steps, and every choice that it alone has."""
     channel = room[name]
     known = {field.name for field in fields(channel)}
-    if "noise" in known:
+    if "counter" in known:  # releases build on one another, so the steps cannot depend on the size of a cohort
+        yield from (channel(epsilon=EPSILON, counter=each) for each in ("binary", "honaker", "kary", "hybrid"))
+        yield from (channel(epsilon=EPSILON, counter="honaker", noise=noises[each](), grid=3) for each in noises)
+    elif "noise" in known:
         for each in noises:
             yield channel(epsilon=EPSILON, noise=noises[each]())
         yield channel(epsilon=EPSILON, grid=FINE)
     elif "epsilon" in known:
-        yield from (channel(epsilon=2), channel(epsilon="0.3"))
+        yield from (channel(epsilon="0.9"), channel(epsilon="0.3"))
     else:
         yield channel()
     if "honest" in known:
         yield channel(epsilon=EPSILON, honest="0.8")
+    if {"honest", "noise"} <= known:
         yield channel(epsilon=EPSILON, honest="0.5", noise=noises["skellam"](), grid=FINE)
     if "modulus" in known:
         yield channel(epsilon=EPSILON, modulus="tight")
@@ -73,14 +77,15 @@ def exactly(channel, rewards=REWARDS, size=N, seed=3):
     """Released totals by way of the devices."""
     bits, n = seeded(seed), len(rewards)
     return [
-        channel.analyze(sum(channel.randomize(reward, n, bits) for reward in rewards), n, bits) for _ in range(size)
+        channel.analyze(sum(channel.randomize(reward, n, bits, i) for i, reward in enumerate(rewards)), n, bits)
+        for _ in range(size)
     ]
 
 
 def fill(channel, law, totals, n, out, rng):
     for i in range(out.size):
         z = noise(law.scale * steps(law, n), draws(law, 1, n), rng)
-        out[i] = perturb(channel, law, 0, totals[i], n, z, rng)
+        out[i] = perturb(channel, law, i, totals[i], n, z, rng)  # the first release of an arm of its own
 
 
 def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
@@ -91,13 +96,13 @@ def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
     totals = np.full(size, on_grid.sum())
     if g > 0:
         totals = np.floor(on_grid + rng.random((size, n)) * (on_grid % 1 > 0)).sum(axis=1)
-    kernels = {"noise": channel.draws, "perturb": channel.perturb}
+    kernels, numbers = {"noise": channel.draws, "perturb": channel.perturb}, channel.numbers(size)
     if plain:
         for i in range(size):
             z = kernels["noise"](law.scale * g, draws(law, 1, n), rng)
-            out[i] = kernels["perturb"](channel.numbers(1), law, 0, totals[i], n, z, rng)
+            out[i] = kernels["perturb"](numbers, law, i, totals[i], n, z, rng)
     else:
-        compiled(fill, **kernels, draws=draws, steps=steps)(channel.numbers(1), law, totals, n, out, rng)
+        compiled(fill, **kernels, draws=draws, steps=steps)(numbers, law, totals, n, out, rng)
     return out
 
 
@@ -140,11 +145,11 @@ class TestPromises:
     @pytest.mark.parametrize("reward", [-0.1, 1.1, float("nan"), float("inf"), -float("inf"), "x", None, 1e-9 + 1])
     def test_a_reward_is_a_number_between_0_and_1(self, channel, reward):
         with pytest.raises(RewardOutOfRange, match="reward"):
-            channel.randomize(reward, 6, seeded(1))
+            channel.randomize(reward, 6, seeded(1), 0)
 
     @pytest.mark.parametrize("reward", [0, 1, 0.0, 1.0, True, Fraction(1, 3), np.float64(0.25), np.int64(1)])
     def test_numbers_of_every_kind_are_rewards(self, channel, reward):
-        channel.randomize(reward, 6, seeded(1))
+        channel.randomize(reward, 6, seeded(1), 5)
 
     @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "lots", None, True])
     def test_epsilon_is_a_number_above_zero(self, channel, epsilon):
@@ -185,7 +190,7 @@ class Deaf(Raw):
 class Narrow(Local):
     """A channel whose devices forget half of their noise."""
 
-    def randomize(self, reward, n, bits):
+    def randomize(self, reward, n, bits, place=None):
         return Central.randomize(self, reward, n, bits) + self.whole(n).stretch(Fraction(1, 2)).share(1, bits)
 
 

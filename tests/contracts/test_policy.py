@@ -25,7 +25,7 @@ import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.lab.engine import DONE
 from maskedbandit.policies.policy import Policy
-from tests.golden import CHANNEL, HORIZON, INSTANCE, SEED, Trail, interpreted, kept, trail, trajectory
+from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
 from tests.statistics import same_law_of_two
 
 LONG = 5000  # long enough for every policy to learn something of three arms
@@ -182,7 +182,7 @@ def test_relabelling_arms_keeps_the_law_of_the_run(policy):
 
 
 def test_object_driven_from_python_is_the_engine(policy, name):
-    check_engine(policy, trail(name), CHANNEL, INSTANCE, HORIZON, seed=SEED)
+    check_engine(policy, trail(name), channel_for(policy), INSTANCE, HORIZON, seed=SEED)
 
 
 def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(policy):
@@ -217,7 +217,7 @@ print(json.dumps(runs))
 def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     means = np.full(3, 0.05)
     means[best] = 0.95
-    run = mb.simulate(policy, CHANNEL, mb.Bernoulli(means), LONG, runs=20, seed=4)
+    run = mb.simulate(policy, channel_for(policy), mb.Bernoulli(means), LONG, runs=20, seed=4)
     check_finds(best, run.pulls, run.releases)
 
 

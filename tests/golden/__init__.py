@@ -21,8 +21,19 @@ from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
 
 FILE = Path(__file__).with_name("policies.json")
-CHANNEL, INSTANCE, HORIZON, SEED = mb.channels.Central(epsilon=1), mb.Bernoulli([0.2, 0.8]), 3000, 7
+INSTANCE, HORIZON, SEED = mb.Bernoulli([0.2, 0.8]), 3000, 7
+CHANNELS = (
+    mb.channels.Central(epsilon=1),
+    mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteGaussian()),
+    mb.channels.Response(epsilon=1),
+    mb.channels.Raw(),
+)
 FIRST = 10  # decisions that are kept
+
+
+def channel_for(policy: Policy) -> Channel:
+    """The first of CHANNELS that the policy can use."""
+    return next(channel for channel in CHANNELS if not policy.needs(channel.law()))
 
 
 class Trail(NamedTuple):
@@ -67,7 +78,8 @@ def interpreted(
 @cache
 def trail(name: str, seed: int = SEED) -> Trail:
     """The golden run of a policy."""
-    return interpreted(mb.policies.room[name](), CHANNEL, INSTANCE, HORIZON, seed)
+    policy = mb.policies.room[name]()
+    return interpreted(policy, channel_for(policy), INSTANCE, HORIZON, seed)
 
 
 def trajectory(name: str, seed: int = SEED) -> dict[str, Any]:

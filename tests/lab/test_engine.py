@@ -218,8 +218,8 @@ def test_checkpoints_of_a_shorter_horizon_are_among_those_of_a_longer_one() -> N
 
 def test_a_policy_that_is_private_by_itself_adds_its_own_loss() -> None:
     class Costly(Scripted):
-        def loss(self, horizon: int) -> Loss:
-            return Loss.pure(2)
+        def loss(self, released: Loss, horizon: int) -> Loss:
+            return released + Loss.pure(2)
 
     run = mb.simulate(Costly(0, 10, 1), mb.channels.Central(epsilon=1), INSTANCE, 100)
     assert run.loss.epsilon() == 3.0

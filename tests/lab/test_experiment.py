@@ -7,7 +7,9 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.experiment import read
+from maskedbandit.lab import figures
+from maskedbandit.lab.experiment import FIGURES, Line, Setting, read
+from maskedbandit.lab.instances import named_means
 
 GOOD = """
 about = "two curves"
@@ -109,6 +111,82 @@ def test_what_is_wrong_is_named(tmp_path, old, new, said) -> None:
     with pytest.raises(InvalidValue, match=said) as wrong:
         experiment(tmp_path, GOOD.replace(old, new))
     assert "two.toml" in str(wrong.value)
+
+
+THEORY = """
+about = "theory and a policy"
+horizon = 1000
+figure = "value"
+value = ["regret", "realised_regret"]
+instance = { name = "bernoulli", means = "C1" }
+policy = "successive_elimination"
+
+[[curves]]
+label = "elimination"
+channel = { name = "central", epsilon = 2 }
+
+[[curves]]
+theory = "central"
+channel = "central"
+
+[[curves]]
+label = "nobody hides"
+theory = "no_privacy"
+
+[vary]
+horizon = [100, 1000]
+"channel.epsilon" = [0.5, 1]
+"instance.means" = ["C1", "C3"]
+"policy.least" = [1, 8]
+"""
+
+
+def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path) -> None:
+    found = experiment(tmp_path, THEORY)
+    kinds = {label: [s for s in found.settings if s.label == label] for label in ("central", "nobody hides")}
+    policies = [s for s in found.settings if isinstance(s, Setting)]
+    lines = [s for s in found.settings if isinstance(s, Line)]
+    assert (len(policies), len(lines)) == (16, 8 + 4)
+    assert {s.horizon for s in policies} == {s.horizon for s in lines} == {100, 1000}
+    assert [s.values for s in kinds["nobody hides"]] == [
+        {"horizon": horizon, "instance.means": name} for horizon in (100, 1000) for name in ("C1", "C3")
+    ]
+    assert {s.epsilon for s in lines} == {0.5, 1.0, float("inf")}
+    assert {s.instance.means for s in lines} == {tuple(named_means("C1")), tuple(named_means("C3"))}
+    assert (found.figure, found.value) == ("value", ("regret", "realised_regret"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('theory = "central"', 'theory = "centrall"', "theory is 'centrall': did you mean 'central'?"),
+        ('theory = "central"', "theory = 3", "theory is '3'"),
+        ('theory = "central"', 'theory = "central"\npolicy = "ucb1"', "policy is 'ucb1': it must be left out"),
+        ('channel = "central"\n', 'channel = "raw"\n', "channel is 'raw': it must be one with an epsilon"),
+        ('channel = "central"\n', "", "channel is None: it must be the name of a channel"),
+        (
+            'figure = "value"',
+            'figure = "values"',
+            "figure is 'values': .*average, league, regret, value",
+        ),
+        ('figure = "value"', "figure = 1", "figure is '1'"),
+        ('figure = "value"', 'figure = "regret"', 'value is .*: it must be given if figure = "value"'),
+        ('value = ["regret", "realised_regret"]', "", 'value is None: it must be given if figure = "value"'),
+        ('value = ["regret", "realised_regret"]', "value = [1]", "value is .*: it must be the name of a column"),
+        ("horizon = [100, 1000]", "horizon = [0]", "horizon is 0"),
+        ("horizon = [100, 1000]", "horizon = 100", "vary.horizon is 100: it must be a list"),
+        ("horizon = [100, 1000]", "horizont = [100]", "vary.horizont"),
+        ('["C1", "C3"]', '["C5"]', "means is 'C5': it must be 'easy', 'hard', 'C1'"),
+    ],
+)
+def test_what_is_wrong_with_theory_and_figures_is_named(tmp_path, old, new, said) -> None:
+    assert THEORY.count(old) == 1
+    with pytest.raises(InvalidValue, match=said):
+        experiment(tmp_path, THEORY.replace(old, new))
+
+
+def test_every_figure_that_can_be_asked_for_can_be_drawn() -> None:
+    assert set(FIGURES) == {"value"} | {name for name in FIGURES if hasattr(figures, name)}
 
 
 def test_a_file_without_curves_or_that_is_not_there(tmp_path) -> None:

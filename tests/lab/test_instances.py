@@ -9,6 +9,7 @@ from scipy import integrate, stats
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.instances import named_means
 from maskedbandit.lab.streams import Rewards, Streams
 from tests.statistics import mean_is, same_law
 
@@ -60,6 +61,14 @@ def test_the_mean_of_a_clipped_gaussian_is_that_after_clipping() -> None:
         middle, _ = integrate.quad(lambda x, m=m, s=s: x * stats.norm.pdf(x, m, s), 0, 1)
         expected = middle + stats.norm.sf(1, m, s)
         assert mb.ClippedGaussian([m, 0.5], sd=s).true_means()[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_studied_means_have_names() -> None:
+    assert named_means("C1") == [0.75, 0.7, 0.7, 0.7, 0.7]
+    assert named_means("C3")[1] == 0.53125
+    assert named_means("hard", k=4, seed=2) == mb.uniform_means("hard", 4, 2)
+    with pytest.raises(InvalidValue, match="'easy', 'hard', 'C1', 'C2', 'C3', 'C4' or a list of numbers"):
+        named_means("C5")
 
 
 def test_generated_means_are_those_of_the_paper() -> None:

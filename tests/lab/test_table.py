@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import ResultsExist
+from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab import table
 from maskedbandit.lab.experiment import read
-from maskedbandit.lab.figures import regret
+from maskedbandit.lab.figures import THEORY, average, draw, regret, values
 
 TEXT = """
 about = "three curves"
@@ -86,6 +86,146 @@ def test_a_setting_that_changed_is_run_again(experiment, tmp_path) -> None:
     after = table.collect(changed := read(tmp_path / "small.toml"), changed.settings, out, resume=True)
     assert not after.equals(before)
     assert after.height == before.height
+
+
+LEAGUE = """
+about = "a small league"
+figure = "league"
+horizon = 2000
+runs = 4
+seed = 5
+instance = { name = "bernoulli", means = "C2" }
+policy = "successive_elimination"
+channel = "central"
+[[curves]]
+label = "bound"
+theory = "central"
+[[curves]]
+label = "elimination"
+[[curves]]
+label = "DP-SE"
+policy = "dpse"
+[vary]
+"instance.means" = ["C1", "C2"]
+"channel.epsilon" = [0.5, 2]
+"""
+
+
+@pytest.fixture
+def league(tmp_path: Path):
+    path = tmp_path / "league.toml"
+    path.write_text(LEAGUE)
+    return read(path)
+
+
+def test_theory_is_rows_of_the_same_table(league, tmp_path) -> None:
+    found = table.collect(league, league.settings, tmp_path / "out")
+    lines = found.filter(pl.col("trust") == "theory")
+    one = lines.filter((pl.col("instance.means") == "C2") & (pl.col("channel.epsilon") == 0.5)).sort("t")
+    expected = mb.theory.lower_bound("central", [0.75, 0.625, 0.5, 0.375, 0.25], one["t"].to_numpy(), 0.5)
+    assert one["regret"].to_numpy() == pytest.approx(expected)
+    assert lines["run"].null_count() == lines.height
+    again = table.collect(league, league.settings, tmp_path / "out", resume=True)
+    assert again.equals(found)
+
+
+def test_the_summary_has_a_row_for_each_cell_with_its_worst_run(league, tmp_path) -> None:
+    found = table.collect(league, league.settings, tmp_path / "out")
+    rows = table.summary(found)
+    assert rows.height == 3 * 2 * 2
+    cell = (pl.col("label") == "DP-SE") & (pl.col("instance.means") == "C1") & (pl.col("channel.epsilon") == 2)
+    final = found.filter(cell & (pl.col("t") == 2000))["regret"].to_numpy()
+    (row,) = rows.filter(cell).iter_rows(named=True)
+    assert (row["mean"], row["worst"], row["runs"]) == (pytest.approx(final.mean()), final.max(), 4)
+    assert row["error"] == pytest.approx(final.std(ddof=1) / 2)
+    bound = mb.theory.lower_bound("central", [0.75, 0.7, 0.7, 0.7, 0.7], 2000, 2)
+    assert row["ratio"] == pytest.approx(row["mean"] / bound)
+    assert rows.filter(pl.col("trust") == "theory")["runs"].to_list() == [0] * 4
+    assert pl.read_csv(tmp_path / "out" / "summary.csv").height == rows.height
+
+
+def test_a_league_shows_every_cell_and_marks_the_best(league, tmp_path) -> None:
+    found = table.collect(league, league.settings, tmp_path / "out")
+    rows = table.summary(found)
+    texts = {text.get_text(): text.get_weight() for text in draw(found, league).axes[0].texts}
+    assert {"C1, 2,000 users", "C2, 2,000 users", "ε = 0.5", "ε = 2.0", "bound", "DP-SE"} <= set(texts)
+    for where, cells in rows.filter(pl.col("runs") > 0).group_by("instance.means", "channel.epsilon"):
+        least = cells["mean"].min()
+        for row in cells.iter_rows(named=True):
+            text = f"{row['mean']:,.0f} ± {row['error']:,.0f} ({row['worst']:,.0f})"
+            assert (texts[text] == "bold") == (row["mean"] == least), (where, text)
+
+
+def test_lists_that_vary_are_text(tmp_path) -> None:
+    path = tmp_path / "lists.toml"
+    path.write_text(TEXT + '"instance.means" = [[0.2, 0.8], [0.5, 0.6]]\n')
+    found = table.collect(lists := read(path), lists.settings, tmp_path / "out")
+    assert found["instance.means"].unique(maintain_order=True).to_list() == ["0.2, 0.8", "0.5, 0.6"]
+    assert table.shown({"name": "skellam", "scale": 2}) == "skellam, scale = 2"
+    assert len(regret(found).axes) == 4
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b[:-4] + b"xxxx"])
+def test_a_damaged_part_is_done_again_with_a_note(experiment, tmp_path, damage) -> None:
+    out, notes = tmp_path / "out", []
+    whole = table.collect(experiment, experiment.settings, out)
+    broken = sorted((out / "parts").iterdir())[1]
+    broken.write_bytes(damage(broken.read_bytes()))
+    again = table.collect(experiment, experiment.settings, out, resume=True, note=notes.append)
+    assert again.equals(whole)
+    assert notes == [f"{broken} is damaged and was removed"]
+    table.collect(experiment, experiment.settings, out, resume=True, note=notes.append)
+    assert len(notes) == 1
+
+
+def test_the_average_is_regret_by_time_and_theory_is_thin(league, tmp_path) -> None:
+    found = table.collect(league, league.settings, tmp_path / "out")
+    figure = average(found, "title")
+    assert [plot.get_title() for plot in figure.axes] == [f"{c}, ε = {e}" for c in ("C1", "C2") for e in (0.5, 2.0)]
+    bound, elimination, _ = figure.axes[2].lines
+    assert bound.get_color() == THEORY[0]
+    assert bound.get_linewidth() < elimination.get_linewidth()
+    cell = (pl.col("label") == "elimination") & (pl.col("instance.means") == "C2") & (pl.col("channel.epsilon") == 0.5)
+    points = found.filter(cell).group_by("t").agg(pl.col("regret").mean()).sort("t").filter(pl.col("regret") > 0)
+    assert elimination.get_ydata() == pytest.approx((points["regret"] / points["t"]).to_numpy())
+
+
+def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
+    path = tmp_path / "value.toml"
+    path.write_text(
+        TEXT.replace("horizon = 2000", 'figure = "value"\nvalue = "pure_epsilon"\nhorizon = 2000')
+        + "horizon = [500, 1000, 10_000]\n"
+    )
+    found = table.collect(value := read(path), value.settings, tmp_path / "out")
+    assert found.filter(pl.col("label") == "central")["horizon"].unique().sort().to_list() == [500, 1000, 10_000]
+    final = found.filter(pl.col("label") == "central")  # what has no limit cannot be drawn
+    one = draw(final, value).axes[0].lines[0]
+    assert one.get_xdata().tolist() == [500, 1000, 10_000]
+    assert one.get_ydata().tolist() == [0.5] * 3
+    both = values(final, ["pure_epsilon", "regret"])
+    assert {text.get_text() for text in both.axes[0].texts} == {"pure_epsilon", "regret"}
+    every = values(found.filter(pl.col("pure_epsilon") < np.inf), ["pure_epsilon", "regret"])
+    other = values(found.with_columns(pl.lit(1.0).alias("one")), ["one", "regret"])
+    assert len(every.axes[0].lines) == 2
+    assert {text.get_text() for text in other.axes[0].texts} == {
+        f"{label}, {name}" for label in ("raw", "central") for name in ("one", "regret")
+    }
+    with pytest.raises(InvalidValue, match=r"value is .trust.: it must be a column of numbers: .*regret"):
+        values(found, ["trust"])
+    mean = (
+        found.filter((pl.col("t") == pl.col("horizon")) & (pl.col("label") == "raw"))
+        .group_by("horizon")
+        .agg(pl.col("regret").mean())
+    )
+    assert regret(found).axes[0].lines[0].get_ydata() == pytest.approx(mean.sort("horizon")["regret"].to_numpy())
+
+
+def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:
+    path = tmp_path / "least.toml"
+    path.write_text(TEXT + '"policy.least" = [8, 64]\n')
+    found = table.collect(least := read(path), least.settings, tmp_path / "out")
+    names = {text.get_text() for text in regret(found).axes[0].texts}
+    assert names == {f"{label}, least {n}" for label in ("raw", "central") for n in (8, 64)}
 
 
 def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment, tmp_path) -> None:

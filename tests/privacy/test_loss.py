@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binom
 
+from maskedbandit import noises
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.divergences import skellam_bound, skellam_curve
 from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
@@ -290,7 +291,55 @@ def test_epsilon_is_rounded_outwards_and_hardly(loss, delta):
             a = mp(order)
             best = min(best, mp(bound) + mpmath.log(1 - 1 / a) - mpmath.log(mp(left) * a) / (a - 1))
         best = max(best, mpmath.mpf(0))
-        assert best <= mpmath.mpf(loss.epsilon(delta)) <= best + mpmath.mpf("1e-12") * (1 + best)
+        curve_alone = replace(loss, single=frozenset())
+        assert best <= mpmath.mpf(curve_alone.epsilon(delta)) <= best + mpmath.mpf("1e-12") * (1 + best)
+        assert loss.epsilon(delta) <= curve_alone.epsilon(delta)
+
+
+# --- a single release -------------------------------------------------------------------------------------
+
+
+def stick(law, shift, epsilon):
+    """The delta of an integer law against its copy, at an epsilon: the sum of all that P has above e^epsilon Q."""
+    p, q = np.concatenate([law, np.zeros(shift)]), np.concatenate([np.zeros(shift), law])
+    return np.maximum(p - math.exp(epsilon) * q, 0).sum()
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+@pytest.mark.parametrize("shift", [1, 3, 10])
+@pytest.mark.parametrize("scale", [Fraction(3, 4), Fraction(3), Fraction(20)])
+@pytest.mark.parametrize("name", ["skellam", "discrete_gaussian"])
+def test_epsilon_of_a_single_release_is_exact(name, scale, shift, delta):
+    noise = noises.room[name](scale)
+    law = noise.pmf(np.arange(-2000, 2001))
+    loss = noise.loss(shift)
+    found = loss.epsilon(delta)
+    assert stick(law, shift, found) <= delta * (1 + 1e-9)
+    assert stick(law, shift, found - 1e-6) > delta  # and no smaller one will do: a millionth less fails
+
+
+def test_numbers_known_beforehand_for_single_releases():
+    """Skellam noise of standard deviation 1/epsilon at delta 1e-5, on grids of 1, 2 and 10 steps."""
+    for epsilon, expected in ((1, (2.41, 3.19, 4.27)), (Fraction(1, 2), (1.52, 1.79, 1.98))):
+        found = [Loss.skellam(g * g / Fraction(epsilon) ** 2, g).epsilon(1e-5) for g in (1, 2, 10)]
+        assert found == pytest.approx(expected, abs=0.006)
+
+
+def test_what_is_composed_has_its_curve_alone():
+    """Negative control: two releases must not be taken for one."""
+    one = Loss.skellam(100)
+    twice = one + one
+    assert not twice.single
+    assert not (2 * one).single
+    assert twice.epsilon(1e-6) > 1.3 * one.epsilon(1e-6)
+    assert not (one + Loss.pure(1)).single
+    assert not (one | Loss.pure(1)).single  # of which the second has no single noise
+    assert (one + ZERO).single == (ZERO | one).single == (1 * one).single == one.single
+
+
+def test_different_users_have_the_worst_of_their_single_releases():
+    near, far = Loss.skellam(400, 20), Loss.skellam(1, 1)
+    assert (near | far).epsilon(1e-5) == max(near.epsilon(1e-5), far.epsilon(1e-5))
 
 
 @pytest.mark.parametrize("rho", [1e-4, 1e-3, 0.01, 0.1, 1, 10])

@@ -12,18 +12,27 @@
     label = "distributed"
     channel = { name = "distributed", noise = "skellam" }
 
+    [[curves]]
+    label = "lower bound"
+    theory = "central"                    # a curve of theory instead of a policy: a name from maskedbandit.theory
+
     [vary]                                # every curve that has such a parameter takes every value
     "channel.epsilon" = [0.1, 0.5, 1.0]
     "instance.seed" = [0, 1, 2]
+    horizon = [100_000, 1_000_000]
+
+`figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
+the table (`value = "name"`, or a list of names), or as a "league" table.
 
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -32,16 +41,18 @@ from typing import Any
 import maskedbandit.channels as channels
 import maskedbandit.noises as noises
 import maskedbandit.policies as policies
+from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.engine import LONGEST, Run, simulate, whole
-from maskedbandit.lab.instances import Instance, uniform_means
+from maskedbandit.lab.instances import Instance, named_means
 from maskedbandit.policies.policy import Policy
 
 PARTS = ("policy", "channel", "instance")
-CURVE = ("label", "horizon", "runs", *PARTS)
-FILE = ("about", "source", "horizon", "runs", "seed", *PARTS, "curves", "vary")
+CURVE = ("label", "theory", "horizon", "runs", *PARTS)
+FILE = ("about", "source", "figure", "value", "horizon", "runs", "seed", *PARTS, "curves", "vary")
+FIGURES = ("regret", "average", "value", "league")
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,20 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A curve of theory, computed instead of simulated."""
+
+    id: str
+    label: str
+    theory: str
+    epsilon: float
+    instance: Instance
+    horizon: int
+    values: dict[str, Any]
+    runs: int = 0
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A file of settings, read and checked as a whole before anything runs."""
 
@@ -72,7 +97,9 @@ class Experiment:
     about: str
     source: str
     text: str
-    settings: list[Setting]
+    settings: list[Setting | Line]
+    figure: str = "regret"
+    value: tuple[str, ...] = ()  # columns that the figure shows
 
 
 def read(path: Path) -> Experiment:
@@ -98,6 +125,11 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
             raise InvalidValue("curves", given, "one [[curves]] table or more")
         refuse_unknown("key of [[curves]]", curve, CURVE)
     curves = [{**data, **curve} for curve in given]
+    for curve, own in zip(curves, given, strict=True):
+        if "theory" in curve:
+            if "policy" in own:
+                raise InvalidValue("policy", own["policy"], "left out of a curve of theory")
+            refuse_unknown("theory", [str(curve["theory"])], (*theory.LOWER, *theory.UPPER))
     labels = [label_of(curve) for curve in curves]
     for label in labels:
         if labels.count(label) > 1:
@@ -107,38 +139,68 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         raise InvalidValue("vary", vary, "a table of lists")
     for key, values in vary.items():
         part, _, parameter = key.partition(".")
-        if part not in PARTS or not isinstance(values, list) or not values:
-            raise InvalidValue(f"vary.{key}", values, "a list, for policy.NAME, channel.NAME or instance.NAME")
-        every = {each for curve in curves for each in parameters(part, curve.get(part))}
-        if parameter not in every:
-            raise UnknownName(f"parameter of {part}", parameter, every)
-    settings: list[Setting] = []
+        if (part not in PARTS and key != "horizon") or not isinstance(values, list) or not values:
+            raise InvalidValue(f"vary.{key}", values, "a list, for horizon, policy.NAME, channel.NAME or instance.NAME")
+        if part in PARTS:
+            refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in takes(part, c)})
+    settings: list[Setting | Line] = []
     for curve in curves:
-        axes = [key.partition(".") for key in vary]
-        axes = [axis for axis in axes if axis[2] in parameters(axis[0], curve.get(axis[0]))]
-        for combination in product(*(vary["".join(axis)] for axis in axes)):
-            tables = {part: dict(table(part, curve.get(part))) for part in PARTS}
-            for (part, _, parameter), value in zip(axes, combination, strict=True):
-                tables[part][parameter] = value
-            settings.append(
-                Setting(
-                    f"{name}/{len(settings)}",
-                    label_of(curve),
-                    made("policy", tables["policy"]),
-                    made("channel", tables["channel"]),
-                    made("instance", tables["instance"]),
-                    whole("horizon", curve.get("horizon"), 1, LONGEST),
-                    whole("runs", curve.get("runs", 1), 1, 10**7),
-                    whole("seed", data.get("seed", 0), 0),
-                    {"".join(axis): value for axis, value in zip(axes, combination, strict=True)},
-                )
-            )
-    return Experiment(name, str(data.get("about", "")), str(data.get("source", "")), text, settings)
+        for values in combinations(curve, vary):
+            settings.append(setting(f"{name}/{len(settings)}", curve, values, data.get("seed", 0)))
+    figure, value = data.get("figure", "regret"), data.get("value", [])
+    refuse_unknown("figure", [str(figure)], FIGURES)
+    value = [value] if isinstance(value, str) else value
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InvalidValue("value", value, "the name of a column, or a list of names")
+    if bool(value) != (figure == "value"):
+        raise InvalidValue("value", value or None, 'given if figure = "value", and only then')
+    about, source = str(data.get("about", "")), str(data.get("source", ""))
+    return Experiment(name, about, source, text, settings, figure, tuple(value))
+
+
+def parts(curve: dict[str, Any]) -> tuple[str, ...]:
+    """What a curve is made of; one of theory has no policy, and a channel only if it needs an epsilon."""
+    if "theory" not in curve:
+        return PARTS
+    return ("instance",) if curve["theory"] in theory.WITHOUT_EPSILON else ("channel", "instance")
+
+
+def takes(part: str, curve: dict[str, Any]) -> list[str]:
+    """The parameters that a part of a curve has."""
+    return parameters(part, curve.get(part)) if part in parts(curve) else []
+
+
+def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """All values of what varies in a curve, by their keys."""
+    axes = [key for key in vary if key == "horizon" or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
+    for combination in product(*(vary[key] for key in axes)):
+        yield dict(zip(axes, combination, strict=True))
+
+
+def setting(id: str, curve: dict[str, Any], values: dict[str, Any], seed: Any) -> Setting | Line:
+    """A curve at these values of what varies."""
+    own = {part: dict(table(part, curve.get(part))) for part in parts(curve)}
+    for key, value in values.items():
+        part, _, parameter = key.partition(".")
+        if part in PARTS:
+            own[part][parameter] = value
+    instance = made("instance", own["instance"])
+    horizon = whole("horizon", values.get("horizon", curve.get("horizon")), 1, LONGEST)
+    if "theory" in curve:
+        channel = made("channel", own["channel"]) if "channel" in own else None
+        if channel is not None and not hasattr(channel, "epsilon"):
+            raise InvalidValue("channel", curve["channel"], f"one with an epsilon, for theory {curve['theory']!r}")
+        epsilon = math.inf if channel is None else float(channel.epsilon)
+        return Line(id, label_of(curve), curve["theory"], epsilon, instance, horizon, values)
+    policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
+    runs = whole("runs", curve.get("runs", 1), 1, 10**7)
+    return Setting(id, label_of(curve), policy, channel, instance, horizon, runs, whole("seed", seed, 0), values)
 
 
 def label_of(curve: dict[str, Any]) -> str:
-    """The label of a curve; the name of its channel if it has none."""
-    return str(curve["label"] if "label" in curve else table("channel", curve.get("channel"))["name"])
+    """The label of a curve; the name of its theory or channel if it has none."""
+    given = curve.get("label", curve.get("theory"))
+    return str(given if given is not None else table("channel", curve.get("channel"))["name"])
 
 
 def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -184,7 +246,7 @@ def made(part: str, value: Any) -> Any:
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
     k, seed = given.pop("k", 10), given.pop("seed", 0)
     if part == "instance" and isinstance(given.get("means"), str):
-        given["means"] = uniform_means(
+        given["means"] = named_means(
             given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)
         )
     if "noise" in given:

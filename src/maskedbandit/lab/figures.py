@@ -1,7 +1,12 @@
-"""Figures, each a pure function of a results table."""
+"""Figures of curves, each a pure function of a results table: regret, its time average, or other columns.
+
+A panel for each instance that has a name (down) and each epsilon (across); other things that vary make curves of their
+own. Curves of theory are thin and grey.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count, cycle
 from typing import Any
 
@@ -9,67 +14,142 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.experiment import Experiment
+from maskedbandit.lab.league import league
 from maskedbandit.lab.table import axes
 
 # Okabe and Ito's colours: told apart by readers with any colour vision
 LINES = ("-", (0, (5, 2)), "-", (0, (2, 1)), "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 2)))  # and on paper without colours
 COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999933")
+THEORY = ("#777777", (0, (4, 3)))
+
+
+def draw(table: pl.DataFrame, experiment: Experiment) -> Figure:
+    """The figure that an experiment asks for."""
+    if experiment.figure == "league":
+        return league(table, experiment.about)
+    if experiment.figure == "value":
+        return values(table, experiment.value, experiment.about)
+    return {"regret": regret, "average": average}[experiment.figure](table, experiment.about)
 
 
 def regret(table: pl.DataFrame, title: str = "") -> Figure:
-    """Mean pseudo-regret against users, with bands of two standard errors; a panel for each value of epsilon.
+    """Mean pseudo-regret against users, with bands of two standard errors."""
+    return curves(table.with_columns(pl.col("regret").alias("y")), "cumulative pseudo-regret", 2, title)
 
-    Curves are named at their right end, in the order of the table.
-    """
-    epsilon = next((name for name in axes(table) if name.endswith("epsilon")), None)
-    # a curve that takes no epsilon (no privacy) belongs in every panel
-    panels: list[Any] = sorted(table[epsilon].drop_nulls().unique()) if epsilon else [None]
-    figure = Figure(figsize=(1.5 + 5.5 * len(panels), 4.4), layout="constrained")
-    plots = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+
+def average(table: pl.DataFrame, title: str = "") -> Figure:
+    """Mean pseudo-regret for each user so far, with bands of one standard error [CZ23, Fig. 1-4]."""
+    return curves(table.with_columns((pl.col("regret") / pl.col("t")).alias("y")), "time-average regret", 1, title)
+
+
+def values(table: pl.DataFrame, names: Sequence[str], title: str = "") -> Figure:
+    """Means of columns at the end of a run against the horizon, with bands of two standard errors."""
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
+    for name in names:
+        if name not in numbers:
+            raise InvalidValue("value", name, f"a column of numbers: {', '.join(numbers)}")
+    final = table.filter(pl.col("t") == pl.col("horizon"))
+    parts = [final.with_columns(pl.col(name).cast(float).alias("y"), pl.lit(name).alias("value")) for name in names]
+    long = pl.concat(parts).drop_nulls("y")
+    if len(names) > 1:  # a curve for each
+        alone = long["label"].n_unique() == 1
+        both = pl.col("value") if alone else pl.concat_str("label", "value", separator=", ")
+        long = long.with_columns(both.alias("label"))
+    return curves(long, names[0] if len(names) == 1 else "", 2, title, "horizon")
+
+
+def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
+    """The values of an axis, in the order of the table; None for all of a table without one."""
+    return table[name].drop_nulls().unique(maintain_order=True).to_list() if name else [None]
+
+
+def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
+    """Rows at a value; a curve that takes none (no privacy has no epsilon) belongs in every panel."""
+    return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
+
+
+def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: str = "t") -> Figure:
+    """Mean of y against users, in panels; a policy that ran to several horizons is shown at the end of each run."""
+    varied = axes(table)
+    across = next((name for name in varied if name.endswith(".epsilon")), None)
+    down = "instance.means" if "instance.means" in varied else None
+    others = [pl.format(", {} {}", pl.lit(n.partition(".")[2]), n) for n in varied if n not in (across, down)]
+    # what a curve takes no value of is left out of its name
+    names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
+    table = table.with_columns(names.alias("label"))
     labels = table["label"].unique(maintain_order=True).to_list()
-    styles = zip(labels, count(3, -0.01), cycle(COLOURS), cycle(LINES))  # first curves on top
-    looks = {label: {"zorder": z, "color": colour, "linestyle": line} for label, z, colour, line in styles}
-    for plot, value in zip(plots, panels, strict=True):
-        shown = table if epsilon is None else table.filter(pl.col(epsilon).is_null() | (pl.col(epsilon) == value))
-        ends: list[tuple[float, str]] = []
-        for label in labels:
-            points = (
-                shown.filter(pl.col("label") == label)
-                .group_by("t")
-                .agg(
-                    pl.col("regret").mean().alias("mean"),
-                    (pl.col("regret").std() / pl.len().sqrt()).fill_null(0).alias("error"),
-                )
-                .filter(pl.col("mean") > 0)
-                .sort("t")
-            )
-            if points.height == 0:
-                continue
-            t, mean, error = (points[name].to_numpy() for name in ("t", "mean", "error"))
-            plot.plot(t, mean, linewidth=1.8, **looks[label])
-            low = np.maximum(mean - 2 * error, mean / 10)  # a band must stay positive on a logarithmic axis
-            plot.fill_between(t, low, mean + 2 * error, color=looks[label]["color"], alpha=0.2, linewidth=0)
-            ends.append((float(mean[-1]), label))
-        right = float(shown["horizon"].max())  # type: ignore[arg-type]  # a column of numbers
-        plot.set(xlim=(max(1, right / 1e4), right))  # before, every policy is still exploring
-        plot.set(xscale="log", yscale="log", xlabel="users", title="" if value is None else f"ε = {value}")
-        plot.grid(which="major", alpha=0.3)
-        plot.spines[["top", "right"]].set_visible(False)
-        name_ends(plot, ends, looks, right)
-    plots[0].set_ylabel("cumulative pseudo-regret")
+    drawn = table.filter(pl.col("trust") == "theory")["label"].unique().to_list()
+    styles = zip([each for each in labels if each not in drawn], count(3, -0.01), cycle(COLOURS), cycle(LINES))
+    looks: dict[str, Any] = {  # first curves on top
+        label: {"zorder": z, "color": colour, "linestyle": line, "linewidth": 1.8} for label, z, colour, line in styles
+    }
+    looks |= {label: dict(zip(("color", "linestyle"), THEORY, strict=True), linewidth=1, zorder=2) for label in drawn}
+    rows, columns = panels(table, down), panels(table, across)
+    figure = Figure(figsize=(1.5 + 5.5 * len(columns), 0.4 + 4 * len(rows)), layout="constrained")
+    plots = figure.subplots(len(rows), len(columns), sharey="row", squeeze=False)
+    for line, row in zip(plots, rows, strict=True):
+        line[0].set_ylabel(said)
+        ends: list[dict[str, float]] = []
+        for plot, column in zip(line, columns, strict=True):
+            ends.append(panel(plot, at(at(table, down, row), across, column), labels, looks, errors, against))
+            named = ([] if row is None else [f"{row}"]) + ([] if column is None else [f"ε = {column}"])
+            plot.set(title=", ".join(named))
+        seen = [curve.get_ydata().min() for plot in line for curve in plot.lines]
+        if seen:  # otherwise nobody lost anything: all arms are equal
+            line[0].set_ylim(bottom=0.7 * min(seen))
+        for plot, each in zip(line, ends, strict=True):  # not before the heights that all panels share are known
+            name_ends(plot, each, looks)
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
     return figure
 
 
-def name_ends(plot: Any, ends: list[tuple[float, str]], looks: dict[str, Any], right: float) -> None:
+def panel(
+    plot: Any, shown: pl.DataFrame, labels: list[str], looks: dict[str, Any], errors: float, against: str
+) -> dict[str, float]:
+    """One panel; where its curves end."""
+    ends: dict[str, float] = {}
+    right, several = float(shown["horizon"].max()), shown["horizon"].n_unique() > 1  # type: ignore[arg-type]
+    # before the first ten-thousandth, every policy is still exploring
+    left = float(shown["horizon"].min()) if several else max(1, right / 1e4)  # type: ignore[arg-type]
+    for label in labels:
+        mine = shown.filter(pl.col("label") == label)
+        if mine["horizon"].n_unique() > 1:
+            mine = mine.filter(pl.col("t") == pl.col("horizon"))
+        points = (
+            mine.group_by(against)
+            .agg(
+                pl.col("y").mean().alias("mean"),
+                # theory is exact, though not the same on all instances
+                pl.when(pl.col("trust").first() != "theory")
+                .then(pl.col("y").std() / pl.len().sqrt())
+                .otherwise(0)
+                .fill_null(0)
+                .alias("error"),
+            )
+            .filter((pl.col("mean") > 0) & (pl.col(against) >= left))
+            .sort(against)
+        )
+        if points.height == 0:
+            continue
+        t, mean, error = (points[name].to_numpy() for name in (against, "mean", "error"))
+        plot.plot(t, mean, marker="." if points.height < 3 else "", **looks[label])
+        low = np.maximum(mean - errors * error, mean / 10)  # a band must stay positive on a logarithmic axis
+        if error.any():
+            plot.fill_between(t, low, mean + errors * error, color=looks[label]["color"], alpha=0.2, linewidth=0)
+        ends[label] = float(mean[-1])
+    plot.set(xscale="log", yscale="log", xlabel="users", xlim=(left, right if right > left else 10 * left))
+    plot.grid(which="major", alpha=0.3)
+    plot.spines[["top", "right"]].set_visible(False)
+    return ends
+
+
+def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
     """Write the labels beside the right ends of the curves, moved up where they would overlap."""
-    if not ends:  # nobody lost anything: all arms are equal
-        return
-    seen = [line.get_ydata()[line.get_xdata() >= plot.get_xlim()[0]] for line in plot.lines]
-    plot.set_ylim(bottom=0.7 * min(heights.min() for heights in seen))
-    bottom, top = np.log10(plot.get_ylim())
+    (left, right), (bottom, top) = np.log10(plot.get_xlim()), np.log10(plot.get_ylim())
     gap, last = (top - bottom) / 20, -np.inf
-    for height, label in sorted(ends):
+    for label, height in sorted(ends.items(), key=lambda end: end[1]):
         last = max(np.log10(height), last + gap)
-        at = (right * 1.15, 10**last)
-        plot.annotate(label, at, color=looks[label]["color"], va="center", fontsize="small", annotation_clip=False)
+        place = (10 ** (right + (right - left) / 70), 10**last)
+        plot.annotate(label, place, color=looks[label]["color"], va="center", fontsize="small", annotation_clip=False)

@@ -200,6 +200,25 @@ class Beta(Instance):
 
 
 SPREADS = {"easy": 0.5, "hard": 0.1}
+STUDIED = {  # [SS19]: of equal gaps, linear, and with means that crowd at the bottom or at the top
+    "C1": (0.75, 0.7, 0.7, 0.7, 0.7),
+    "C2": (0.75, 0.625, 0.5, 0.375, 0.25),
+    "C3": (0.75, 0.53125, 0.375, 0.28125, 0.25),
+    "C4": (0.75, 0.71875, 0.625, 0.46875, 0.25),
+}
+
+
+def named_means(name: str, k: int = 10, seed: int = 0) -> list[float]:
+    """Means that have a name: "easy" and "hard" draw k of them, "C1" to "C4" are the five of [SS19].
+
+    >>> named_means("C2")
+    [0.75, 0.625, 0.5, 0.375, 0.25]
+    """
+    if name in SPREADS:
+        return uniform_means(name, k, seed)  # type: ignore[arg-type]  # which is one of the two names
+    if name not in STUDIED:
+        raise InvalidValue("means", name, f"{', '.join(map(repr, [*SPREADS, *STUDIED]))} or a list of numbers")
+    return list(STUDIED[name])
 
 
 def uniform_means(spread: Literal["easy", "hard"], k: int = 10, seed: int = 0) -> list[float]:

@@ -13,7 +13,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,13 @@ import numpy as np
 import polars as pl
 
 import maskedbandit
+from maskedbandit import theory
+from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import MaskedBanditError, ResultsExist
-from maskedbandit.lab.engine import Run
-from maskedbandit.lab.experiment import Experiment, Setting
+from maskedbandit.lab.engine import Run, checkpoints
+from maskedbandit.lab.experiment import Experiment, Line, Setting
+from maskedbandit.lab.instances import Instance
+from maskedbandit.policies.policy import Policy
 
 DELTA = 1e-6  # where losses that are not pure are quoted
 
@@ -53,6 +57,24 @@ def frame(run: Run) -> pl.DataFrame:
     )
 
 
+def drawn(line: Line) -> pl.DataFrame:
+    """A curve of theory as rows without a run; all of the same form as those of a simulation."""
+    marks = checkpoints(line.horizon)
+    regret = theory.curve(line.theory, line.instance.true_means().tolist(), marks, line.epsilon)
+    return pl.DataFrame(
+        {
+            "trust": "theory",
+            "policy": line.theory,
+            "sees": "asymptotic lower bound" if line.theory in theory.LOWER else "guarantee of the policy",
+            "pure_epsilon": line.epsilon,
+            f"epsilon_at_{DELTA:g}": line.epsilon,
+            "horizon": line.horizon,
+            "t": marks,
+            "regret": regret,
+        }
+    )
+
+
 def provenance(experiment: Experiment) -> dict[str, str]:
     """What it takes to make a table again: versions, commit and the experiment's text."""
     versions = {name: version(name) for name in ("numpy", "numba", "polars", "scipy")}
@@ -74,12 +96,18 @@ def commit() -> str:
         return ""
 
 
-def fingerprint(setting: Setting) -> str:
+def fingerprint(setting: Setting | Line) -> str:
     """A name for a setting and all code that it may run: that of the package, and of the setting's own classes."""
-    package = sorted(Path(maskedbandit.__file__).parent.rglob("*.py"))
-    own = {inspect.getsourcefile(type(part)) for part in (setting.policy, setting.channel, setting.instance)}
-    code = [path.read_bytes() for path in [*package, *map(Path, sorted(filter(None, own)))]]
+    parts = [part for part in vars(setting).values() if isinstance(part, Policy | Channel | Instance)]
+    own = {inspect.getsourcefile(type(part)) for part in parts}
+    code = [package(), *(path.read_bytes() for path in map(Path, sorted(filter(None, own))))]
     return hashlib.sha256(b"\0".join([repr(setting).encode(), *code])).hexdigest()[:16]
+
+
+@cache
+def package() -> bytes:
+    """All code of the package, as it was when it was first asked for."""
+    return b"\0".join(path.read_bytes() for path in sorted(Path(maskedbandit.__file__).parent.rglob("*.py")))
 
 
 def write(table: pl.DataFrame, path: Path, metadata: dict[str, str]) -> None:
@@ -91,29 +119,38 @@ def write(table: pl.DataFrame, path: Path, metadata: dict[str, str]) -> None:
 
 def collect(
     experiment: Experiment,
-    settings: Iterable[Setting],
+    settings: Iterable[Setting | Line],
     out: Path,
     resume: bool = False,
     jobs: int | None = None,
-    advance: Callable[[Setting, int], object] = lambda setting, runs: None,
+    advance: Callable[[Setting | Line, int], object] = lambda setting, runs: None,
+    note: Callable[[str], object] = print,
 ) -> pl.DataFrame:
-    """Run the settings and gather all parts of the experiment in `out/table.parquet`.
+    """Run the settings and gather all parts of the experiment in `out/table.parquet`, and its summary in a CSV file.
 
-    `advance` is told of runs as they end. A part that is there already is kept if `resume`.
+    `advance` is told of runs as they end. A part that is there already is kept if `resume`; one that cannot be read is
+    removed, with a `note`.
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
     about, new = provenance(experiment), not out.exists()
     paths = {s.id: out / "parts" / f"{s.id.replace('/', '-')}-{fingerprint(s)}.parquet" for s in experiment.settings}
     (out / "parts").mkdir(parents=True, exist_ok=True)
+    for path in paths.values():
+        if path.exists() and not readable(path):
+            path.unlink()
+            note(f"{path} is damaged and was removed")
     try:
         for setting in settings:
             if resume and paths[setting.id].exists():
                 advance(setting, setting.runs)
                 continue
-            run = setting.run(jobs=jobs, advance=partial(advance, setting, 1))
-            values = {key: pl.lit(value) for key, value in setting.values.items() if not isinstance(value, dict | list)}
-            named = frame(run).select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
+            if isinstance(setting, Line):
+                found = drawn(setting)
+            else:
+                found = frame(setting.run(jobs=jobs, advance=partial(advance, setting, 1)))
+            named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
+            values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key != "horizon"}
             write(named.with_columns(**values), paths[setting.id], about)
     except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
         if new:
@@ -122,30 +159,58 @@ def collect(
     (out / "experiment.toml").write_text(experiment.text)
     table = pl.concat([pl.read_parquet(path) for path in paths.values() if path.exists()], how="diagonal_relaxed")
     write(table, out / "table.parquet", about)
+    summary(table).write_csv(out / "summary.csv")
     return table
 
 
+def readable(path: Path) -> bool:
+    """Whether a part is whole; a disk that was full, or a copy cut short, leaves half of one."""
+    try:
+        return pl.read_parquet(path).height > 0
+    except (pl.exceptions.PolarsError, OSError):
+        return False
+
+
+def shown(value: Any) -> Any:
+    """A value that varies, as it stands in a table: lists and tables as text."""
+    if isinstance(value, dict):
+        return ", ".join(str(each) if key == "name" else f"{key} = {shown(each)}" for key, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
 def axes(table: pl.DataFrame) -> list[str]:
-    """What varied, apart from the instance."""
-    return [name for name in table.columns if name.startswith(("policy.", "channel."))]
+    """What varied, apart from the horizon, and from the seeds of instances, over which everything is averaged."""
+    named = [name for name in table.columns if name.startswith(("policy.", "channel.", "instance."))]
+    return [name for name in named if name != "instance.seed"]
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """Mean regret at the horizon for every curve, and its ratio to that without privacy.
+    """Mean regret at the horizon for every curve and all that varied, its standard error and its worst run.
 
-    The baseline is the same policy on a channel without privacy, or the first such curve where that policy has none.
+    The ratio is that to the same policy on a channel without privacy, or to the first such curve where that policy has
+    none; without any, to the lower bound.
     """
     varied = axes(table)
     final = table.filter(pl.col("t") == pl.col("horizon"))
     losses = ["pure_epsilon", f"epsilon_at_{DELTA:g}"]
-    rows = final.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(
+    rows = final.group_by(["label", "trust", "policy", "sees", *varied, "horizon"], maintain_order=True).agg(
         pl.col(losses).max(),
         pl.col("regret").mean().alias("mean"),
         (pl.col("regret").std() / pl.len().sqrt()).alias("error"),
-        pl.len().alias("runs"),
+        pl.col("regret").max().alias("worst"),
+        pl.col("run").count().alias("runs"),  # of which theory has none
     )
-    free = rows.filter(pl.col("trust") == "none")
-    same = {row["policy"]: row["mean"] for row in reversed(list(free.iter_rows(named=True)))}
-    first = free["mean"][0] if free.height else None
-    bases: list[Any] = [same.get(policy, first) for policy in rows["policy"]]
-    return rows.with_columns((pl.col("mean") / pl.Series(bases, dtype=pl.Float64)).alias("ratio"))
+    every = list(rows.iter_rows(named=True))
+    ratios = [row["mean"] / base if (base := baseline(row, every, varied)) else None for row in every]
+    return rows.with_columns(pl.Series("ratio", ratios, dtype=pl.Float64))
+
+
+def baseline(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str]) -> float | None:
+    """The mean regret that a row of the summary is compared with: on the same instance, for as many users."""
+    place = ["horizon", *(name for name in varied if name.startswith("instance."))]
+    near = [other for other in rows if all(other[name] == row[name] for name in place)]
+    free = [other for other in near if other["trust"] == "none"]
+    free.sort(key=lambda other: other["policy"] != row["policy"])
+    least = [other for other in near if other["trust"] == "theory" and other["policy"] in theory.LOWER]
+    least = [other for other in least if all(other[name] in (None, row[name]) for name in varied)]
+    return next((other["mean"] for other in [*free, *least]), None)

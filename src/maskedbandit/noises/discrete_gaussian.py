@@ -101,7 +101,7 @@ class DiscreteGaussian(Noise):
     def loss(self, sensitivity: int, shares: int = 1) -> Loss:
         d = Fraction(sensitivity) / self.scale
         if shares == 1:
-            return Loss.zcdp(d**2 / 2)
+            return Loss.discrete_gaussian(self.scale**2, sensitivity)
         self.check(shares)
         # the terms fall with k, so that of k = 10^4 bounds all later ones
         rate = 2 * math.pi**2 * float(self.scale**2) / shares

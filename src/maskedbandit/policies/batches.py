@@ -28,8 +28,22 @@ class Schedule(Protocol):
 
 @kernel
 def ready(s: Schedule) -> bool:
-    """Every cohort was told, so the policy may choose an arm."""
-    return s.clock[OPEN] == 0 and s.clock[USERS] > 0
+    """Every arm has a cohort that was told, and none is open: the policy may choose an arm."""
+    return s.clock[OPEN] == 0 and s.n.min() > 0
+
+
+@kernel
+def highest(index: np.ndarray, rng: np.random.Generator) -> int:
+    """The arm of the highest index, a random one of equals."""
+    best, equals = 0, 1
+    for a in range(1, index.size):
+        if index[a] > index[best]:
+            best, equals = a, 1
+        elif index[a] == index[best]:
+            equals += 1
+            if rng.random() * equals < 1.0:
+                best = a
+    return best
 
 
 @kernel
@@ -50,8 +64,9 @@ def grow(s: Schedule, arm: int, ratio: float) -> Decision:
 @kernel
 def first(s: Schedule, users: int) -> Decision:
     """The first cohorts, of so many users, arm by arm; then wait until all open ones are told."""
-    if s.clock[USERS] < users * s.n.size:
-        return begin(s, int(s.clock[USERS] // users), users)
+    begun = int(s.clock[OPEN] + (s.n > 0).sum())  # one for each arm that was told, and those that were not yet
+    if begun < s.n.size:
+        return begin(s, begun, users)
     return WAIT
 
 

@@ -18,12 +18,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.divergences import INF, ORDERS, Bound, discrete_laplace_curve, skellam_bound, skellam_curve
+from maskedbandit.privacy.divergences import (
+    INF,
+    ORDERS,
+    Bound,
+    discrete_laplace_curve,
+    single_epsilon,
+    skellam_bound,
+    skellam_curve,
+)
 from maskedbandit.privacy.exact import Number, exact
 
 
@@ -44,6 +52,8 @@ class Loss:
     curve: tuple[Bound, ...]
     pure_epsilon: Bound
     delta: Bound
+    # noises, as arguments of `single_epsilon`, if the loss is that of one release under one of them, and of no more
+    single: frozenset[tuple[bool, Fraction, int]] = field(default=frozenset(), compare=False)
 
     @classmethod
     def pure(cls, epsilon: Number) -> Loss:
@@ -97,6 +107,18 @@ class Loss:
         return cls.zcdp(exact("sensitivity", sensitivity) ** 2 / (2 * exact("variance", variance)))
 
     @classmethod
+    def discrete_gaussian(cls, variance: Number, sensitivity: int = 1) -> Loss:
+        """Discrete Gaussian noise on a sum of integer sensitivity Δ: zCDP as above, and the exact ε of one release.
+
+        **Guarantee**: an upper bound that adds up [CKS20, Thm. 4]; exact for a single release.
+
+        >>> Loss.discrete_gaussian(100), Loss.gaussian(100)
+        (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06))
+        """
+        spread, shift = exact("variance", variance), _shift(sensitivity)
+        return replace(cls.gaussian(spread, shift), single=frozenset({(False, spread, shift)}))
+
+    @classmethod
     def discrete_laplace(cls, scale: Number, sensitivity: int = 1) -> Loss:
         """Integer noise with P(z) proportional to e^(-|z|/scale), on a sum of integer sensitivity Δ.
 
@@ -122,14 +144,15 @@ class Loss:
 
         and between two whole orders by the chord of (α - 1) R(α), which is convex.
 
-        **Guarantee**: an upper bound, within 10^-7 of the exact loss where it is summed.
+        **Guarantee**: an upper bound, within 10^-7 of the exact loss where it is summed; exact for a single release.
 
-        >>> Loss.skellam(variance=100)
-        Loss(ε = 0.4196 at δ = 1e-06)
+        >>> Loss.skellam(variance=100), 2 * Loss.skellam(variance=200)
+        (Loss(ε = 0.3895 at δ = 1e-06), Loss(ε = 0.4271 at δ = 1e-06))
         """
         spread, shift = exact("variance", variance), _shift(sensitivity)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
-        return cls((skellam_curve if summable else skellam_bound)(spread, shift), INF, Fraction(0))
+        curve = (skellam_curve if summable else skellam_bound)(spread, shift)
+        return cls(curve, INF, Fraction(0), frozenset({(True, spread, shift)}))
 
     @classmethod
     def unbounded(cls) -> Loss:
@@ -141,16 +164,23 @@ class Loss:
         return cls((INF,) * len(ORDERS), INF, INF)
 
     def __add__(self, other: Loss) -> Loss:
+        if ZERO in (self, other):
+            return self if other == ZERO else other
         return self._with(other, _plus)
 
     def __or__(self, other: Loss) -> Loss:
-        return self._with(other, max)
+        if ZERO in (self, other):
+            return self if other == ZERO else other
+        either = self.single | other.single if self.single and other.single else frozenset()
+        return replace(self._with(other, max), single=either)
 
     def __mul__(self, times: int) -> Loss:
         count = index(times)
         if count < 0:
             raise InvalidValue("times", times, "a count of at least 0")
-        return self._with(self, lambda part, _: part if part == INF else part * count) if count else ZERO
+        if count < 2:
+            return self if count else ZERO
+        return self._with(self, lambda part, _: part if part == INF else part * count)
 
     __rmul__ = __mul__
 
@@ -166,6 +196,8 @@ class Loss:
 
             ε = min over α of  R(α) + ln(1 - 1/α) - ln(δ α) / (α - 1)                     [CKS20, Prop. 12]
 
+        A single release of discrete Gaussian or Skellam noise has its exact ε, if that is smaller.
+
         **Guarantee**: whatever has this loss is (ε, δ)-private; the result is rounded upwards.
 
         >>> Loss.pure(0.1).epsilon(), round(Loss.zcdp(0.005).epsilon(1e-6), 3)
@@ -176,10 +208,13 @@ class Loss:
             return INF
         best = _above(self.pure_epsilon)
         if left > 1e-300:  # a smaller one is no precise float: it counts as 0
+            left = math.nextafter(float(left), 0.0)
             x = -math.log(left)
             for divergence, (gap, constant) in zip(self.curve, _CONVERSION, strict=True):
                 terms = (_above(divergence), x / gap, constant)
                 best = min(best, sum(terms) + _MARGIN * sum(map(abs, terms)))
+            if self.single:
+                best = min(best, max(single_epsilon(*noise, left) for noise in self.single))
         return max(best, 0.0)
 
     def __str__(self) -> str:

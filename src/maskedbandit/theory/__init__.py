@@ -1,1 +1,48 @@
 """What can be achieved: divergences, lower bounds and guarantees, as numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from maskedbandit.errors import UnknownName
+from maskedbandit.theory import guarantees
+from maskedbandit.theory.bounds import INFORMATION, Floats, lower_bound, minimax
+from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
+
+LOWER = tuple(INFORMATION)
+UPPER = ("ada_cucb", "ada_p_ucb", "ldp_ucb", "ucb1")
+WITHOUT_EPSILON = ("no_privacy", "ucb1")
+__all__ = [
+    "LOWER",
+    "UPPER",
+    "WITHOUT_EPSILON",
+    "curve",
+    "kl",
+    "kl_upper",
+    "lower_bound",
+    "minimax",
+    "private_divergence",
+    "private_upper",
+    "upper_bound",
+]
+
+
+def upper_bound(name: str, means: Sequence[float], t: Any, epsilon: float = math.inf, **parameters: float) -> Floats:
+    """What the algorithm `name` promises of its regret after t users; see guarantees.py.
+
+    >>> upper_bound("ada_p_ucb", [0.9, 0.5], [10**6], epsilon=0.5, beta=4).round()
+    array([2222.])
+    """
+    if name not in UPPER:
+        raise UnknownName("guarantee", name, UPPER)
+    answer: Floats = getattr(guarantees, name)(means, t, epsilon, **parameters)
+    return answer
+
+
+def curve(name: str, means: Sequence[float], t: Any, epsilon: float = math.inf) -> Floats:
+    """A lower or an upper bound by name: what experiments draw."""
+    if name not in (*LOWER, *UPPER):
+        raise UnknownName("theory", name, (*LOWER, *UPPER))
+    return (lower_bound if name in LOWER else upper_bound)(name, means, t, epsilon)

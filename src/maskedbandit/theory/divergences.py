@@ -70,6 +70,8 @@ def private_divergence(x: float, y: float, epsilon: float) -> float:
     """
     if x > y:
         x, y = 1 - x, 1 - y
+    if y >= 1.0:
+        return epsilon * (1 - x)
     odds = math.exp(-epsilon)
     if y * odds <= x * (1 - y + y * odds):
         return kl(x, y)
@@ -85,6 +87,7 @@ def private_upper(x: float, level: float, epsilon: float) -> float:
     """
     if level <= 0.0 or x >= 1.0:
         return x
+    epsilon = min(epsilon, 700.0)  # e^-700 is nothing beside x
     edge = x / (x + (1 - x) * math.exp(-epsilon))  # up to there d_eps is kl
     if kl(x, edge) >= level:
         return kl_upper(x, level)

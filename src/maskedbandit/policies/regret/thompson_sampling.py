@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,6 +27,19 @@ from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 
 UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
+
+
+class Posteriors(Protocol):
+    """What every policy with Beta posteriors remembers, as in State."""
+
+    @property
+    def success(self) -> np.ndarray: ...
+    @property
+    def n(self) -> np.ndarray: ...
+    @property
+    def mode(self) -> np.ndarray: ...
+    @property
+    def peak(self) -> np.ndarray: ...
 
 
 class State(NamedTuple):
@@ -41,14 +54,14 @@ class State(NamedTuple):
 
 
 @kernel
-def counts(s: State, a: int) -> tuple[float, float]:
+def counts(s: Posteriors, a: int) -> tuple[float, float]:
     """Successes and failures of arm a."""
     good = min(max(s.success[a], 0.0), s.n[a])
     return good, s.n[a] - good
 
 
 @kernel
-def update(s: State, a: int) -> None:
+def update(s: Posteriors, a: int) -> None:
     """The mode of arm a, after its counts changed."""
     good, _ = counts(s, a)
     s.mode[a] = good / s.n[a]
@@ -56,7 +69,7 @@ def update(s: State, a: int) -> None:
 
 
 @kernel
-def peak(s: State, a: int) -> float:
+def peak(s: Posteriors, a: int) -> float:
     """Density of arm a's posterior at its mode, divided by 4 n."""
     good, bad = counts(s, a)
     log = math.lgamma(s.n[a] + 2) - math.lgamma(good + 1) - math.lgamma(bad + 1)
@@ -68,7 +81,7 @@ def peak(s: State, a: int) -> float:
 
 
 @kernel
-def challenge(s: State, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
+def challenge(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
     """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others."""
     best = lead
     for a in range(s.n.size):

@@ -1,0 +1,86 @@
+"""Shuffled trust without delta: Pólya noise inside a relaxed secure sum that a shuffler can compute [CZ23, Thm. 3].
+
+From enough anonymous bits a shuffler can make a sum modulo m that is nearly ideal [CY21]. It is (eps_hat, q)-relaxed:
+what it shows has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and but for a
+chance of q the true sum can be read from it. Then, for cohorts that differ in one reward,
+
+    loss <= eps_hat + (loss of the true sum) + eps_hat = epsilon,     eps_hat = epsilon / 4,
+
+if the noise in the sum is calibrated to epsilon / 2: from one cohort to what is made of its sum, to the same of the
+other cohort, and back [CZ23, App. C.2]. An error of the sum harms the estimate and never the privacy.
+
+The relaxed sum is taken as given: there is no split into bits here, and the lab draws sums that are right. The theorem
+asks for epsilon below 1. Its privacy holds for any; only the relaxed sum has to exist, which is known for eps_hat < 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from maskedbandit.channels.channel import Channel, usable
+from maskedbandit.channels.codec import Residues
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.exact import Number
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass(frozen=True)
+class PureShuffled(Channel):
+    """Twice the noise of distributed trust, for pure privacy from a shuffler.
+
+    **Guarantee**: if the server sees the sum of a cohort by an (epsilon/4, q)-relaxed secure sum in which every user
+    adds a share, a release has the pure loss `epsilon`, whatever q is.
+
+    `failure` bounds the chance that noise leaves the room in the modulus; the relaxed sum should have a q no larger.
+
+    >>> PureShuffled(epsilon=0.5).loss(n=1000).epsilon()
+    0.5
+    """
+
+    trust = "shuffled"
+    sees = "server: an unordered multiset of bits, worth little more than a noisy sum"
+
+    epsilon: Number = Fraction(1, 2)
+    failure: float = 1e-12
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", usable(self.epsilon))
+        if Fraction(self.epsilon) >= 1:
+            raise InvalidValue("epsilon", self.epsilon, "below 1, as the theorem on relaxed sums demands")
+        object.__setattr__(self, "failure", self.summed.failure)
+
+    @cached_property
+    def summed(self) -> Distributed:
+        """The noisy sum inside."""
+        return Distributed(Fraction(self.epsilon) / 2, failure=self.failure)
+
+    @property
+    def draws(self) -> Any:
+        return DiscreteLaplace.draws
+
+    def numbers(self, k: int) -> Residues:
+        return self.summed.numbers(k)
+
+    def law(self) -> Law:
+        return self.summed.law()
+
+    def loss(self, n: int) -> Loss:
+        return Loss.pure(self.epsilon)
+
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+        return self.summed.randomize(reward, n, bits)
+
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+        return self.summed.analyze(total, n, bits)
+
+    def refuse(self, n: int) -> None:
+        self.summed.refuse(n)
+
+    perturb = Distributed.perturb

@@ -1,0 +1,170 @@
+"""Shuffled trust: every device sends its bit and some fair coins, mixed with those of all others [TKMS21].
+
+A reward becomes a bit of the same mean. The bits of a cohort and N fair coins reach the server as messages without
+senders, so all it learns is the number of ones: the sum of the bits plus Bin(N, 1/2). Subtracting N/2 leaves noise of
+variance N/4. A reward changes the sum by at most one, in law; so a release is (epsilon, delta)-private if
+
+    delta(N) = sum_z max(0, P(z) - e^epsilon P(z - 1)) = F(k) - e^epsilon F(k - 1) <= delta,       P = Bin(N, 1/2),
+
+where F sums P up to z and k is the last z < (N + 1) / (1 + e^epsilon), as P(z) / P(z - 1) = (N + 1 - z) / z falls (by
+symmetry the other direction costs the same). One more coin is post-processing, so delta(N) falls: the least N is found
+by bisection. Proofs by tail bounds ask for many times as many. The number is the same for cohorts of every size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.codec import encode
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import COINS, Law
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import SPAN, Bits
+
+ONE = 1 << 192  # the number 1 in fixed point; every quotient below is rounded down
+
+
+def power_below(epsilon: Fraction) -> int:
+    """At most e^epsilon, in fixed point: the series, cut off."""
+    p, q = epsilon.as_integer_ratio()
+    total, term, i = ONE, ONE, 0
+    while term:
+        i += 1
+        term = term * p // (q * i)
+        total += term
+    return total
+
+
+def hide(coins: int, power: int, delta: Fraction) -> bool:
+    """Whether so many coins make delta(N) <= delta; never true if they do not.
+
+    With r(z) = P(z) / P(k), and w at most e^epsilon, delta(N) <= (1 - (w - 1) sum_{z<k} r(z)) / sum_z r(z): w in the
+    place of e^epsilon, in k too, can only make it larger, and so does rounding both sums down.
+    """
+    last = ((coins + 1) * ONE - 1) // (power + ONE)
+    below, r, z = 0, ONE, last
+    while r and z:
+        r = r * z // (coins + 1 - z)
+        below += r
+        z -= 1
+    total, r = below + ONE, ONE  # from the lower end to the middle, which counts once, all else twice
+    for z in range(last + 1, coins // 2 + 1):
+        r = r * (coins + 1 - z) // z
+        total += r
+    total = 2 * total - (r if coins % 2 == 0 else 0)
+    return (ONE * ONE - (power - ONE) * below) * delta.denominator <= delta.numerator * total * ONE
+
+
+@lru_cache(maxsize=256)
+def coins_needed(epsilon: Fraction, delta: Fraction) -> int:
+    """The least number of fair coins that hide one bit among them.
+
+    >>> [coins_needed(Fraction(1), Fraction(1, 10**digits)) for digits in (5, 6, 8)]
+    [62, 80, 117]
+    """
+    power = power_below(min(epsilon, Fraction(60)))  # by then e^epsilon is above the number of coins
+    enough = 1
+    while not hide(enough, power, delta):
+        enough *= 2
+    few = enough // 2
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if hide(middle, power, delta):
+            enough = middle
+        else:
+            few = middle
+    return enough
+
+
+@dataclass(frozen=True)
+class Shuffled(Channel):
+    """Bits and coins in a crowd: as few coins as (epsilon, delta) allows.
+
+    User number i of n tosses floor(N (i+1) / n) - floor(N i / n) of the N = `coins()` coins.
+
+    **Guarantee**: if the server sees the messages of a cohort as a multiset, a release is (epsilon, delta)-private for
+    each honest user, provided that at least `coins_needed` coins are tossed by users who are honest, the user among
+    them, and not known to the server. N is `coins_needed` / honest, rounded up, so any floor((1 - honest) N) coins
+    may be missing; that is so whichever `counted_on(n)` of the n users are honest.
+
+    >>> channel = Shuffled(epsilon=0.5)
+    >>> channel.coins(), channel.loss(n=1000)
+    (268, Loss(ε = 0.5 at δ = 1e-06))
+    """
+
+    trust = "shuffled"
+    sees = "server: an unordered multiset of bits"
+
+    epsilon: Number = 1
+    delta: Number = Fraction(1, 10**6)
+    honest: Number = 1
+
+    def __post_init__(self) -> None:
+        epsilon, delta = exact("epsilon", self.epsilon), exact("delta", self.delta)
+        honest = exact("honest", self.honest)
+        if epsilon < Fraction(1, 1000):
+            raise InvalidValue("epsilon", self.epsilon, "at least 0.001: it needs tens of millions of coins by then")
+        if not Fraction(1, 10**100) <= delta < 1:
+            raise InvalidValue("delta", self.delta, "a probability from 1e-100 up, below 1")
+        if not Fraction(1, 100) <= honest <= 1:
+            raise InvalidValue("honest", self.honest, "a fraction of the coins, from 0.01 to 1")
+        for name, value in (("epsilon", epsilon), ("delta", delta), ("honest", honest)):
+            object.__setattr__(self, name, value)
+
+    def needed(self) -> int:
+        """Coins that must be tossed honestly."""
+        return coins_needed(Fraction(self.epsilon), Fraction(self.delta))
+
+    def coins(self) -> int:
+        """Coins that a cohort tosses, whatever its size."""
+        p, q = Fraction(self.honest).as_integer_ratio()
+        return -(-self.needed() * q // p)
+
+    def counted_on(self, n: int) -> int:
+        """Honest users in a cohort of n that are enough whoever they are; fewer will do if they toss more than most."""
+        most = -(-self.coins() // n)  # that one user tosses
+        return n - (self.coins() - self.needed()) // most
+
+    @property
+    def draws(self) -> Any:
+        return tosses
+
+    def law(self) -> Law:
+        return Law(COINS, scale=0.5, grid=1.0, per_release=float(self.coins()))
+
+    def loss(self, n: int) -> Loss:
+        return Loss.approximate(self.epsilon, self.delta)
+
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+        """The number of ones among the messages: the bit, and this user's coins."""
+        if not isinstance(place, Integral) or not 0 <= place < n:
+            raise InvalidValue("place", place, f"the user's number in the cohort, a whole number from 0 to {n - 1}")
+        coins, i = self.coins(), int(place)
+        tossed = coins * (i + 1) // n - coins * i // n
+        ones = sum(bits.below(SPAN).bit_count() for _ in range(tossed // 64)) + bits.below(1 << tossed % 64).bit_count()
+        return encode(reward, 1, bits) + ones
+
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+        return total - self.coins() / 2
+
+    @staticmethod
+    @kernel
+    def perturb(
+        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: float, rng: np.random.Generator
+    ) -> float:
+        return total + noise
+
+
+@kernel
+def tosses(scale: float, count: float, rng: np.random.Generator) -> float:
+    """The sum of so many fair coins, each `scale` or minus `scale`."""
+    return (2 * rng.binomial(int(count), 0.5) - count) * scale

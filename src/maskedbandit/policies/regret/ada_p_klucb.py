@@ -1,0 +1,46 @@
+"""AdaP-KLUCB: AdaP-UCB with the index that is right for bits [AB22].
+
+Episodes are those of AdaP-UCB; with the released mean m_a of an arm's last episode, of n_a users,
+
+    arm = argmax_a  max{q : kl(clip(m_a + radius(noise of one release, beta ln t) / n_a), q) <= beta ln t / n_a},
+
+clip to [0, 1]. Under central Laplace noise the radius is the paper's beta ln t / epsilon. The bound holds for all
+rewards in [0, 1], because a sum of bits of the same mean has the larger moments.
+
+Regret = O(sum_a gap_a ln T / min{kl(mu_a, mu*), epsilon gap_a}) for beta > 3 under central pure epsilon [AB22].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import Law, radius
+from maskedbandit.policies.batches import USERS, first, grow, highest, ready
+from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
+from maskedbandit.theory.divergences import kl_upper
+
+
+@dataclass(frozen=True)
+class AdaPKLUCB(AdaPUCB):
+    """Optimism by episodes, for bits; the theorem needs `beta` above 3.
+
+    >>> s = AdaPKLUCB(beta=4).init(k=2, horizon=100)
+    >>> AdaPKLUCB.ask(s, None, None), AdaPKLUCB.ask(s, None, None), AdaPKLUCB.ask(s, None, None)
+    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0))
+    """
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s, 1)
+        x = s.beta * math.log(s.clock[USERS] + 1)
+        for a in range(s.n.size):
+            n = s.size[a]
+            mean = min(max(s.mean[a] + radius(law, 1, n, x) / n, 0.0), 1.0)
+            s.score[a] = kl_upper(mean, x / n)
+        return grow(s, highest(s.score, rng), 2.0)

@@ -1,0 +1,140 @@
+"""Anytime-Lazy-UCB: cohorts of all arms fill at once, each twice as large as the arm's last [HHM21].
+
+    arm = argmax_a  X_a / n_a + sqrt(level ln t / n_a) + radius(noise of one release, level ln t) / n_a
+
+X_a is the released total of the arm's last full cohort of n_a = 1, 2, 4, ... users, and the rewards before it are
+forgotten. Under central Laplace noise the last term is the paper's level ln t / (epsilon n_a), level = 3.
+
+The paper decides for every user. Until a cohort is full the indices change with ln t alone, and only an arm of smaller
+n_a can overtake: its index grows faster, for ever. So the arm chosen is asked for as many users as it surely leads,
+found by bisection, and the decisions are the same. Equal indices are ordered at random, when they first meet.
+
+Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
+logarithms to base 2 here (and natural ones in their own algorithm): that is `level` 3 / ln 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, radius
+from maskedbandit.policies.batches import OPEN, USERS, Schedule, first, highest, ready
+from maskedbandit.policies.policy import Policy
+
+
+class Cohorts(Schedule, Protocol):
+    """What a policy remembers of cohorts that fill at once: `n` counts the last cohort alone."""
+
+    @property
+    def filled(self) -> np.ndarray: ...  # [k] users in the arm's open cohort
+
+
+class State(NamedTuple):
+    """The last full cohort of each arm, and the open one."""
+
+    mean: np.ndarray  # [k] of the released rewards
+    n: np.ndarray  # [k] their number
+    filled: np.ndarray  # [k] users in the open cohort
+    clock: np.ndarray  # [2] full cohorts that were not told, users asked for so far
+    score: np.ndarray  # [k] at the last decision
+    level: float
+
+
+@kernel
+def fill(s: Cohorts, arm: int, users: int) -> Decision:
+    """Users for an arm's open cohort; it closes when it is twice as large as the last."""
+    s.filled[arm] += users
+    s.clock[USERS] += users
+    full = s.filled[arm] == 2 * s.n[arm]
+    if full:
+        s.filled[arm] = 0
+        s.clock[OPEN] += 1
+    return Decision(arm, users, int(full))
+
+
+@kernel
+def refill(s: Cohorts, arm: int, n: int) -> None:
+    """A full cohort was told, and takes the place of the arm's last one."""
+    s.n[arm] = n
+    s.clock[OPEN] -= 1
+
+
+def sizes(law: Law) -> str:
+    """What a channel lacks for cohorts whose size is known only when they close."""
+    return "" if law.root == 0 else "a grid that does not depend on the size of cohorts"
+
+
+@kernel
+def value(s: State, law: Law, a: int, t: int) -> float:
+    """The index of arm a for user t."""
+    n, x = s.n[a], s.level * math.log(t)
+    return s.mean[a] + math.sqrt(x / n) + radius(law, 1, n, x) / n
+
+
+@kernel
+def overtaken(s: State, law: Law, arm: int, t: int) -> bool:
+    """Whether an arm that was not ahead is so for user t."""
+    top, found = value(s, law, arm, t), False
+    for a in range(s.n.size):
+        found |= s.n[a] < s.n[arm] and value(s, law, a, t) > top
+    return found
+
+
+@dataclass(frozen=True)
+class AnytimeLazyUCB(Policy):
+    """Optimism in doubling cohorts; `level` is the factor of ln t.
+
+    >>> import numpy as np
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s, rng = AnytimeLazyUCB().init(k=2, horizon=100), np.random.default_rng(1)
+    >>> for arm in range(2):
+    ...     decision = AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng)
+    ...     AnytimeLazyUCB.tell(s, arm, 1, float(arm))
+    >>> AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng)
+    Decision(arm=1, n=2, close=1)
+    """
+
+    goal = "regret"
+
+    level: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < math.inf:
+            raise InvalidValue("level", self.level, "a positive number")
+
+    def needs(self, law: Law) -> str:
+        return super().needs(law) or sizes(law)
+
+    def init(self, k: int, horizon: int) -> State:
+        count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
+        return State(np.zeros(k), *count, np.zeros(k), float(self.level))
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s, 1)
+        t = s.clock[USERS] + 1
+        for a in range(s.n.size):
+            s.score[a] = value(s, law, a, t)
+        arm = highest(s.score, rng)
+        low, high = 1, int(2 * s.n[arm] - s.filled[arm])
+        while low < high:
+            users = (low + high + 1) // 2
+            if overtaken(s, law, arm, t + users - 1):
+                high = users - 1
+            else:
+                low = users
+        return fill(s, arm, low)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.mean[arm] = total / n
+        refill(s, arm, n)

@@ -1,0 +1,105 @@
+"""DP-KLUCB: KL-UCB in the divergence of private bits, on batches that never forget [AWHOIB25].
+
+An arm is played until its n_a users are ceil(ratio n_a); each batch adds its released total to S_a. Then
+
+    arm = argmax_a  max{q : d_epsilon(clip(S_a / n_a), q) <= level ln t / n_a},       clip to [0, 1],
+
+with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form in theory/divergences.py. Without noise
+it is kl. The first users of all arms, one of each, are released as well.
+
+Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at level 1: the
+lower bound, but for the factor `ratio` [AWHOIB25].
+
+**Rare linear runs.** The divergence allows for the exponential tail of a single draw of noise, but S_a holds one draw
+for each of its O(log n_a) batches. So the index is too low more often than its level says: at epsilon 0.1, with 512
+users, it is below the true mean with a chance of 5 % where the level, ln 1000, says 0.1 %. A run in which that happens
+to the best arm may not play it again for a long time. The bound above is for T beyond practice; at a million users the
+mean is excellent, but the worst of some hundred runs can lose tens of times as much. `level` 1.5 makes such runs far
+rarer, for about 40 % more regret.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import LAPLACE, NO_NOISE, Law
+from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
+from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.divergences import kl_upper, private_upper
+
+
+class State(NamedTuple):
+    """The running sum of each arm."""
+
+    total: np.ndarray  # [k] of all released rewards
+    n: np.ndarray  # [k] their number
+    clock: np.ndarray  # [2] see batches.py
+    score: np.ndarray  # [k] at the last decision
+    ratio: float
+    level: float
+
+
+@kernel
+def clipped(s: State, a: int) -> float:
+    """The released mean of arm a, in [0, 1]."""
+    return min(max(s.total[a] / s.n[a], 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class DPKLUCB(Policy):
+    """Optimism in the private divergence; `ratio` is the growth of batches, `level` the factor of ln t.
+
+    >>> import numpy as np
+    >>> from maskedbandit.law import LAPLACE
+    >>> law, rng = Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1)
+    >>> s = DPKLUCB().init(k=2, horizon=10**6)
+    >>> for arm in range(2):
+    ...     decision = DPKLUCB.ask(s, law, rng)
+    ...     DPKLUCB.tell(s, arm, 100, 90.0 - 80 * arm)
+    >>> DPKLUCB.ask(s, law, rng)
+    Decision(arm=0, n=100, close=1)
+    """
+
+    goal = "regret"
+
+    ratio: float = 2.0
+    level: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 < self.ratio <= 100:
+            raise InvalidValue("ratio", self.ratio, "a number above 1, at most 100")
+        if not 0 < self.level < math.inf:
+            raise InvalidValue("level", self.level, "a positive number")
+
+    def needs(self, law: Law) -> str:
+        whole = law.kind == LAPLACE and (law.per_release, law.per_pull, law.honest) == (1, 0, 1)
+        return super().needs(law) or ("" if whole or law.kind == NO_NOISE else "one draw of Laplace noise a release")
+
+    def init(self, k: int, horizon: int) -> State:
+        count = np.zeros(k, np.int64), np.zeros(2, np.int64)
+        return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.level))
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s, 1)
+        x = s.level * math.log(s.clock[USERS] + 1)
+        for a in range(s.n.size):
+            if law.kind == NO_NOISE:
+                s.score[a] = kl_upper(clipped(s, a), x / s.n[a])
+            else:
+                s.score[a] = private_upper(clipped(s, a), x / s.n[a], 1 / law.scale)
+        return grow(s, highest(s.score, rng), s.ratio)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm] += total
+        close(s, arm, n)

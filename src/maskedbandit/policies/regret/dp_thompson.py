@@ -1,0 +1,197 @@
+"""DP-TS: Thompson sampling on noisy running sums, after a pilot that estimates the gap [MT15, Alg. 2].
+
+    pilot    e = 1, 2, ...: with D = 2^(1-e) every arm gets n_e users in all,
+             n_e >= 128 y / D^2,   n_e >= 16 radius(noise of e releases, y) / D,   y = ln(4 k e (e+1) T),
+             until the two highest means r_a / n_a are more than D / 2 apart; the estimated gap is then G = D / 2
+    first    every arm gets users until n_a >= 8 radius(noise at its worst until T, ln(2 k T^2)) / G
+    then     theta_a ~ Beta(1 + r_a, 1 + n_a - r_a),     arm = argmax_a theta_a,  one user at a time
+
+r_a is the sum of all releases of arm a, clipped to [0, n_a], n_a its number of users; users of the pilot are in both.
+With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with
+probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. A step
+that the users left are too few for is left out, and so are those before `then`.
+
+`pilot="paper"` is the printed algorithm, for trees of epsilon0 = epsilon / 2k each (`divide` of the channel is 2k):
+
+    192 k ln T / (epsilon D^2) new users in epoch e, means of these alone;    192 ln^3 T / (epsilon G^2) first users
+
+Regret = O(k ln^3 T / (gap^2 epsilon^2)) is claimed for it [MT15, Thm. 8]; its proof has ln^3 T / (gap^2 epsilon). The
+print picks the two best arms by their true means, which must be their noisy ones; it counts the pilot in n_a, but not
+in r_a, which is biased for that reason (and kept so here); and noisy r_a may leave [0, n_a], where no Beta law is. Its
+epsilon / 2k is needlessly small, as pilot and trees see different users, and every reward is in one tree. Sums of the
+pilot have Laplace noise there; here they take the tree too. A number, `pilot=1000`, is what the paper's experiments
+have: so many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import BINARY, KARY, LAPLACE, Law, radius
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, ThompsonSampling, update
+
+thompson = ThompsonSampling.ask
+PILOT, FIRST, THEN = range(3)
+STEP, EPOCH, SIZE, NEXT, AWAITED, USERS = range(6)
+LARGEST = 2.0**60
+CORRECTED, PAPER = -1, -2  # other than a number of first users
+
+
+class State(NamedTuple):
+    """The posteriors, as in Thompson sampling, and the step under way."""
+
+    success: np.ndarray  # [k] r_a
+    n: np.ndarray  # [k]
+    mode: np.ndarray  # [k]
+    peak: np.ndarray  # [k]
+    part: np.ndarray  # [k] zero: no rewards are tossed
+    parts: np.ndarray  # [1] zero
+    mean: np.ndarray  # [k] of the pilot
+    gap: np.ndarray  # [1] D, then G
+    clock: np.ndarray  # [6] step, epoch, users per arm, next arm, cohorts that were not told, users left
+    horizon: int
+    pilot: int
+
+
+@kernel
+def worst(law: Law, horizon: int) -> int:
+    """A number of releases after which a running sum is at its noisiest: all digits are as large as can be."""
+    base = law.arity if law.counter == KARY else 2
+    m = base // 2
+    while m < horizon:
+        m = m * base + base // 2
+    return m
+
+
+@kernel
+def enough(law: Law, m: int, users: float, x: float, share: float) -> float:
+    """Least number of users, of at least `users`, whose mean is moved by m releases by at most `share`.
+
+    m = 0: each user is a release, on channels where releases are independent.
+    """
+    for _ in range(200):  # the radius grows at most like the square root, so this climbs to the least solution
+        n = int(min(users, LARGEST))
+        least = math.ceil(radius(law, m if m > 0 else n, n, x) / share)
+        if least <= users:
+            break
+        users = least
+    return users
+
+
+@kernel
+def target(s: State, law: Law) -> float:
+    """Users that every arm needs in all for the step under way."""
+    k, n, log, gap = s.n.size, s.n[0], math.log(s.horizon), s.gap[0]
+    if s.pilot >= 0:
+        return float(s.pilot)
+    if s.pilot == PAPER:
+        levels = math.floor(math.log2(s.horizon) + 1e-12) + 1
+        each = 96 * log * law.scale / levels / (gap * gap)  # the scale over the levels is 1 / epsilon0
+        return n + math.ceil(each if s.clock[STEP] == PILOT else each * log * log / k)
+    if s.clock[STEP] == PILOT:
+        e = s.clock[EPOCH]
+        y = math.log(4.0 * k * e * (e + 1) * s.horizon)
+        return enough(law, e, math.ceil(128 * y / (gap * gap)), y, gap / 16)
+    m = worst(law, s.horizon) if law.counter > 0 else 0
+    return enough(law, m, max(n, 1.0), math.log(2.0 * k) + 2 * log, gap / 8)
+
+
+@kernel
+def apart(s: State) -> float:
+    """Distance of the two highest means of the pilot."""
+    first, second = -math.inf, -math.inf
+    for a in range(s.n.size):
+        if s.mean[a] > first:
+            first, second = s.mean[a], first
+        elif s.mean[a] > second:
+            second = s.mean[a]
+    return first - second
+
+
+@kernel
+def advance(s: State, law: Law) -> None:
+    """Once all cohorts are told, to the next step or epoch."""
+    if s.clock[STEP] == FIRST:
+        s.clock[STEP] = THEN
+        return
+    if s.clock[EPOCH] > 0:
+        s.gap[0] /= 2
+    if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s) > s.gap[0]):
+        s.clock[STEP] = FIRST
+    s.clock[EPOCH] += 1
+    size = min(target(s, law) - s.n[0], LARGEST)
+    if size < 1 or (s.pilot == CORRECTED and size * s.n.size > s.clock[USERS]):
+        s.clock[STEP] = THEN
+        return
+    s.clock[SIZE] = int(size)
+    s.clock[NEXT] = 0
+    s.clock[USERS] -= int(size) * s.n.size
+
+
+@dataclass(frozen=True)
+class DPThompson(Policy):
+    """Mishra and Thakurta's Thompson sampling; `pilot` is "corrected", "paper", or a number of first users per arm.
+
+    Made for the tree channel. On channels of independent releases it is right too, and pays for noise in every reward.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = DPThompson().init(k=2, horizon=10**6)
+    >>> DPThompson.ask(s, Law(NO_NOISE), rng=None)
+    Decision(arm=0, n=2124, close=1)
+    """
+
+    goal = "regret"
+
+    pilot: Literal["corrected", "paper"] | int = "corrected"
+
+    def __post_init__(self) -> None:
+        number = type(self.pilot) is int and 0 <= self.pilot <= 10**15
+        if self.pilot not in ("corrected", "paper") and not number:
+            raise InvalidValue("pilot", self.pilot, "'corrected', 'paper' or a whole number of users")
+
+    def needs(self, law: Law) -> str:
+        if self.pilot == "paper" and not (law.kind == LAPLACE and law.counter == BINARY):
+            return "running sums from binary trees with discrete Laplace noise, or another pilot"
+        return ""
+
+    def init(self, k: int, horizon: int) -> State:
+        success, n, peak, part, mean = np.zeros((5, k))
+        clock = np.array([PILOT, 0, 0, k, 0, horizon])
+        pilot = self.pilot if isinstance(self.pilot, int) else {"corrected": CORRECTED, "paper": PAPER}[self.pilot]
+        parts = np.zeros(1, np.int64)
+        return State(success, n, np.full(k, UNKNOWN), peak, part, parts, mean, np.ones(1), clock, horizon, pilot)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if s.clock[STEP] != THEN:
+            k = s.n.size
+            if s.clock[NEXT] == k and s.clock[AWAITED] == 0:
+                advance(s, law)
+            if s.clock[STEP] != THEN:
+                if s.clock[NEXT] == k:
+                    return WAIT
+                arm = s.clock[NEXT]
+                s.clock[NEXT] += 1
+                s.clock[AWAITED] += 1
+                return Decision(int(arm), int(s.clock[SIZE]), 1)
+        return thompson(s, law, rng)  # type: ignore[arg-type]  # the fields that it reads are here
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.n[arm] += n
+        lost = s.pilot == PAPER and s.clock[STEP] == PILOT  # from the sums, not from the counts
+        if not lost:
+            s.success[arm] += total
+        s.mean[arm] = total / n if lost else s.success[arm] / s.n[arm]
+        if s.clock[STEP] != THEN:
+            s.clock[AWAITED] -= 1
+        update(s, arm)

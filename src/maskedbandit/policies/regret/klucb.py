@@ -1,0 +1,129 @@
+"""KL-UCB: the arm whose mean could be highest by the exact Chernoff bound for bits, one user at a time [GC11].
+
+    arm = argmax_a  max{q : kl(m_a, q) <= ln t / n_a},        m_a the mean of the n_a bits of arm a
+
+On randomized response the bits are those that users sent: 1 with probability f + (1 - 2f) r for a reward r in [0, 1],
+f = 1 / (1 + e^eps). Means of bits are ordered as those of rewards, so nothing has to be inverted, and as the noise is
+in the bits there is no radius for it. This is KLUCB-CF [GUK18] for the corruption of randomized response; its cap at
+1 - f, above which no bit has its mean, changes no choice but where several arms reach it, and is left out. Without
+noise m_a is the mean of the rewards, bits or not [GC11]. Noise that is added to rewards takes its toll as in `UCB1`:
+m_a is then the released mean plus radius(noise of n_a releases, ln t) / n_a, at most 1.
+
+Regret <= sum_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 - 2f) mu the means of the bits: for bits as rewards the
+best that is possible behind this channel [GUK18], near 2 ln T / (eps^2 gap_a) for each arm if eps is small.
+
+Of the k indices, few are computed in a step. As a function of ln t an index is concave, so its tangent from when it was
+last computed is above it: only the arm with the highest tangent is looked at, and computed anew if it may not be the
+highest; until that one is up to date.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import NO_NOISE, RESPONSE, Law, radius
+from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.divergences import kl, kl_upper
+
+
+class State(NamedTuple):
+    """What is known of each arm; its index is at most start + slope ln t."""
+
+    total: np.ndarray  # [k] sum of released rewards
+    n: np.ndarray  # [k] their number
+    start: np.ndarray  # [k] inf: to be computed
+    slope: np.ndarray  # [k]
+    known: np.ndarray  # [k] the step in which the index was computed
+    asked: np.ndarray  # [1] pulls asked for
+
+
+@kernel
+def centre(law: Law, total: float, n: int, f: float) -> float:
+    """m: the mean of n bits or rewards, from the sum that was released.
+
+    >>> centre(Law(RESPONSE, grid=1.0, flip=0.25), 6.0, 8, 1.0)  # 5 bits of 8
+    0.625
+    """
+    if law.kind == RESPONSE:
+        total = math.floor((1 - 2 * law.flip) * total + law.flip * n + 0.5)  # bits are whole
+    elif law.kind != NO_NOISE:
+        total += radius(law, n, n, f)
+    return min(1.0, max(0.0, total / n))
+
+
+@kernel
+def above(s: State, law: Law, arm: int, rival: float, f: float) -> bool:
+    """Whether the index of an arm is surely above that of its rival: one divergence tells, without an index."""
+    n = s.n[arm]
+    if n == 0 or rival >= 1:
+        return False
+    m = centre(law, s.total[arm], n, f)
+    return rival < m or kl(m, rival) < f / n * (1 - 1e-9)  # not of equals, whatever the rounding
+
+
+@kernel
+def compute(s: State, law: Law, arm: int, f: float) -> None:
+    """The index of an arm at level f = ln t, and its tangent there: dq/df = 1 / (n kl'(m, q))."""
+    n = s.n[arm]
+    s.start[arm], s.slope[arm], s.known[arm] = 0.0, 0.0, s.asked[0]
+    if n > 0:
+        m = centre(law, s.total[arm], n, f)
+        q = kl_upper(m, f / n)
+        if m < q < 1:
+            s.slope[arm] = q * (1 - q) / ((q - m) * n)
+        s.start[arm] = q - s.slope[arm] * f
+
+
+@dataclass(frozen=True)
+class KLUCB(Policy):
+    """The highest mean that the bits do not rule out, one user at a time.
+
+    >>> import numpy as np
+    >>> s = KLUCB().init(k=2, horizon=100)
+    >>> [KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1)).arm for _ in range(2)]
+    [0, 1]
+    >>> KLUCB.tell(s, 0, 1, 0.0), KLUCB.tell(s, 1, 1, 1.0)
+    (None, None)
+    >>> KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=1, n=1, close=1)
+    """
+
+    goal = "regret"
+
+    def init(self, k: int, horizon: int) -> State:
+        count = np.zeros(k, np.int64), np.zeros(1, np.int64)
+        return State(np.zeros(k), np.zeros(k, np.int64), np.zeros(k), np.zeros(k), *count)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        s.asked[0] += 1
+        t = s.asked[0]
+        if t <= s.n.size:
+            return Decision(int(t - 1), 1, 1)
+        f = math.log(t)
+        if law.kind not in (NO_NOISE, RESPONSE):
+            s.start[:] = math.inf  # the radius grows with t, which no tangent allows for
+        while True:
+            best, top, rival = 0, -math.inf, -math.inf
+            for a in range(s.n.size):
+                bound = s.start[a] + s.slope[a] * f
+                if bound > top:
+                    best, top, rival = a, bound, top
+                elif bound > rival:
+                    rival = bound
+            if s.known[best] == t or above(s, law, best, rival, f):
+                return Decision(best, 1, 1)
+            compute(s, law, best, f)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm] += total
+        s.n[arm] += n
+        s.start[arm] = math.inf

@@ -1,0 +1,147 @@
+"""Lazy-DP-TS: Thompson sampling on optimistic posteriors, with cohorts that double [HH22, Alg. 2].
+
+Cohorts are those of Anytime-Lazy-UCB: X_a is the released total of the arm's last full cohort, of n_a = 1, 2, 4, ...
+users. For every user
+
+    G_a = clip(X_a + radius(noise of one release, level ln t)) to [0, n_a]
+    theta_a ~ Beta(1 + G_a, 1 + n_a - G_a)  for every arm,     arm = argmax_a theta_a.
+
+Under central Laplace noise the radius is the paper's level ln t / epsilon, level = 3. The logarithm is natural: with it
+the published plots come out, with base 2 they do not. Rewards inside (0, 1) enter the Beta law as they are; the proof
+is for bits, which a channel with a grid of one step makes of them.
+
+Regret = O(sum_a ln T / min{gap_a, epsilon}) and O(sqrt(k T ln T) + k ln T / epsilon) for central pure epsilon [HH22].
+
+As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a coin shows
+that one of them might win. The posteriors move with ln t, so the bound on that chance is one for a window of rounds:
+an arm's mode is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, radius
+from maskedbandit.policies.batches import USERS, first, ready
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.regret.anytime_lazy_ucb import fill, refill, sizes
+from maskedbandit.policies.regret.thompson_sampling import challenge, peak
+
+LEAD, END = range(2)
+
+
+class State(NamedTuple):
+    """The posteriors at one time, and bounds on them over a window of rounds."""
+
+    total: np.ndarray  # [k] released rewards of the last full cohort
+    n: np.ndarray  # [k] their number
+    filled: np.ndarray  # [k] users in the open cohort
+    clock: np.ndarray  # [2] full cohorts that were not told, users asked for so far
+    success: np.ndarray  # [k] G, of the posterior that was looked at last
+    mode: np.ndarray  # [k] its mode
+    peak: np.ndarray  # [k] its density at the mode / 4 n; negative: to be computed
+    top: np.ndarray  # [k] highest mode in the window
+    height: np.ndarray  # [k] highest peak in the window
+    window: np.ndarray  # [2] the arm that leads, the last round; 0: to be made
+    level: float
+
+
+@kernel
+def hopes(s: State, law: Law, a: int, t: int) -> float:
+    """G, the successes that arm a may have had."""
+    n = s.n[a]
+    return min(max(s.total[a] + radius(law, 1, n, s.level * math.log(t)), 0.0), float(n))
+
+
+@kernel
+def look(s: State, law: Law, a: int, t: int) -> None:
+    """The posterior of arm a in round t."""
+    s.success[a] = hopes(s, law, a, t)
+    s.mode[a] = s.success[a] / s.n[a]
+    s.peak[a] = -1.0
+
+
+@kernel
+def open_window(s: State, law: Law, t: int) -> None:
+    """Bounds for round t and some after it."""
+    end = t + t // 32
+    s.window[LEAD], s.window[END] = 0, end
+    for a in range(s.n.size):
+        s.height[a] = 0.0
+        for moment in (t, end):
+            look(s, law, a, moment)
+            s.height[a] = max(s.height[a], peak(s, a))
+        s.top[a] = s.mode[a]
+        if s.top[a] > s.top[s.window[LEAD]]:
+            s.window[LEAD] = a
+
+
+@kernel
+def rivals(s: State, x: float) -> float:
+    """At least the chance that another arm than the leader has a theta above x."""
+    chance = 0.0
+    for a in range(s.n.size):
+        if a != s.window[LEAD]:
+            d = x - s.top[a]
+            z = 2 * s.n[a] * d * d
+            # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
+            chance += s.height[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
+    return chance
+
+
+@dataclass(frozen=True)
+class LazyDPThompson(Policy):
+    """Probability matching in doubling cohorts; `level` is the factor of ln t.
+
+    >>> s = LazyDPThompson().init(k=2, horizon=100)
+    >>> LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None)
+    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0))
+    """
+
+    goal = "regret"
+
+    level: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < math.inf:
+            raise InvalidValue("level", self.level, "a positive number")
+
+    def needs(self, law: Law) -> str:
+        return super().needs(law) or sizes(law)
+
+    def init(self, k: int, horizon: int) -> State:
+        n, filled, clock, window = *np.zeros((2, k), np.int64), *np.zeros((2, 2), np.int64)
+        total, success, mode, peak, top, height = np.zeros((6, k))
+        return State(total, n, filled, clock, success, mode, peak, top, height, window, float(self.level))
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        t = s.clock[USERS] + 1
+        if t > s.window[END]:  # as it is while a cohort waits to be told
+            if not ready(s):
+                return first(s, 1)
+            open_window(s, law, t)
+        arm = int(s.window[LEAD])
+        good = hopes(s, law, arm, t)
+        x, u = rng.beta(1 + good, 1 + s.n[arm] - good), rng.random()
+        if u < rivals(s, x):
+            for a in range(s.n.size):
+                look(s, law, a, t)
+            arm = challenge(s, arm, x, u, rng)
+        decision = fill(s, arm, 1)
+        if decision.close == 1:
+            s.window[END] = 0
+        return decision
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm] = total
+        refill(s, arm, n)

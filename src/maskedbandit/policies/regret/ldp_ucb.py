@@ -1,0 +1,90 @@
+"""LDP-UCB: UCB on what users themselves have randomized, one user at a time [RZLS20].
+
+    arm = argmax_a  bits_a / n_a + sqrt(2 ln t / n_a)                               (B: one random bit per user)
+    arm = argmax_a  X_a / n_a + sqrt(2 ln t / n_a) + sqrt(32 ln t / (eps^2 n_a))    (L: Laplace noise of scale 1/eps)
+
+X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a <= 4 ln(t + 1), where the tails of the noise
+are not yet Gaussian. A bit is 1 with probability f + (1 - 2f) r for a reward r, f = 1 / (1 + e^eps), so the channel's
+unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no radius for noise. The law of the
+channel decides between the two; without noise B is plain UCB. What the published program does besides is left out: an
+arm counts from its first real pull, where it began with one pull of reward 0.
+
+Regret <= 8 / (1 - 2f)^2 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a for B, 1 - 2f = (e^eps - 1) / (e^eps + 1): UCB1
+on bits, whose gaps are 1 - 2f times as wide [ACF02, Thm. 1]. O(sum_a ln T / (eps^2 gap_a)) for L [RZLS20].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import LAPLACE, NO_NOISE, RESPONSE, Law, draws
+from maskedbandit.policies.policy import Policy
+
+
+class State(NamedTuple):
+    """What is known of each arm."""
+
+    total: np.ndarray  # [k] sum of released rewards
+    n: np.ndarray  # [k] their number
+    mean: np.ndarray  # [k] total / n
+    width: np.ndarray  # [k] 1 / sqrt(n)
+    asked: np.ndarray  # [k] pulls asked for
+
+
+@dataclass(frozen=True)
+class LDPUCB(Policy):
+    """Optimism over randomized rewards: L on Laplace noise, B on randomized bits, UCB without noise.
+
+    >>> import numpy as np
+    >>> s = LDPUCB().init(k=2, horizon=100)
+    >>> law = Law(RESPONSE, grid=1.0, flip=0.25)
+    >>> [LDPUCB.ask(s, law, np.random.default_rng(1)).arm for _ in range(2)]
+    [0, 1]
+    >>> LDPUCB.tell(s, 0, 1, -0.5), LDPUCB.tell(s, 1, 1, 1.5)  # bits 0 and 1
+    (None, None)
+    >>> LDPUCB.ask(s, law, np.random.default_rng(1))
+    Decision(arm=1, n=1, close=1)
+    """
+
+    goal = "regret"
+
+    def needs(self, law: Law) -> str:
+        one_draw = law.kind == LAPLACE and draws(law, 1, 1) == 1.0
+        if law.kind in (NO_NOISE, RESPONSE) or one_draw:
+            return super().needs(law)
+        return "randomized bits, or one draw of Laplace noise in the reward of one user"
+
+    def init(self, k: int, horizon: int) -> State:
+        return State(*np.zeros((4, k)), *np.zeros((1, k), np.int64))
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        t = s.asked.sum() + 1
+        least, spread = 0.0, math.sqrt(2 * math.log(t))
+        if law.kind == LAPLACE:
+            least = 4 * math.log(t + 1)
+            spread *= 1 + 4 * law.scale
+        best, top = 0, -math.inf
+        for a in range(s.n.size):
+            if s.asked[a] <= least:
+                best = a
+                break
+            index = (1 - 2 * law.flip) * s.mean[a] + spread * s.width[a]  # less f, which all arms have in common
+            if index > top:
+                best, top = a, index
+        s.asked[best] += 1
+        return Decision(best, 1, 1)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm] += total
+        s.n[arm] += n
+        s.mean[arm] = s.total[arm] / s.n[arm]
+        s.width[arm] = 1 / math.sqrt(s.n[arm])

@@ -1,0 +1,98 @@
+"""What it costs that users come back: the noise that each of B batches needs, by three ways of adding up.
+
+A user who takes part in at most B batches, once in each, must be (epsilon, delta)-private in the end [CZ23, App. H].
+For sums of sensitivity 1 the standard deviation of the noise in one batch is then
+
+    concentrated   s, with B batches of 1/(2 s^2)-zCDP: the curves add up to B/(2 s^2)-zCDP, and are converted once;
+    advanced       that of Gaussian noise which is (e, d)-private, the exact one [BW18], with
+                       e = epsilon / (2 sqrt(2B ln(2/delta))),     d = delta / 2B                 [DR14, Cor. 3.21];
+    basic          sqrt(2) B / epsilon: Laplace noise of pure epsilon / B, and delta is not used.
+
+The first two grow as sqrt(B ln(1/delta)) / epsilon, but advanced composition pays for the tail delta twice, in every
+batch and in their sum: squared, it is larger by a factor of order ln(B/delta) [CZ23, (14), (15)]. Pure noise grows with
+B, and is the least for the first few batches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import NamedTuple
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.gaussian import gaussian_epsilon
+from maskedbandit.privacy.loss import Loss
+
+MARGIN = 1e-12  # relative, above the error of the few float operations of a formula
+
+
+class Returning(NamedTuple):
+    """Standard deviations of the noise in each batch, rounded upwards."""
+
+    batches: int
+    concentrated: float
+    advanced: float
+    basic: float
+
+
+def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
+    """The noise for a user who takes part in so many batches, in units of one reward.
+
+    **Guarantee**: with Gaussian or discrete Gaussian noise of standard deviation parameter `concentrated` in each
+    batch, with noise that is as private in each batch as a Gaussian of `advanced`, or with Laplace noise of `basic`,
+    all that the user took part in is (epsilon, delta)-private, adaptively chosen batches included.
+
+    >>> for each in (1, 10, 100):
+    ...     print(each, *(round(deviation, 1) for deviation in returning_users(each, "1/2", 1e-6)[1:]))
+    1 8.7 77.7 2.8
+    10 27.4 263.1 28.3
+    100 86.8 885.0 282.8
+    """
+    budget, chance = exact("epsilon", epsilon), exact("delta", delta)
+    if type(batches) is not int or not 1 <= batches <= 10**9:
+        raise InvalidValue("batches", batches, "a whole number from 1 to 1000000000")
+    if budget > 1:
+        raise InvalidValue("epsilon", epsilon, "at most 1, as advanced composition demands")
+    if not Fraction(1, 10**100) <= chance < 1:
+        raise InvalidValue("delta", delta, "a probability from 1e-100 up, below 1")
+
+    if Loss.zcdp(Fraction(1, 10**30)).epsilon(chance) > budget:
+        raise InvalidValue("epsilon", epsilon, "larger at this delta, for which the orders of a Loss end too early")
+
+    def composed(deviation: float) -> bool:
+        return (batches * Loss.gaussian(Fraction(deviation) ** 2)).epsilon(chance) <= budget
+
+    share = float(budget) / (2 * math.sqrt(2 * batches * math.log(2 / chance))) * (1 - MARGIN)
+    return Returning(
+        batches,
+        concentrated=least(composed),
+        advanced=least(lambda deviation: gaussian_epsilon(1 / deviation, chance / (2 * batches)) <= share),
+        basic=math.sqrt(2) * float(batches / budget) * (1 + MARGIN),
+    )
+
+
+def by_batches(counts: Iterable[int], epsilon: Number, delta: Number) -> list[Returning]:
+    """One row for each number of batches: the curves of a figure.
+
+    >>> [row.batches for row in by_batches([1, 10, 100], "1/2", 1e-6)]
+    [1, 10, 100]
+    """
+    return [returning_users(count, epsilon, delta) for count in counts]
+
+
+def least(private: Callable[[float], bool]) -> float:
+    """The least standard deviation that is private, to one part in a million, from above."""
+    low = high = 1.0
+    while private(low):
+        low /= 2
+    while not private(high):
+        low, high = high, high * 2
+    while high > low * (1 + 1e-6):
+        middle = (low + high) / 2
+        if private(middle):
+            high = middle
+        else:
+            low = middle
+    return high

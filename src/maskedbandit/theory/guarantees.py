@@ -1,0 +1,72 @@
+"""What algorithms promise: their own upper bounds on expected regret after t users, with all constants.
+
+    ucb1          sum  8 ln t / gap + (1 + pi^2 / 3) gap                                                 [ACF02, Thm. 1]
+    ldp_ucb       sum  8 c^2 ln t / gap + (1 + pi^2 / 3) gap,   c = (e^eps + 1) / (e^eps - 1)
+    ada_p_ucb     sum  16 beta ln t / min{gap, eps} + 3 beta / (beta - 3)                                [AB22]
+    ada_cucb      sum  8 beta ln t / gap + 8 sqrt(beta ln t / rho) + 2 beta / (beta - 3),  rho = eps^2 / 2   [Azi24]
+
+Sums are over the arms that are not the best. `ldp_ucb` is UCB1 on randomized bits, whose gaps are gap / c and whose
+pulls cost gap: so it is the theorem above it, not one of its own. The two others need beta > 3 in the policy too. Where
+it is not said whether a last term is counted once or for each arm, it is counted for each: the bound holds either way.
+Bounds above t max gap say nothing, and are cut there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.theory.bounds import Floats, gapped, positive, times
+
+
+def gaps(means: Sequence[float]) -> Floats:
+    """How far the arms that are not the best are from it."""
+    return max(means) - np.array(gapped(means))
+
+
+def total(rate: Floats, rest: Floats | float, means: Sequence[float], t: Any) -> Floats:
+    """The sum over arms of rate ln t + rest, where that is below the regret of always choosing the worst arm."""
+    t = times(t)[..., None]
+    answer: Floats = np.minimum((rate * np.log(t) + rest).sum(axis=-1), (max(means) - min(means)) * t[..., 0])
+    return answer
+
+
+def ucb1(means: Sequence[float], t: Any, epsilon: float = math.inf) -> Floats:
+    """UCB1 without privacy.
+
+    >>> ucb1([0.9, 0.5], [10**6]).round(2)
+    array([278.03])
+    """
+    gap = gaps(means)
+    return total(8 / gap, (1 + math.pi**2 / 3) * gap, means, t)
+
+
+def ldp_ucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
+    """UCB1 on randomized bits."""
+    gap, slope = gaps(means), math.tanh(positive("epsilon", epsilon) / 2)
+    return total(8 / (slope**2 * gap), (1 + math.pi**2 / 3) * gap, means, t)
+
+
+def ada_p_ucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) -> Floats:
+    """AdaP-UCB over a central channel of pure loss epsilon."""
+    gap = gaps(means)
+    least = np.minimum(gap, positive("epsilon", epsilon))
+    return total(16 * above_three(beta) / least, 3 * beta / (beta - 3), means, t)
+
+
+def ada_cucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) -> Floats:
+    """AdaC-UCB over a central channel of Gaussian noise of standard deviation 1 / epsilon: rho = epsilon^2 / 2."""
+    gap, rho = gaps(means), positive("epsilon", epsilon) ** 2 / 2
+    noise = 8 * np.sqrt(above_three(beta) * np.log(times(t)[..., None]) / rho)
+    return total(8 * beta / gap, noise + 2 * beta / (beta - 3), means, t)
+
+
+def above_three(beta: float) -> float:
+    """The exploration parameter of both theorems."""
+    if not beta > 3:
+        raise InvalidValue("beta", beta, "above 3, as the theorem needs")
+    return beta

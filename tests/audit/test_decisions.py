@@ -1,0 +1,220 @@
+"""Whole runs cost what they say: the law of all decisions, for two tables of rewards that differ in one user's.
+
+A loss fails its audit if the decisions of many runs separate the tables by more, at a confidence of 1 - ALPHA: a
+correct policy on a correct channel fails with probability ALPHA = 1e-9 per assertion. `Probe` decides so that nothing
+of what a release shows is lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.core import Decision, kernel
+from maskedbandit.lab.engine import loop
+from maskedbandit.law import Law, steps
+from maskedbandit.noises.skellam import Skellam
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import ZERO, Loss
+from tests.audit.bounds import seen_epsilon
+from tests.audit.plays import Table, arms, beginnings, broken, play
+from tests.golden import channel_for
+
+USERS, DELTA = 6, 1e-3
+EVENTS = 2 ** (USERS + 1)
+ONE, NOUGHT = (tuple([(bit, bit)] + [(0.0, 0.0)] * (USERS - 1)) for bit in (1.0, 0.0))
+
+
+class ProbeState(NamedTuple):
+    """What was told of arm 0 last, and how many users there were."""
+
+    total: np.ndarray
+    users: np.ndarray
+
+
+@dataclass(frozen=True)
+class Probe(Policy):
+    """User by user: one for arm 0, then one whose arm says whether the release was above 1/2."""
+
+    goal = "regret"
+
+    def init(self, k, horizon):
+        return ProbeState(np.zeros(1), np.zeros(1, np.int64))
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.users[0] += 1
+        return Decision(int(s.users[0] % 2 == 0 and s.total[0] > 0.5), 1, 1)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):
+        if s.users[0] % 2 == 1:
+            s.total[0] = total
+
+
+def sample(policy: Policy, channel: Channel, rows: Any, runs: int, engine: Any) -> Counter[Hashable]:
+    """The decisions of many runs."""
+    rng = np.random.Generator(np.random.PCG64(1 + int(rows[0][0])))
+    found = [arms(play(policy, channel, rows, rng, engine=engine).decisions, len(rows)) for _ in range(runs)]
+    return beginnings(found)
+
+
+def compiled_sample(policy: Policy, channel: Channel, rows: Any, runs: int) -> Counter[Hashable]:
+    """The same by compiled runs, whose regret tells the arm of every user."""
+    run = mb.simulate(policy, channel, Table(rows), len(rows), runs=runs, seed=1 + int(rows[0][0]))
+    assert run.t.tolist() == list(range(1, len(rows) + 1))
+    return beginnings([tuple(each) for each in np.diff(run.regret, axis=1, prepend=0).astype(int).tolist()])
+
+
+def check(a: Counter[Hashable], b: Counter[Hashable], loss: Loss, users: int = USERS) -> float:
+    """What the decisions of two samples show; it must not be above the loss."""
+    delta = 0.0 if loss.epsilon() < np.inf else DELTA
+    seen = seen_epsilon(a, b, 2 ** (users + 1), delta)
+    assert seen <= loss.epsilon(delta), f"the decisions show ε = {seen:.3f}, and the loss says {loss}"
+    return seen
+
+
+def audit(policy: Policy, channel: Channel, loss: Loss, engine: Any = loop, more: int = 0) -> float:
+    """The check for runs as Python; after the first users come `more` without rewards."""
+    tables = ((*rows, *((0.0, 0.0),) * more) for rows in (ONE, NOUGHT))
+    return check(*(sample(policy, channel, rows, 2000, engine) for rows in tables), loss, USERS + more)
+
+
+CHANNELS = {
+    "central": Central(1),
+    "distributed": Distributed(1),
+    "response": mb.channels.Response(1),
+    "central, skellam": Central(1, Skellam()),
+}
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_decisions_show_no_more_than_the_loss(name):
+    channel = CHANNELS[name]
+    assert audit(Probe(), channel, channel.loss(1)) > 0.6
+
+
+def test_gaussian_thompson_shows_no_more_than_its_loss():
+    policy = mb.policies.GaussianThompson()
+    audit(policy, mb.channels.Raw(), policy.loss(Loss.unbounded(), USERS))
+
+
+# --- broken twins --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Redraws(Probe):
+    """Told a reward as it is, adds Laplace noise of scale 1 to it: once, or anew for every decision."""
+
+    anew: bool = True
+
+    def init(self, k, horizon):
+        return ProbeState(np.array([0.0, np.inf]), np.array([0, int(self.anew)]))
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.users[0] += 1
+        if s.users[0] == 1:
+            return Decision(0, 1, 1)
+        if s.users[1] == 1 or s.total[1] == np.inf:
+            s.total[1] = rng.laplace(0.0, 1.0)
+        return Decision(int(s.total[0] + s.total[1] > 1.0), 1, 1)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):
+        if s.users[0] == 1:
+            s.total[0] = total
+
+
+class Told(NamedTuple):
+    """Releases so far."""
+
+    before: np.ndarray
+
+
+@dataclass(frozen=True)
+class FirstFree(Central):
+    """The first release of each arm has no noise."""
+
+    def numbers(self, k):
+        return Told(np.zeros(k))
+
+    @staticmethod
+    @kernel
+    def perturb(numbers, law, arm, total, n, noise, rng):
+        numbers.before[arm] += 1
+        return (total + (noise if numbers.before[arm] > 1 else 0)) / steps(law, n)
+
+
+@dataclass(frozen=True)
+class FewHonest(Distributed):
+    """Shares for all users, of whom a quarter add theirs."""
+
+    def law(self) -> Law:
+        return super().law()._replace(per_release=0.25)
+
+
+@dataclass(frozen=True)
+class TooNarrow(Central):
+    """A budget multiplied by the number of arms."""
+
+    def law(self) -> Law:
+        return Central(2 * self.epsilon, self.noise).law()
+
+
+REUSED = ("open_n[arm], open_total[arm] = 0, 0.0", "open_n[arm] = 0")
+TWINS = {
+    "noise redrawn every round": (Redraws(), mb.channels.Raw(), loop),
+    "no noise in the first release": (Probe(), FirstFree(1), loop),
+    "a budget multiplied by the number of arms": (Probe(), TooNarrow(1), loop),
+    "shares calibrated to all users": (Probe(), FewHonest(1), loop),
+    "rewards that enter every later release": (Probe(), Central(1), broken(*REUSED)),
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_broken_twins_show_more_than_they_claim(twin):
+    policy, channel, engine = TWINS[twin]
+    loss = Loss.pure(1) if isinstance(policy, Redraws) else channel.loss(1)
+    with pytest.raises(AssertionError, match="the decisions show"):
+        audit(policy, channel, loss, engine=engine)
+
+
+def test_noise_drawn_once_shows_what_it_claims():
+    """The twin that redraws differs from this one in nothing else."""
+    assert audit(Redraws(anew=False), mb.channels.Raw(), Loss.pure(1)) > 0.5
+
+
+# --- many runs, and all policies -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANNELS)
+def test_many_decisions_show_nearly_the_loss(name):
+    channel = CHANNELS[name]
+    samples = (compiled_sample(Probe(), channel, rows, 20_000) for rows in (ONE, NOUGHT))
+    assert check(*samples, channel.loss(1)) > 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(mb.policies.room))
+def test_every_policy_shows_no_more_than_its_loss(name):
+    policy = mb.policies.room[name]()
+    channel, users = channel_for(policy), 17
+    worst = ZERO
+    for n in range(1, users + 1):
+        worst |= channel.loss(n)
+    audit(policy, channel, policy.loss(worst, users), more=users - USERS)

@@ -1,0 +1,117 @@
+"""Every policy in the room, through the engine: one reward enters one release, and one release has one noise.
+
+A run is played again on other tables with its decisions forced to be the same, so that only the sums that reach the
+channel can differ. Each rule is exact, and stands next to a broken engine that it must reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.core import Decision
+from maskedbandit.lab.engine import loop
+from maskedbandit.policies.policy import Policy
+from tests.audit.plays import Play, broken, play
+from tests.golden import channel_for
+
+USERS, ARMS = 250, 3
+OTHERS = tuple(tuple(float((7 * t + 3 * arm) % 5 < 2) for arm in range(ARMS)) for t in range(USERS))
+
+
+@pytest.fixture(params=list(mb.policies.room))
+def policy(request):
+    return mb.policies.room[request.param]()
+
+
+def run(policy: Policy, rows: Any, forced: Sequence[Decision] = (), engine: Any = loop) -> Play:
+    return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, engine)
+
+
+def changed(t: int) -> tuple[tuple[float, ...], ...]:
+    """The table with the rewards of one user turned over."""
+    return (*OTHERS[:t], tuple(1 - reward for reward in OTHERS[t]), *OTHERS[t + 1 :])
+
+
+def closed(decisions: Sequence[Decision], horizon: int) -> list[tuple[int, list[int]]]:
+    """Arm and users of the cohorts that closed before the users ran out."""
+    t, found, users = 0, [], [[] for _ in range(ARMS)]
+    for arm, n, close in decisions:
+        if n == 0 or t + n > horizon:
+            break
+        users[arm] += range(t, t + n)
+        t += n
+        if close:
+            found.append((arm, users[arm]))
+            users[arm] = []
+    return found
+
+
+def check_sensitivity(policy: Policy, engine: Any = loop) -> None:
+    """The reward of a user moves one sum by one, that of the user's cohort, if it is released."""
+    first = run(policy, OTHERS, engine=engine)
+    cohorts = closed(first.decisions, USERS)
+    for t in (*range(12), *range(12, USERS, 17), USERS - 1):
+        again = run(policy, changed(t), first.decisions, engine)
+        moved = [abs(x - y) for (_, _, x), (_, _, y) in zip(first.sums, again.sums, strict=True)]
+        own = [float(t in users) for _, users in cohorts]
+        assert moved == own, f"the reward of user {t} moves released sums by {moved}"
+
+
+def check_draws(policy: Policy, engine: Any = loop) -> None:
+    """A release has one draw of noise, and is told once."""
+    found = run(policy, OTHERS, engine=engine)
+    assert found.draws == found.releases == len(found.sums) == len(found.told), f"{found.draws} draws of noise"
+
+
+def check_unfinished(policy: Policy, engine: Any = loop) -> None:
+    """Wherever the users run out: the cohorts that were closed before are released, whole, and nothing else is."""
+    for horizon in (1, 2, 3, 10, 37, 100, 223, USERS):
+        found = run(policy, OTHERS[:horizon], engine=engine)
+        whole = [(arm, len(users)) for arm, users in closed(found.decisions, horizon)]
+        assert [release[:2] for release in found.sums] == whole, f"not whole cohorts, of {horizon} users"
+
+
+def test_a_reward_enters_one_release(policy):
+    check_sensitivity(policy)
+
+
+def test_a_release_has_one_draw_of_noise(policy):
+    check_draws(policy)
+
+
+def test_an_unfinished_cohort_is_not_released(policy):
+    check_unfinished(policy)
+
+
+# --- broken engines ------------------------------------------------------------------------------------------
+
+PLAIN = mb.policies.UCB1()
+
+
+def test_a_sum_that_is_kept_after_its_release_is_rejected():
+    check_sensitivity(PLAIN)
+    with pytest.raises(AssertionError, match="moves released sums"):
+        check_sensitivity(PLAIN, engine=broken("open_n[arm], open_total[arm] = 0, 0.0", "open_n[arm] = 0"))
+
+
+def test_a_reward_that_counts_twice_is_rejected():
+    with pytest.raises(AssertionError, match="moves released sums"):
+        check_sensitivity(PLAIN, engine=broken("open_total[arm] += x\n", "open_total[arm] += 2 * x\n"))
+
+
+def test_noise_that_is_drawn_again_is_rejected():
+    check_draws(PLAIN)
+    again = "z = noise(width, count, of_noise)"
+    with pytest.raises(AssertionError, match="draws of noise"):
+        check_draws(PLAIN, broken(again, f"{again}; {again}"))
+
+
+def test_an_unfinished_cohort_that_is_released_is_rejected():
+    check_unfinished(PLAIN)
+    with pytest.raises(AssertionError, match="not whole"):
+        check_unfinished(mb.policies.SuccessiveElimination(unfinished="start"), broken("and complete:", "and True:"))

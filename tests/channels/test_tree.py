@@ -1,0 +1,525 @@
+"""Running sums on trees: their noise, node by node, and what they cost, by enumeration.
+
+Laws, matrices and privacy are exact here. Where draws are compared, seeds are fixed; under a new seed a random
+assertion rejects a correct channel with probability ALPHA = 1e-9.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.counters import change, needed, place
+from maskedbandit.channels.tree import COUNTERS, Tree
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.compiler import compiled
+from maskedbandit.law import SKELLAM, epoch, nodes, width
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.skellam import Skellam
+from maskedbandit.privacy.divergences import ORDERS
+from tests.policies.mutants import mutant
+from tests.statistics import mean_is, same_law_of_two, seeded
+
+GAUSSIAN = DiscreteGaussian()
+
+
+def tree(counter, length=45, **values):
+    """A tree of which every level is used; k = 5 makes nodes of every kind."""
+    return Tree(epsilon=1, counter=counter, length=length, **({"arity": 5} if counter == "kary" else {}), **values)
+
+
+each_counter = pytest.mark.parametrize("counter", COUNTERS)
+
+
+class TestLevels:
+    @pytest.mark.parametrize(
+        ("length", "levels"),
+        [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (8, 4), (1000, 10), (1024, 11), (10**5, 17), (10**6, 20)],
+    )
+    def test_of_binary_trees(self, length, levels):
+        assert Tree(counter="binary", length=length).levels == Tree(counter="honaker", length=length).levels == levels
+
+    @pytest.mark.parametrize(("arity", "length", "levels"), [(3, 4, 2), (3, 5, 3), (13, 10**4, 4), (19, 10**6, 5)])
+    def test_of_k_ary_trees(self, arity, length, levels):
+        assert Tree(arity=arity, length=length).levels == levels
+
+    @pytest.mark.parametrize(
+        ("length", "noise", "arity"),
+        [(1, None, 3), (1000, None, 13), (10**4, None, 29), (10**6, None, 19), (10**6, GAUSSIAN, 7)],
+    )
+    def test_default_arity(self, length, noise, arity):
+        channel = Tree(length=length, noise=noise or DiscreteLaplace())
+        assert channel.fan == arity
+        worst = [replace(channel, arity=k) for k in range(3, 60, 2)]
+        power = 3 if noise is None else 2
+        cost = [each.levels**power * (each.fan - 1) for each in worst]
+        assert channel.levels**power * (channel.fan - 1) <= min(cost)
+
+
+def variances(law, out):
+    for m in range(1, out.size + 1):
+        out[m - 1] = nodes(law, m)
+
+
+@cache
+def table(counter, length, noise, arity=None):
+    """Variance of the running sum at the end, on average and at worst, in squares of a node's scale."""
+    channel = Tree(epsilon=1, counter=counter, length=length, noise=noise, arity=arity)
+    out = np.zeros(length)
+    compiled(variances, nodes=nodes)(channel.law(), out)
+    square = channel.law().scale ** 2
+    return [square * value for value in (out[-1], out.mean(), out.max())]
+
+
+class TestVariance:
+    """Against a table that an independent program made."""
+
+    @pytest.mark.parametrize(
+        ("counter", "arity", "length", "known"),
+        [
+            ("binary", None, 10**4, (1960, 2533, 5096)),
+            ("honaker", None, 10**4, (987, 1424, 2863)),
+            ("kary", 13, 10**4, (512, 383, 736)),
+            ("binary", None, 10**6, (5600, 7908, 15200)),
+            ("honaker", None, 10**6, (2804, 4275, 8243)),
+            ("kary", 19, 10**6, (1400, 1142, 2200)),
+        ],
+    )
+    def test_of_pure_privacy(self, counter, arity, length, known):
+        """Laplace noise has twice the square of its scale."""
+        found = table(counter, length, DiscreteLaplace(), arity)
+        assert [2 * value for value in found] == pytest.approx(known, rel=6e-4)
+
+    @pytest.mark.parametrize(
+        ("counter", "arity", "length", "known"),
+        [
+            ("binary", None, 10**4, (35, 45.2, 91)),
+            ("honaker", None, 10**4, (17.6, 25.4, 51.1)),
+            ("kary", 13, 10**4, (32, 23.9, 46)),
+            ("binary", None, 10**6, (70, 98.9, 190)),
+            ("honaker", None, 10**6, (35.0, 53.4, 103)),
+            ("kary", 7, 10**6, (64, 49.6, 88)),
+        ],
+    )
+    def test_of_concentrated_privacy(self, counter, arity, length, known):
+        """Times rho = epsilon^2 / 2."""
+        found = table(counter, length, GAUSSIAN, arity)
+        for value, number in zip(found, known, strict=True):
+            assert value / 2 == pytest.approx(number, abs=0.51 if number > 100 else 0.051)
+
+    def test_the_default_arity_is_better_than_the_one_in_the_table(self):
+        ours, theirs = (table("kary", 10**4, DiscreteLaplace(), arity) for arity in (None, 13))
+        assert ours[1] < 0.97 * theirs[1]
+        assert ours[2] < 0.98 * theirs[2]
+
+    def test_another_number_of_levels_is_noticed(self):
+        found = table("binary", 2**14, DiscreteLaplace())
+        assert 2 * found[2] != pytest.approx(5096, abs=0.51)
+
+
+def stream(channel, totals, noises, step=change):
+    """Releases in steps of a stream whose nodes have these noises, in the order in which they are needed."""
+    law, s, used, out = channel.law(), channel.numbers(1), 0, []
+    for m, total in enumerate(totals, 1):
+        n = needed(law, m)
+        s.fresh[:n] = noises[used : used + n]
+        used += n
+        out.append(step(s, law, 0, int(total)))
+    return out
+
+
+def signs(channel, length):
+    """L: the weight of every node's noise in every running sum, as the kernels have it."""
+    count = sum(needed(channel.law(), m) for m in range(1, length + 1))
+    return np.cumsum([stream(channel, [0] * length, unit) for unit in np.eye(count, dtype=int)], axis=1).T
+
+
+def intervals(channel, length):
+    """L and R written down from the definition: the weights of nodes, and the leaves below each."""
+    below, column, k = [], {}, channel.fan or 2
+
+    def node(first, last):
+        if (first, last) not in column:
+            column[first, last] = len(below)
+            below.append(np.zeros(10 * length * k))
+            below[-1][first:last] = 1
+        return column[first, last]
+
+    rows = []
+    for m in range(1, length + 1):
+        found, start, left, digits = {}, 0, m, []
+        if channel.counter == "hybrid":
+            powers = [0] + [2**i for i in range(epoch(m) + 1)]
+            found = {node(first, last): 1.0 for first, last in pairwise(powers)}
+            start, left = powers[-1], m - powers[-1]
+        while left > 0:
+            digits.append((left + k // 2) % k - k // 2 if channel.counter == "kary" else left % 2)
+            left = (left - digits[-1]) // k
+        for level, digit in reversed(list(enumerate(digits))):
+            size = k**level
+            for i in range(min(digit, 0), max(digit, 0)):
+                found[node(start + i * size, start + (i + 1) * size)] = math.copysign(1, digit)
+            if channel.counter == "honaker" and digit:
+                found.update(averaged(node, start, size))
+            start += digit * size
+        rows.append(found)
+    weights = np.zeros((length, len(below)))
+    for row, found in enumerate(rows):
+        for j, weight in found.items():
+            weights[row, j] = weight
+    return weights, np.array(below)
+
+
+def averaged(node, first, size):
+    """Weights of the best unbiased estimate of a sum, from the noisy sums of all nodes below: least squares."""
+    below, width_of = [], 1
+    while width_of <= size:
+        below += [(i, i + width_of) for i in range(0, size, width_of)]
+        width_of *= 2
+    design = np.array([[float(a <= leaf < b) for leaf in range(size)] for a, b in below])
+    weights = np.ones(size) @ np.linalg.pinv(design)
+    return {node(first + a, first + b): weight for (a, b), weight in zip(below, weights, strict=True)}
+
+
+@each_counter
+class TestNodes:
+    def test_make_prefix_sums(self, counter):
+        """A = L R, with at most h nodes over a leaf; the kernels' noise has the covariance L L'."""
+        channel, length = tree(counter), 45
+        weights, below = intervals(channel, length)
+        sums = weights @ below
+        np.testing.assert_allclose(sums[:, :length], np.tril(np.ones((length, length))), atol=1e-12)
+        np.testing.assert_allclose(sums[:, length:], 0, atol=1e-12)  # of leaves that are not there yet
+        ours = signs(channel, length)
+        np.testing.assert_allclose(ours @ ours.T, weights @ weights.T, atol=1e-12)
+        assert ours.shape == weights.shape  # every node is drawn once
+        assert below.sum(axis=0).max() <= (1 + epoch(length) if counter == "hybrid" else channel.levels)
+
+    def test_law_counts_them(self, counter):
+        """nodes(law, m) draws of width(law, m) have the variance of the running sum."""
+        channel, law = tree(counter), tree(counter).law()
+        squares, used, widths = signs(channel, 45) ** 2, 0, []
+        for m in range(1, 46):
+            wide = 2 * max(1, epoch(m)) if counter == "hybrid" and place(law, m) else law.scale
+            widths += [wide**2] * needed(law, m)
+            used = len(widths)
+            found = squares[m - 1, :used] @ widths
+            assert nodes(law, m) * width(law, m) ** 2 == pytest.approx(found)
+
+    def test_each_is_drawn_once(self, counter):
+        drawn = []
+
+        @dataclass(frozen=True)
+        class Counted(DiscreteLaplace):
+            def stretch(self, factor):
+                return Counted(self.scale * factor)
+
+            def share(self, n, bits):
+                drawn.append(n)
+                return super().share(n, bits)
+
+        channel, bits = tree(counter, noise=Counted()), seeded(1)
+        kept = channel.numbers(2)
+        for m in range(1, 46):
+            for arm in (0, 1):
+                channel.analyze(3, 7, bits, kept, arm)
+            assert kept.released.tolist() == [m, m]
+        assert len(drawn) == 2 * len(intervals(channel, 45)[0][0])
+        assert set(drawn) == {1}
+
+    def test_adding_up_gives_the_sum_when_noise_is_silent(self, counter):
+        channel = tree(counter)
+        totals = np.random.default_rng(1).integers(0, 9, 45)
+        assert stream(channel, totals, np.zeros(500, int)) == totals.tolist()
+
+    def test_floats_tell_nothing(self, counter):
+        """Another value of one cohort and other noises of the nodes above it give the very same floats."""
+        channel, length, rng = tree(counter), 45, np.random.default_rng(2)
+        count = signs(channel, length).shape[1]
+        order = np.zeros(count, int)  # of the kernels' nodes in the list of intervals
+        weights, below = intervals(channel, length)
+        for i, column in enumerate(signs(channel, length).T):
+            match = [j for j in range(count) if np.allclose(weights[:, j], column)]
+            order[i] = match[0] if len(match) == 1 else next(j for j in match if j not in order[:i])
+        for _ in range(200):
+            totals, noises, leaf = rng.integers(0, 1000, length), rng.integers(-500, 500, count), rng.integers(length)
+            other = totals.copy()
+            other[leaf] += 1
+            shifted = noises - below[order][:, leaf].astype(int)
+            assert stream(channel, totals, noises) == stream(channel, other, shifted)
+
+
+# --- privacy, by enumeration of all noises ----------------------------------------------------------------------
+
+
+def reward(view, m, world):
+    """Rewards of an adversary that reacts to what it saw; the worlds differ in the user of one release alone."""
+    seen = view[0] if view else 0
+    target = 2 if seen > 0 else 3
+    value = int(sum(view) % 2 == 0)
+    return 1 - value if m == target and world == 1 else value
+
+
+def first_user(view, m, world):
+    """The worlds differ in the first user."""
+    return int(m == 1 and world == 1)
+
+
+def views(channel, adversary, world, length, far, step=change, count=needed):
+    """P(view) over all noises of at most `far` steps, but for a constant."""
+    law, found = channel.law(), {}
+    counts = [count(law, m) for m in range(1, length + 1)]
+    rates = [float(1 / node_of(channel, m).scale) for m, n in enumerate(counts, 1) for _ in range(n)]
+    for noises in product(range(-far, far + 1), repeat=sum(counts)):
+        s, used, view = channel.numbers(1), 0, ()
+        for m, n in enumerate(counts, 1):
+            s.fresh[:n] = noises[used : used + n]
+            used += n
+            view += (round(step(s, law, 0, adversary(view, m, world)), 9),)
+        weight = math.exp(-sum(abs(z) * rate for z, rate in zip(noises, rates, strict=True)))
+        found[view] = found.get(view, 0.0) + weight
+    return found
+
+
+def node_of(channel, m):
+    """The noise of the nodes that a release is the first to need."""
+    if channel.counter == "hybrid":
+        return channel.node(2 if place(channel.law(), m) == 0 else 2 * epoch(m))
+    return channel.node(channel.levels)
+
+
+def worst_ratio(channel, adversary, length, far, core=0.0, **how):
+    """max |ln P(view) / P'(view)|; of views that are rarer than `core`, parts lie beyond the noises enumerated."""
+    a, b = (views(channel, adversary, world, length, far, **how) for world in (0, 1))
+    least = max(a.values()) * core
+    ratios = [abs(math.log(a[view] / b[view])) for view in a if view in b and min(a[view], b[view]) > least]
+    assert len(ratios) > 10
+    return max(ratios)
+
+
+# releases, largest noise, epsilon, and how rare a view may be where several combinations of noises give the same one
+CASES = {"binary": (3, 4, 2, 0.0), "honaker": (3, 6, 4, 0.01), "kary": (4, 4, 2, 0.0), "hybrid": (3, 5, 2, 0.0)}
+
+
+def enumerated(counter, adversary, kind=Tree):
+    """The worst ratio of a small tree, and the loss that it states."""
+    length, far, epsilon, core = CASES[counter]
+    channel = kind(epsilon=epsilon, counter=counter, length=length, arity=3 if counter == "kary" else None)
+    return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
+
+
+@pytest.mark.parametrize("adversary", [reward, first_user])
+@each_counter
+def test_no_view_tells_more_than_epsilon(counter, adversary):
+    found, epsilon = enumerated(counter, adversary)
+    assert found <= epsilon + 2e-3
+    if adversary is first_user and counter in ("binary", "kary"):  # whose views come from one noise each
+        assert found == pytest.approx(epsilon, abs=2e-3)
+
+
+class OneLevelTooFew(Tree):
+    def node(self, levels):
+        return super().node(levels - 1)
+
+
+class FiveTimesEpsilon(Tree):
+    def node(self, levels):
+        return super().node(levels).stretch(Fraction(1, 5))
+
+
+@pytest.mark.parametrize("broken", [OneLevelTooFew, FiveTimesEpsilon])
+@pytest.mark.parametrize("counter", ["binary", "kary"])
+def test_too_little_noise_is_noticed(broken, counter):
+    length, far, *_ = CASES[counter]
+    arity = 3 if counter == "kary" else None
+    channel = broken(epsilon=Fraction(1, 2), counter=counter, length=length, arity=arity)
+    charged = Tree(epsilon=Fraction(1, 2), counter=counter, length=length, arity=arity).loss(1)
+    assert worst_ratio(channel, first_user, length, far) > 1.9 * float(charged.pure_epsilon)
+
+
+def test_noise_that_is_drawn_again_for_every_release_is_noticed():
+    """The twin adds as many draws as there are nodes, but new ones each time: user 1 is then in three noisy sums."""
+
+    def again(s, law, arm, total):
+        s.released[arm] += 1
+        s.sums[arm, 0] += total
+        return float(s.sums[arm, 0] + s.fresh[: int(nodes(law, s.released[arm]))].sum())
+
+    channel = Tree(epsilon=2, counter="binary", length=3)
+    found = worst_ratio(channel, first_user, 3, 5, step=again, count=lambda law, m: int(nodes(law, m)))
+    assert found > 2.4
+
+
+def test_gaussian_noise_on_a_coset_costs_what_is_charged():
+    """Noise known to be odd, moved by 2: between whole orders it may cost more than a |v|^2 / (2 variance), but never
+    more than what is charged."""
+    z, variance, more = np.arange(-401, 402, 2), 1.3, 0
+    rho = 2**2 / (2 * variance)
+    log_p, log_q = -((z - 2) ** 2) / (2 * variance), -(z**2) / (2 * variance)
+    for order in map(float, ORDERS):
+        if order <= 8:
+            part = order % 1
+            cost = math.log(np.exp(order * log_p + (1 - order) * log_q).sum() / np.exp(log_q).sum()) / (order - 1)
+            assert cost <= rho * (order + part * (1 - part) / (order - 1)) + 1e-9
+            assert part > 0 or cost == pytest.approx(rho * order)
+            more += cost > rho * order + 1e-3
+    assert more > 0
+
+
+class TestLoss:
+    @each_counter
+    def test_is_pure_and_exactly_epsilon(self, counter):
+        for epsilon in (Fraction(1, 3), Fraction(7, 10), 2):
+            for grid in (1, 4):
+                channel = Tree(epsilon=epsilon, counter=counter, length=1000, grid=grid)
+                assert [channel.loss(n).pure_epsilon for n in (1, 50)] == [epsilon, epsilon]
+                assert replace(channel, divide=5).loss(1).pure_epsilon == Fraction(epsilon) / 5
+
+    @each_counter
+    def test_of_gaussian_noise_is_that_of_one_draw(self, counter):
+        central = Central(epsilon=1, noise=GAUSSIAN).loss(1).epsilon(1e-6)
+        found = Tree(epsilon=1, counter=counter, length=1000, noise=GAUSSIAN).loss(1).epsilon(1e-6)
+        assert central * (1 - 1e-5) < found <= central * (1.01 if counter == "kary" else 1)
+
+    @pytest.mark.parametrize("counter", ["binary", "honaker"])
+    def test_of_skellam_noise_is_at_most_that_of_a_gaussian_draw(self, counter):
+        channel = Tree(epsilon="0.2", counter=counter, length=1000, noise=Skellam())
+        central = Central(epsilon="0.2", noise=Skellam()).loss(1).epsilon(1e-6)
+        gaussian = Central(epsilon="0.2", noise=GAUSSIAN).loss(1).epsilon(1e-6)  # wide Skellam noise is nearly that
+        assert central < channel.loss(1).epsilon(1e-6) < gaussian
+
+    def test_dividing_by_arms_stretches_the_noise(self):
+        assert tree("binary", divide=5).law().scale == 5 * tree("binary").law().scale
+
+
+# --- the lab draws what the server would --------------------------------------------------------------------------
+
+perturb = None
+
+
+def fill(numbers, law, totals, out, rng):
+    for i in range(out.shape[0]):
+        for m in range(totals.size):
+            out[i, m] = perturb(numbers, law, i, totals[m], 1, 0, rng)
+
+
+TOTALS = np.array([2.0, 0, 5, 1, 0, 3, 2])
+
+
+def errors(channel, runs, exact=False, seed=3):
+    """Noise of the running sums, [runs, releases], of an arm for each run."""
+    out, numbers = np.zeros((runs, TOTALS.size)), channel.numbers(runs)
+    if exact:
+        bits = seeded(seed)
+        for i, m in np.ndindex(out.shape):
+            out[i, m] = channel.analyze(TOTALS[m], 1, bits, numbers, i)
+    else:
+        rng = np.random.Generator(np.random.PCG64(seed))
+        compiled(fill, perturb=channel.perturb)(numbers, channel.law(), TOTALS, out, rng)
+    return np.cumsum(out - TOTALS / channel.steps(1), axis=1)
+
+
+def agree(a, b):
+    """Two samples have one law; in forty cells at most."""
+    edges = np.unique(np.quantile(np.round(np.concatenate([a, b]), 9), np.arange(1, 40) / 40, method="lower"))
+    same_law_of_two(*(np.searchsorted(edges, np.round(each, 9)) for each in (a, b)))
+
+
+# weights of the running sums after 1, ..., 7 releases
+JOINT = [
+    (0, 0, 0, 0, 0, 0, 1),
+    (0, -1, 1, 0, 0, 0, 0),
+    (0, 0, 0, 1, -2, 1, 0),
+    (1, 1, 1, 1, 1, 1, 1),
+    (0, 0, 1, -1, 0, 0, 1),
+]
+
+
+def check_streams(a, b):
+    """Running sums, and sums and differences of them, in which kept noise comes back."""
+    for weights in JOINT:
+        agree(a @ np.array(weights), b @ np.array(weights))
+
+
+@each_counter
+@pytest.mark.parametrize("noise", [DiscreteLaplace(), GAUSSIAN, Skellam()], ids=["laplace", "gaussian", "skellam"])
+def test_the_lab_releases_what_the_server_does(counter, noise):
+    if noise.kind == SKELLAM and counter in ("kary", "hybrid"):
+        with pytest.raises(InvalidValue, match="counter"):
+            tree(counter, noise=noise)
+        return
+    channel = tree(counter, length=7, noise=noise, grid=2)
+    exact = errors(channel, 1000, exact=True)
+    check_streams(exact, errors(channel, 1000))
+    for m in (1, 7):
+        mean_is(errors(channel, 20_000)[:, m - 1], 0)
+
+
+def test_a_lab_that_forgets_what_it_drew_is_rejected():
+    """The twin leaves the noise of older nodes in the running sum for ever."""
+
+    class Forgetful(Tree):
+        perturb = mutant(Tree.perturb, "scale, g =", "numbers.told[arm] = numbers.sums[arm]; scale, g =")
+
+    exact = errors(tree("binary"), 1000, exact=True)
+    with pytest.raises(AssertionError, match="two laws"):
+        check_streams(exact, errors(Forgetful(epsilon=1, counter="binary", length=45), 1000))
+
+
+@each_counter
+def test_plain_python_releases_the_same_numbers(counter):
+    channel, rng = tree(counter), np.random.Generator(np.random.PCG64(3))
+    out, law, numbers = np.zeros((5, 7)), channel.law(), channel.numbers(5)
+    for i, m in np.ndindex(out.shape):
+        out[i, m] = channel.perturb(numbers, law, i, TOTALS[m], 1, 0, rng)
+    np.testing.assert_array_equal(np.cumsum(out - TOTALS, axis=1), errors(channel, 5))
+
+
+class TestEnds:
+    @each_counter
+    def test_a_full_stream_is_refused(self, counter):
+        channel, rng = Tree(counter=counter, length=3), np.random.default_rng(1)
+        kept, bits = channel.numbers(2), seeded(1)
+        for _ in range(3):
+            channel.analyze(1, 1, bits, kept, 0)
+        if counter == "hybrid":
+            assert math.isfinite(channel.perturb(kept, channel.law(), 0, 1.0, 1, 0, rng))
+            return
+        assert math.isnan(channel.perturb(kept, channel.law(), 0, 1.0, 1, 0, rng))
+        with pytest.raises(InvalidValue, match="length"):
+            channel.analyze(1, 1, bits, kept, 0)
+        channel.analyze(1, 1, bits, kept, 1)
+        with pytest.raises(InvalidValue, match="length"):
+            mb.simulate(mb.policies.DPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 100)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("grid", "paper"),
+            ("counter", "ternary"),
+            ("length", 0),
+            ("length", 2.5),
+            ("arity", 4),
+            ("arity", 1),
+            ("divide", 0),
+            ("divide", True),
+        ],
+    )
+    def test_settings_that_mean_nothing_are_refused(self, name, value):
+        with pytest.raises(InvalidValue, match=name):
+            Tree(**{name: value})
+
+    def test_only_a_k_ary_tree_has_an_arity(self):
+        with pytest.raises(InvalidValue, match="arity"):
+            Tree(counter="binary", arity=3)
+
+    def test_policies_of_independent_releases_are_refused(self):
+        with pytest.raises(InvalidValue, match="independent"):
+            mb.simulate(mb.policies.SuccessiveElimination(), Tree(), mb.Bernoulli([0.9, 0.1]), 100)
