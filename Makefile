@@ -35,12 +35,13 @@ bench: setup
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m bench
 
-# every experiment has a figure of its name; half an hour, as leagues hold policies that decide for every single user
+# every experiment has a figure of its name; an hour or two, as leagues hold policies that decide for every single user
 figures: setup
 	@mkdir -p docs/figures
 	@set -e; for file in experiments/*.toml; do name=$$(basename $$file .toml); \
 	  $(BIN)/maskedbandit run $$file --out results/$$name --resume; \
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
+	@$(BIN)/python -m maskedbandit.lab.returning docs/figures/returning_users.svg
 
 golden: setup
 	@$(BIN)/python -m tests.golden

@@ -72,9 +72,38 @@ def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys) -> None:
 
 
 def test_a_column_that_is_not_there_is_one_line(file, tmp_path, capsys) -> None:
-    file.write_text('figure = "value"\nvalue = "regrets"\n' + TEXT)
+    file.write_text('figure = "value"\nvalue = ["regret", "regrets"]\n' + TEXT)
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith("maskedbandit: value is 'regrets': it must be a column")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_policy_finds_is_a_column(file, tmp_path, capsys) -> None:
+    text = TEXT.replace("successive_elimination", "gaussian_thompson").partition("[[curves]]")[0]
+    file.write_text('figure = "value"\nvalue = "mu"\n' + text + '[[curves]]\nchannel = "raw"\n')
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
+
+
+def test_a_folder_below_a_file_is_named(file, capsys) -> None:
+    for out in (file, file / "below"):
+        assert main(["run", str(file), "--out", str(out)]) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert said.startswith(f"maskedbandit: --out is {str(out)!r}: it must be a folder that can be written (")
+
+
+def test_theory_alone_can_be_run(file, tmp_path, capsys) -> None:
+    file.write_text(TEXT.partition("[[curves]]")[0] + '[[curves]]\ntheory = "no_privacy"\n')
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "asymptotic lower bound" in capsys.readouterr().out
+
+
+def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> None:
+    def fail(*given, **how):
+        raise MemoryError
+
+    monkeypatch.setattr("maskedbandit.lab.table.collect", fail)
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert "ask for fewer runs, fewer arms or a shorter tree" in capsys.readouterr().err
 
 
 def test_the_default_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch) -> None:

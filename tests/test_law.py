@@ -18,6 +18,7 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import WAIT, Decision, Release, kernel
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.law import (
+    COINS,
     GAUSSIAN,
     LAPLACE,
     NO_NOISE,
@@ -28,6 +29,7 @@ from maskedbandit.law import (
     cumulant,
     draws,
     log_mgf,
+    log_mgf_of_sum,
     log_pmf,
     radius,
     steps,
@@ -260,3 +262,48 @@ class TestEnds:
             assert log_mgf(law, n, lam) >= math.log(p @ np.exp(lam * error))
         if flip == 0.4:  # the control: a radius that forgets that the total is stretched
             assert p[abs(error) > radius(law._replace(flip=0.0), 1, n, 3.0)].sum() > 2 * math.exp(-3.0)
+
+
+class TestMomentsOfManyReleases:
+    """log_mgf of each release is exact, and releases are independent: their sum is what a bound must reach."""
+
+    LAWS = (
+        Law(LAPLACE, scale=2.0, grid=1, root=0.5, per_release=1),
+        Law(LAPLACE, scale=2.0, grid=3, per_release=1, honest=0.7),
+        Law(SKELLAM, scale=2.0, grid=1, root=0.5, per_release=1),
+        Law(SKELLAM, scale=2.0, grid=1, root=0.3, per_release=1, honest=1 / 3),
+        Law(GAUSSIAN, scale=3.0, grid=1, root=0.5, per_release=1, honest=0.9),
+        Law(LAPLACE, scale=4.0, grid=2, per_pull=1),
+        Law(COINS, scale=0.5, grid=1, per_release=80),
+        Law(RESPONSE, grid=1, flip=0.3),
+    )
+    COHORTS = (64, 17, 300, 5)
+
+    def reached(self, of_sum):
+        """For each law, whether the bound is at least the sum at every tilt."""
+        n, m = sum(self.COHORTS), len(self.COHORTS)
+        return [
+            all(
+                of_sum(law, m, n, lam) >= sum(log_mgf(law, each, lam) for each in self.COHORTS) * (1 - 1e-12)
+                for lam in (0.01, 0.1, 0.24, 0.4, 1.5)
+                if log_mgf(law, 300, lam) < math.inf
+            )
+            for law in self.LAWS
+        ]
+
+    def test_are_bounded_whatever_the_sizes_of_cohorts(self):
+        assert all(self.reached(log_mgf_of_sum))
+
+    def test_of_one_release_are_those_of_the_release(self):
+        for law in self.LAWS:
+            assert log_mgf_of_sum(law, 1, 64, 0.2) == log_mgf(law, 64, 0.2)
+
+    def test_the_wrong_steps_are_caught(self):
+        def coarse(law, m, n, lam):
+            return cumulant(law.kind, law.scale, draws(law, m, n), steps(law, 1), lam)
+
+        def swapped(law, m, n, lam):
+            return cumulant(law.kind, law.scale, draws(law, m, n), steps(law, 1 if law.kind == LAPLACE else n), lam)
+
+        assert not all(self.reached(coarse)[:5])
+        assert not all(self.reached(swapped)[:5])

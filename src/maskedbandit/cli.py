@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"maskedbandit: {missing.name} is not installed: pip install 'maskedbandit[lab]'", file=sys.stderr)
         return 2
     except MemoryError:
-        print("maskedbandit: not enough memory: ask for fewer runs", file=sys.stderr)
+        print("maskedbandit: not enough memory: ask for fewer runs, fewer arms or a shorter tree", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

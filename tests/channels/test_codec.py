@@ -103,7 +103,7 @@ class TestResidues:
         assert [unwrap(total % m, m, 104) for total in range(-40, 105)] == list(range(-40, 105))
 
     def test_paper(self):
-        """n = 65536, epsilon = 1, g = 256, failure 1e-6 (regret spec, sec. 14.3): 25 bits."""
+        """The printed grid and tail for n = 65536, epsilon = 1, failure 1e-6: g = 256 and a modulus of 25 bits."""
         paper = Distributed(epsilon=1, grid="paper", tail="paper", modulus="tight", failure=1e-6)
         assert paper.residues(65536) == (16_784_647, 3715)
 
@@ -118,7 +118,7 @@ class TestResidues:
 
     @pytest.mark.parametrize(("honest", "tau"), [("0.8", 506), ("0.64", 526), ("0.5", 552), ("1/3", 605)])
     def test_chernoff(self, honest, tau):
-        """Scale 32, failure 1e-5, more shares than one draw (secagg spec, sec. 7.1)."""
+        """Room for more shares than one draw, at scale 32 and failure 1e-5, as computed apart from the package."""
         channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
         assert channel.residues(75 if honest == "1/3" else 100)[1] == tau
 

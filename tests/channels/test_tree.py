@@ -24,6 +24,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.divergences import ORDERS
+from maskedbandit.privacy.loss import Loss
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_law_of_two, seeded
 
@@ -222,7 +223,7 @@ class TestNodes:
                 return Counted(self.scale * factor)
 
             def share(self, n, bits):
-                drawn.append(n)
+                drawn.append((n, self.scale))
                 return super().share(n, bits)
 
         channel, bits = tree(counter, noise=Counted()), seeded(1)
@@ -231,8 +232,9 @@ class TestNodes:
             for arm in (0, 1):
                 channel.analyze(3, 7, bits, kept, arm)
             assert kept.released.tolist() == [m, m]
+        wide = [node_of(channel, m).scale for m in range(1, 46) for _ in range(2 * needed(channel.law(), m))]
+        assert drawn == [(1, scale) for scale in wide]  # as wide as the enumerations below have it
         assert len(drawn) == 2 * len(intervals(channel, 45)[0][0])
-        assert set(drawn) == {1}
 
     def test_adding_up_gives_the_sum_when_noise_is_silent(self, counter):
         channel = tree(counter)
@@ -272,12 +274,22 @@ def first_user(view, m, world):
     return int(m == 1 and world == 1)
 
 
-def views(channel, adversary, world, length, far, step=change, count=needed):
-    """P(view) over all noises of at most `far` steps, but for a constant."""
+def third_user(view, m, world):
+    """In a hybrid counter, under a leaf of the first tree and under the draw that closes it."""
+    return int(m == 3 and world == 1)
+
+
+def fifth_user(view, m, world):
+    """In a hybrid counter, under two nodes of the second tree and under the draw that closes it."""
+    return int(m == 5 and world == 1)
+
+
+def views(channel, adversary, world, length, far, step=change, count=needed, known=0):
+    """P(view) over all noises of at most `far` steps, but for a constant; the first `known` noises are 0."""
     law, found = channel.law(), {}
     counts = [count(law, m) for m in range(1, length + 1)]
     rates = [float(1 / node_of(channel, m).scale) for m, n in enumerate(counts, 1) for _ in range(n)]
-    for noises in product(range(-far, far + 1), repeat=sum(counts)):
+    for noises in product(*[range(-far, far + 1) if i >= known else (0,) for i in range(sum(counts))]):
         s, used, view = channel.numbers(1), 0, ()
         for m, n in enumerate(counts, 1):
             s.fresh[:n] = noises[used : used + n]
@@ -305,23 +317,50 @@ def worst_ratio(channel, adversary, length, far, core=0.0, **how):
 
 
 # releases, largest noise, epsilon, and how rare a view may be where several combinations of noises give the same one
-CASES = {"binary": (3, 4, 2, 0.0), "honaker": (3, 6, 4, 0.01), "kary": (4, 4, 2, 0.0), "hybrid": (3, 5, 2, 0.0)}
+CASES = {"binary": (3, 4, 2, 0.0), "honaker": (3, 6, 4, 0.01), "kary": (4, 4, 2, 0.0), "hybrid": (4, 3, 2, 0.0)}
 
 
-def enumerated(counter, adversary, kind=Tree):
-    """The worst ratio of a small tree, and the loss that it states."""
+def enumerated(counter, adversary, kind=Tree, scale=Fraction(1)):
+    """The worst ratio of a small tree, and the loss that it states; a scale of the noise leaves both as they are."""
     length, far, epsilon, core = CASES[counter]
-    channel = kind(epsilon=epsilon, counter=counter, length=length, arity=3 if counter == "kary" else None)
+    arity, noise = 3 if counter == "kary" else None, DiscreteLaplace(scale)
+    channel = kind(epsilon=epsilon * scale, counter=counter, length=length, arity=arity, noise=noise)
     return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
 
 
-@pytest.mark.parametrize("adversary", [reward, first_user])
+WORST = {"binary": first_user, "honaker": first_user, "kary": first_user, "hybrid": third_user}  # below most nodes
+
+
+@pytest.mark.parametrize("adversary", [reward, first_user, third_user])
 @each_counter
 def test_no_view_tells_more_than_epsilon(counter, adversary):
     found, epsilon = enumerated(counter, adversary)
     assert found <= epsilon + 2e-3
-    if adversary is first_user and counter in ("binary", "kary"):  # whose views come from one noise each
+    if adversary is WORST[counter] and counter != "honaker":  # whose views come from one noise each
         assert found == pytest.approx(epsilon, abs=2e-3)
+
+
+def later(channel):
+    """The worst ratio for the fifth of eight users of a hybrid counter; the noises of those before say nothing."""
+    return worst_ratio(channel, fifth_user, length=8, far=3, known=4)
+
+
+def test_no_view_of_a_later_tree_tells_more_than_epsilon():
+    assert later(Tree(epsilon=2, counter="hybrid")) == pytest.approx(2)
+
+
+class ForgetsTheScale(Tree):
+    loss_of_one = property(lambda self: Tree(self.epsilon, counter=self.counter, length=self.length).loss_of_one)
+
+
+@each_counter
+def test_noise_of_another_scale_tells_what_is_stated(counter):
+    """A third of the scale for a third of epsilon is the same noise; a twin states the third alone."""
+    found, epsilon = enumerated(counter, WORST[counter], ForgetsTheScale, scale=Fraction(1, 3))
+    stated = enumerated(counter, WORST[counter], scale=Fraction(1, 3))[1]
+    assert found <= stated + 2e-3
+    assert stated == CASES[counter][2]
+    assert found > 1.9 * epsilon
 
 
 class OneLevelTooFew(Tree):
@@ -342,6 +381,26 @@ def test_too_little_noise_is_noticed(broken, counter):
     channel = broken(epsilon=Fraction(1, 2), counter=counter, length=length, arity=arity)
     charged = Tree(epsilon=Fraction(1, 2), counter=counter, length=length, arity=arity).loss(1)
     assert worst_ratio(channel, first_user, length, far) > 1.9 * float(charged.pure_epsilon)
+
+
+class WholeBudgetTwice(Tree):
+    """A hybrid counter whose halves spend all of epsilon each."""
+
+    def node(self, levels):
+        return super().node(levels // 2)
+
+
+class AsIfOneLevel(Tree):
+    """A hybrid counter whose trees have the noise of one level."""
+
+    def node(self, levels):
+        return super().node(2)
+
+
+def test_too_little_noise_of_a_hybrid_counter_is_noticed():
+    assert enumerated("hybrid", third_user, WholeBudgetTwice) == (pytest.approx(4), 2)
+    assert enumerated("hybrid", third_user, AsIfOneLevel) == (pytest.approx(2), 2)  # all that the first tree has
+    assert later(AsIfOneLevel(epsilon=2, counter="hybrid")) == pytest.approx(3)
 
 
 def test_noise_that_is_drawn_again_for_every_release_is_noticed():
@@ -373,6 +432,11 @@ def test_gaussian_noise_on_a_coset_costs_what_is_charged():
     assert more > 0
 
 
+def composed(loss):
+    """A loss as the curve that adds up: one draw has its exact epsilon too, which many draws do not."""
+    return replace(loss, single=frozenset()).epsilon(1e-6)
+
+
 class TestLoss:
     @each_counter
     def test_is_pure_and_exactly_epsilon(self, counter):
@@ -381,19 +445,33 @@ class TestLoss:
                 channel = Tree(epsilon=epsilon, counter=counter, length=1000, grid=grid)
                 assert [channel.loss(n).pure_epsilon for n in (1, 50)] == [epsilon, epsilon]
                 assert replace(channel, divide=5).loss(1).pure_epsilon == Fraction(epsilon) / 5
+                for scale in (Fraction(1, 3), Fraction(3)):
+                    other = replace(channel, noise=DiscreteLaplace(scale))
+                    assert other.loss(1).pure_epsilon == epsilon / scale
 
     @each_counter
     def test_of_gaussian_noise_is_that_of_one_draw(self, counter):
-        central = Central(epsilon=1, noise=GAUSSIAN).loss(1).epsilon(1e-6)
-        found = Tree(epsilon=1, counter=counter, length=1000, noise=GAUSSIAN).loss(1).epsilon(1e-6)
-        assert central * (1 - 1e-5) < found <= central * (1.01 if counter == "kary" else 1)
+        for scale in (Fraction(1, 3), Fraction(1), Fraction(3)):
+            noise = DiscreteGaussian(scale)
+            one = Loss.gaussian(scale**2).epsilon(1e-6)
+            assert composed(Central(epsilon=1, noise=noise).loss(1)) == one
+            found = Tree(epsilon=1, counter=counter, length=1000, noise=noise).loss(1)
+            assert found.single == frozenset()
+            assert one * (1 - 1e-5) < found.epsilon(1e-6) <= one * (1.02 if counter == "kary" else 1)
+
+    @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(3)], ids=str)
+    def test_of_gaussian_noise_in_a_hybrid_counter_is_exactly_that_of_one_draw(self, scale):
+        channel = Tree(epsilon="1/2", counter="hybrid", noise=DiscreteGaussian(scale), divide=5)
+        assert channel.loss(1) == Loss.gaussian((scale * 10) ** 2)
+        halves = 2 * channel.node(2).loss(1)  # the square root is rounded up, so this is a little less
+        assert float(halves.curve[0] / channel.loss(1).curve[0]) == pytest.approx(1, abs=1e-5)
 
     @pytest.mark.parametrize("counter", ["binary", "honaker"])
     def test_of_skellam_noise_is_at_most_that_of_a_gaussian_draw(self, counter):
-        channel = Tree(epsilon="0.2", counter=counter, length=1000, noise=Skellam())
-        central = Central(epsilon="0.2", noise=Skellam()).loss(1).epsilon(1e-6)
-        gaussian = Central(epsilon="0.2", noise=GAUSSIAN).loss(1).epsilon(1e-6)  # wide Skellam noise is nearly that
-        assert central < channel.loss(1).epsilon(1e-6) < gaussian
+        found = Tree(epsilon="0.2", counter=counter, length=1000, noise=Skellam()).loss(1)
+        assert found.single == frozenset()
+        one = composed(Central(epsilon="0.2", noise=Skellam()).loss(1))
+        assert one < found.epsilon(1e-6) < Loss.gaussian(25).epsilon(1e-6)  # wide Skellam noise is nearly that
 
     def test_dividing_by_arms_stretches_the_noise(self):
         assert tree("binary", divide=5).law().scale == 5 * tree("binary").law().scale

@@ -104,6 +104,7 @@ def test_the_repository_s_experiments_are_good() -> None:
         ("base = 4", "least = 1e300", "least is 1e.300"),
         ('label = "free"', 'label = "distributed"', "label is 'distributed': it must be another for each curve"),
         ("k = 4", "k = 99999999999999999999", "k is 99999999999999999999: it must be at most"),
+        ("[0.5, 1]", "[1, 0.5, 1.0]", r"vary.channel.epsilon is .*: it must be without repeats \(1.0 is there twice\)"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, old, new, said) -> None:
@@ -153,7 +154,9 @@ def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path)
     ]
     assert {s.epsilon for s in lines} == {0.5, 1.0, float("inf")}
     assert {s.instance.means for s in lines} == {tuple(named_means("C1")), tuple(named_means("C3"))}
-    assert (found.figure, found.value) == ("value", ("regret", "realised_regret"))
+    assert (found.figure, found.value) == ("value", {each: each for each in ("regret", "realised_regret")})
+    named = experiment(tmp_path, THEORY.replace('["regret", "realised_regret"]', '{ "lost, δ" = "regret" }'))
+    assert named.value == {"lost, δ": "regret"}
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,14 @@ def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path)
         ('figure = "value"', 'figure = "regret"', 'value is .*: it must be given if figure = "value"'),
         ('value = ["regret", "realised_regret"]', "", 'value is None: it must be given if figure = "value"'),
         ('value = ["regret", "realised_regret"]', "value = [1]", "value is .*: it must be the name of a column"),
+        (
+            'value = ["regret", "realised_regret"]',
+            "value = { one = 1 }",
+            "value is .*: it must be the name of a column",
+        ),
+        ('"realised_regret"]', '"regret"]', "value is .*: it must be without repeats .'regret' is there twice"),
+        ('["C1", "C3"]', '["C1", "C1"]', "vary.instance.means is .*without repeats .'C1'"),
+        ("horizon = [100, 1000]", "horizon = [10, 10]", "vary.horizon is .10, 10.: it must be without repeats"),
         ("horizon = [100, 1000]", "horizon = [0]", "horizon is 0"),
         ("horizon = [100, 1000]", "horizon = 100", "vary.horizon is 100: it must be a list"),
         ("horizon = [100, 1000]", "horizont = [100]", "vary.horizont"),

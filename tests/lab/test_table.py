@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import InvalidValue, ResultsExist
+from maskedbandit.errors import ResultsExist
 from maskedbandit.lab import table
 from maskedbandit.lab.experiment import read
-from maskedbandit.lab.figures import THEORY, average, draw, regret, values
+from maskedbandit.lab.figures import average, draw, regret
 
 TEXT = """
 about = "three curves"
@@ -144,18 +144,6 @@ def test_the_summary_has_a_row_for_each_cell_with_its_worst_run(league, tmp_path
     assert pl.read_csv(tmp_path / "out" / "summary.csv").height == rows.height
 
 
-def test_a_league_shows_every_cell_and_marks_the_best(league, tmp_path) -> None:
-    found = table.collect(league, league.settings, tmp_path / "out")
-    rows = table.summary(found)
-    texts = {text.get_text(): text.get_weight() for text in draw(found, league).axes[0].texts}
-    assert {"C1, 2,000 users", "C2, 2,000 users", "ε = 0.5", "ε = 2.0", "bound", "DP-SE"} <= set(texts)
-    for where, cells in rows.filter(pl.col("runs") > 0).group_by("instance.means", "channel.epsilon"):
-        least = cells["mean"].min()
-        for row in cells.iter_rows(named=True):
-            text = f"{row['mean']:,.0f} ± {row['error']:,.0f} ({row['worst']:,.0f})"
-            assert (texts[text] == "bold") == (row["mean"] == least), (where, text)
-
-
 def test_lists_that_vary_are_text(tmp_path) -> None:
     path = tmp_path / "lists.toml"
     path.write_text(TEXT + '"instance.means" = [[0.2, 0.8], [0.5, 0.6]]\n')
@@ -176,56 +164,6 @@ def test_a_damaged_part_is_done_again_with_a_note(experiment, tmp_path, damage) 
     assert notes == [f"{broken} is damaged and was removed"]
     table.collect(experiment, experiment.settings, out, resume=True, note=notes.append)
     assert len(notes) == 1
-
-
-def test_the_average_is_regret_by_time_and_theory_is_thin(league, tmp_path) -> None:
-    found = table.collect(league, league.settings, tmp_path / "out")
-    figure = average(found, "title")
-    assert [plot.get_title() for plot in figure.axes] == [f"{c}, ε = {e}" for c in ("C1", "C2") for e in (0.5, 2.0)]
-    bound, elimination, _ = figure.axes[2].lines
-    assert bound.get_color() == THEORY[0]
-    assert bound.get_linewidth() < elimination.get_linewidth()
-    cell = (pl.col("label") == "elimination") & (pl.col("instance.means") == "C2") & (pl.col("channel.epsilon") == 0.5)
-    points = found.filter(cell).group_by("t").agg(pl.col("regret").mean()).sort("t").filter(pl.col("regret") > 0)
-    assert elimination.get_ydata() == pytest.approx((points["regret"] / points["t"]).to_numpy())
-
-
-def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
-    path = tmp_path / "value.toml"
-    path.write_text(
-        TEXT.replace("horizon = 2000", 'figure = "value"\nvalue = "pure_epsilon"\nhorizon = 2000')
-        + "horizon = [500, 1000, 10_000]\n"
-    )
-    found = table.collect(value := read(path), value.settings, tmp_path / "out")
-    assert found.filter(pl.col("label") == "central")["horizon"].unique().sort().to_list() == [500, 1000, 10_000]
-    final = found.filter(pl.col("label") == "central")  # what has no limit cannot be drawn
-    one = draw(final, value).axes[0].lines[0]
-    assert one.get_xdata().tolist() == [500, 1000, 10_000]
-    assert one.get_ydata().tolist() == [0.5] * 3
-    both = values(final, ["pure_epsilon", "regret"])
-    assert {text.get_text() for text in both.axes[0].texts} == {"pure_epsilon", "regret"}
-    every = values(found.filter(pl.col("pure_epsilon") < np.inf), ["pure_epsilon", "regret"])
-    other = values(found.with_columns(pl.lit(1.0).alias("one")), ["one", "regret"])
-    assert len(every.axes[0].lines) == 2
-    assert {text.get_text() for text in other.axes[0].texts} == {
-        f"{label}, {name}" for label in ("raw", "central") for name in ("one", "regret")
-    }
-    with pytest.raises(InvalidValue, match=r"value is .trust.: it must be a column of numbers: .*regret"):
-        values(found, ["trust"])
-    mean = (
-        found.filter((pl.col("t") == pl.col("horizon")) & (pl.col("label") == "raw"))
-        .group_by("horizon")
-        .agg(pl.col("regret").mean())
-    )
-    assert regret(found).axes[0].lines[0].get_ydata() == pytest.approx(mean.sort("horizon")["regret"].to_numpy())
-
-
-def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:
-    path = tmp_path / "least.toml"
-    path.write_text(TEXT + '"policy.least" = [8, 64]\n')
-    found = table.collect(least := read(path), least.settings, tmp_path / "out")
-    names = {text.get_text() for text in regret(found).axes[0].texts}
-    assert names == {f"{label}, least {n}" for label in ("raw", "central") for n in (8, 64)}
 
 
 def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment, tmp_path) -> None:
@@ -263,29 +201,37 @@ def test_the_summary_compares_with_no_privacy(experiment, tmp_path) -> None:
     assert rows["runs"].to_list() == [4, 4, 4]
 
 
-def test_a_figure_is_a_pure_function_of_the_table(experiment, tmp_path) -> None:
-    found = table.collect(experiment, experiment.settings, tmp_path / "out")
-    before = found.clone()
-    first, second = regret(found, "title"), regret(found, "title")
-    assert found.equals(before)
-    assert len(first.axes) == 2  # a panel for each epsilon
-    for one, two in zip(first.axes, second.axes, strict=True):
-        drawn = [line.get_xydata() for line in one.lines]
-        assert len(drawn) == 2
-        assert all((a == b.get_xydata()).all() for a, b in zip(drawn, two.lines, strict=True))
-    low = found.filter(pl.col("channel.epsilon") == 0.5).group_by("t").agg(pl.col("regret").mean()).sort("t")
-    assert first.axes[0].lines[1].get_ydata() == pytest.approx(low.filter(pl.col("regret") > 0)["regret"].to_numpy())
-
-
-def test_equal_arms_have_a_figure_without_curves(tmp_path) -> None:
-    (tmp_path / "equal.toml").write_text(TEXT.replace("[0.2, 0.8]", "[0.5, 0.5]"))
-    found = table.collect(equal := read(tmp_path / "equal.toml"), equal.settings, tmp_path / "out")
-    assert all(not axis.lines for axis in regret(found).axes)
-
-
 def test_a_curve_is_one_row_though_its_cohorts_had_several_sizes(tmp_path) -> None:
     text = TEXT.replace('channel = "central"', 'channel = { name = "distributed", noise = "skellam", grid = "paper" }')
     (tmp_path / "sizes.toml").write_text(text.replace("[0.2, 0.8]", '"easy", k = 2').replace("2000", "20_000"))
     (tmp_path / "sizes.toml").write_text((tmp_path / "sizes.toml").read_text() + '"instance.seed" = [0, 1, 2, 3]\n')
     found = table.collect(sizes := read(tmp_path / "sizes.toml"), sizes.settings, tmp_path / "out")
     assert table.summary(found)["runs"].to_list() == [16, 16, 16]
+
+
+def test_theory_alone_is_a_table_and_a_figure_too(league, tmp_path) -> None:
+    lines = [setting for setting in league.settings if setting.label == "bound"]
+    found = table.collect(league, lines, tmp_path / "out")
+    assert table.summary(found)["runs"].to_list() == [0] * 4
+    assert len(draw(found, league).axes) == 1
+    assert len(regret(found).axes) == 4
+    mixed = table.collect(league, league.settings, tmp_path / "all")
+    assert found.schema.items() <= mixed.schema.items()
+
+
+def test_runs_on_one_instance_are_one_observation(tmp_path) -> None:
+    """Of 2 instances with 4 runs each, the error is that of two means; without instances, that of all runs."""
+    (tmp_path / "two.toml").write_text(TEXT.replace("[0.2, 0.8]", '"easy", k = 3') + '"instance.seed" = [0, 1]\n')
+    found = table.collect(two := read(tmp_path / "two.toml"), two.settings, tmp_path / "out")
+    raw = found.filter((pl.col("label") == "raw") & (pl.col("t") == 2000))
+    places = raw.group_by("instance.seed").agg(pl.col("regret").mean())["regret"]
+    error = places.std() / np.sqrt(2)
+    row = table.summary(found).filter(pl.col("label") == "raw")
+    assert (row["mean"][0], row["runs"][0]) == (pytest.approx(raw["regret"].mean()), 8)
+    assert row["error"][0] == pytest.approx(error)
+    assert error != pytest.approx(raw["regret"].std() / np.sqrt(8), rel=0.01)  # the control: what was wrong
+    plot = average(found).axes[0]
+    mean = plot.lines[0].get_ydata()[-1]
+    assert mean == pytest.approx(raw["regret"].mean() / 2000)
+    edge = plot.collections[0].get_paths()[0].vertices[:, 1]
+    assert np.isclose(edge, mean + error / 2000).any()

@@ -47,7 +47,7 @@ def test_pure_loss_is_sensitivity_over_scale(sensitivity):
     assert loss_of(Fraction(10), 1.0, sensitivity) == pytest.approx(float(noise.loss(sensitivity).pure_epsilon))
 
 
-@pytest.mark.parametrize(  # survivors as a part R of those whose shares make one draw; secagg spec, sec. 7.1
+@pytest.mark.parametrize(  # the loss if only a part R of the shares that make one draw survive
     ("epsilon", "steps", "table"),
     [
         ("0.1", 10, {0.95: 0.126, 0.9: 0.159, 0.8: 0.255, 0.7: 0.410, 0.5: 1.01, 0.25: 2.56}),

@@ -35,8 +35,7 @@ def test_a_sensitivity_is_a_whole_number():
 
 @pytest.mark.parametrize(("epsilon", "known"), [("0.1", 0.336), ("0.5", 1.52), ("1", 2.41)])
 def test_exact_delta_of_one_step(epsilon, known):
-    """Two Skellam laws, one step apart, sd 1/epsilon: the exact epsilon at 1e-5 (regret spec, sec. 8.3); the Rényi
-    loss is at least that."""
+    """Two Skellam laws, one step apart, sd 1/epsilon: the exact epsilon at 1e-5, and the loss is at least that."""
     noise, z = Skellam(1 / Fraction(epsilon)), np.arange(-300, 301)
     p, q = noise.pmf(z), noise.pmf(z - 1)
     low, high = 0.0, 10.0

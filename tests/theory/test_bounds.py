@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.instances import named_means
+from maskedbandit.policies.regret.dpucb import noise
 from maskedbandit.theory.bounds import INFORMATION, response_divergence
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 
@@ -104,7 +105,8 @@ def test_a_lower_bound_is_the_sum_over_arms(name) -> None:
 
 def test_equal_arms_cost_nothing() -> None:
     assert mb.theory.lower_bound("central", [0.5, 0.5], [10, 100], 1).tolist() == [0, 0]
-    assert mb.theory.upper_bound("ucb1", [0.5, 0.5], 100) == 0
+    for name in mb.theory.UPPER:
+        assert mb.theory.upper_bound(name, [0.5, 0.5], 100, 1) == 0
 
 
 POLICIES = mb.policies
@@ -162,7 +164,35 @@ def test_a_guarantee_on_bits_is_the_one_without_privacy_for_other_gaps(epsilon) 
     assert found > mb.theory.upper_bound("ucb1", arms.tolist(), 10**6)
 
 
+def test_the_guarantee_on_trees_covers_the_noise_of_every_sum() -> None:
+    """G is above the radius that the policy uses, for as many nodes as a sum of up to T cohorts may have."""
+    for horizon in (2, 100, 10**4, 10**7):
+        arms, gap = [0.9, 0.5, 0.5], 0.4
+        law = mb.channels.Tree(epsilon=0.5, counter="binary", length=horizon).law()
+        worst = 2 ** (horizon.bit_length() - 1) - 1 or 1  # all binary digits are 1
+        radius = noise(law, worst, worst, math.log(2 * 3 * horizon**2))
+        found = mb.theory.upper_bound("dpucb", arms, horizon, 0.5)
+        assert found >= min(gap * horizon, 2 * 4 * radius)
+        assert found <= gap * horizon
+    early, late = mb.theory.upper_bound("dpucb", arms, [10**6, 10**9], 5.0)
+    assert early > mb.theory.upper_bound("dpucb", arms, 10**6, 5.0)  # a longer study has higher trees from the start
+    assert late >= early
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 5])
+def test_the_leading_term_of_the_noise_aware_index_is_its_ratio_above_the_lower_bound(epsilon) -> None:
+    for name in ("C1", "C2", "C3", "C4"):
+        arms = named_means(name)
+        lower = mb.theory.lower_bound("central", arms, 10**9, epsilon)
+        for ratio in (1.5, 2):
+            found = mb.theory.upper_bound("noise_aware_klucb", arms, 10**9, epsilon, ratio=ratio)
+            assert found == pytest.approx(ratio * lower)
+    large = mb.theory.upper_bound("noise_aware_klucb", [1, 0], 10**9, epsilon)  # where the first batch is all
+    assert large == pytest.approx(2 / epsilon * math.log(10**9))
+
+
 GUARANTEES = [
+    ("dpucb", "DPUCB", {}, mb.channels.Tree(2, counter="binary", length=100_000), 2),
     ("ucb1", "UCB1", {}, mb.channels.Raw(), math.inf),
     ("ldp_ucb", "LDPUCB", {}, mb.channels.Response(2), 2),
     ("ada_p_ucb", "AdaPUCB", {"beta": 3.1}, mb.channels.Central(0.5), 0.5),
@@ -174,15 +204,18 @@ GUARANTEES = [
 def test_policies_keep_their_guarantees(name, policy, parameters, channel, epsilon) -> None:
     """By far: the constants of proofs are large."""
     arms = [0.9, 0.5, 0.3]
-    run = mb.simulate(POLICIES.room[policy](**parameters), channel, mb.Bernoulli(arms), 100_000, runs=20, seed=1)
+    policy = POLICIES.room[policy](**parameters)
+    run = mb.simulate(policy, channel, mb.Bernoulli(arms), 100_000, runs=20, seed=1)
     assert (run.regret.mean(axis=0) <= mb.theory.upper_bound(name, arms, run.t, epsilon, **parameters)).all()
     lower = "local" if name == "ldp_ucb" else "no_privacy"
     assert (mb.theory.upper_bound(name, arms, run.t, epsilon) >= mb.theory.lower_bound(lower, arms, run.t, epsilon))[-1]
 
 
 def test_all_names_are_curves() -> None:
-    for name in (*mb.theory.LOWER, *mb.theory.UPPER):
+    assert set(mb.theory.CURVES) == {*mb.theory.LOWER, *mb.theory.UPPER, "minimax"}
+    for name in mb.theory.CURVES:
         assert mb.theory.curve(name, [0.9, 0.5], [10, 1000], 1.0).shape == (2,)
+    assert mb.theory.curve("minimax", [0.9, 0.5, 0.1], 1000, 1) == mb.theory.minimax(3, 1000, 1)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +231,8 @@ def test_all_names_are_curves() -> None:
         (lambda: mb.theory.upper_bound("ada_p_ucb", [0.1, 0.2], 10, 1, beta=3), InvalidValue, "beta is 3"),
         (lambda: mb.theory.upper_bound("ada_cucb", [0.1, 0.2], 10, 1, beta=1), InvalidValue, "beta is 1"),
         (lambda: mb.theory.upper_bound("ldp_ucb", [0.1, 0.2], 10, -1), InvalidValue, "epsilon is -1"),
+        (lambda: mb.theory.upper_bound("dpucb", [0.1, 0.2], 10, 0), InvalidValue, "epsilon is 0"),
+        (lambda: mb.theory.upper_bound("noise_aware_klucb", [0.1, 0.2], 10, 0), InvalidValue, "epsilon is 0"),
         (lambda: mb.theory.minimax(1, 10), InvalidValue, "k is 1"),
         (lambda: mb.theory.minimax(2, 10, float("nan")), InvalidValue, "epsilon is nan"),
     ],

@@ -18,10 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from maskedbandit.channels.channel import Channel, usable
-from maskedbandit.channels.codec import Residues
+from maskedbandit.channels.codec import Grid, Residues
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -39,6 +39,7 @@ class PureShuffled(Channel):
     adds a share, a release has the pure loss `epsilon`, whatever q is.
 
     `failure` bounds the chance that noise leaves the room in the modulus; the relaxed sum should have a q no larger.
+    The theorem has `grid="paper"` and both at 1 / 2T; one step for each reward gives the same privacy.
 
     >>> PureShuffled(epsilon=0.5).loss(n=1000).epsilon()
     0.5
@@ -49,17 +50,19 @@ class PureShuffled(Channel):
 
     epsilon: Number = Fraction(1, 2)
     failure: float = 1e-12
+    grid: Grid | int | Literal["paper"] = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", usable(self.epsilon))
-        if Fraction(self.epsilon) >= 1:
-            raise InvalidValue("epsilon", self.epsilon, "below 1, as the theorem on relaxed sums demands")
+        if not Fraction(2, 10**6) <= Fraction(self.epsilon) < 1:  # half of it is the noise's
+            raise InvalidValue("epsilon", self.epsilon, "at least 0.000002 and below 1, as relaxed sums demand")
         object.__setattr__(self, "failure", self.summed.failure)
+        object.__setattr__(self, "grid", self.summed.grid)
 
     @cached_property
     def summed(self) -> Distributed:
         """The noisy sum inside."""
-        return Distributed(Fraction(self.epsilon) / 2, failure=self.failure)
+        return Distributed(Fraction(self.epsilon) / 2, grid=self.grid, failure=self.failure)
 
     @property
     def draws(self) -> Any:

@@ -174,7 +174,7 @@ class Tree(NoisyChannel):
     def loss_of_one(self) -> Loss:
         """Loss by the release of a cohort of any size, and by all that follow."""
         pure, g = self.noise.kind == LAPLACE, self.steps(1)
-        epsilon = Fraction(self.epsilon) / self.divide
+        epsilon = Fraction(self.epsilon) / (self.divide * self.noise.scale)
         if self.counter == "hybrid":  # a tree of many nodes is no worse than one of the same pure or zCDP loss
             return 2 * Loss.pure(epsilon / 2) if pure else Loss.zcdp(epsilon**2 / 2)
         if self.counter != "kary":

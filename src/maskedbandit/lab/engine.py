@@ -247,19 +247,22 @@ def simulate(
 
     def some(chunk: range) -> None:
         streams = Streams(seed, study)
-        for run in chunk:
-            if stopped.is_set():
-                return
-            single(run, streams)
+        try:
+            for run in chunk:
+                if stopped.is_set():
+                    return
+                single(run, streams)
+        except BaseException:
+            stopped.set()  # before anybody waits for this thread: none begins another run
+            raise
 
     some(range(1))  # the first alone, so that threads do not all compile
     chunk = max(1, min(64, runs // (4 * jobs)))
     with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
         try:
             list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
-        except BaseException:
-            stopped.set()  # an error or an interrupt: no thread begins another run
-            raise
+        finally:
+            stopped.set()  # an interrupt reaches this thread alone
 
     if law.grid > 0 and not instance.bits:
         realised[:] = np.nan
@@ -273,16 +276,8 @@ def simulate(
 
 def kernels(policy: Policy, channel: Channel, instance: Instance) -> dict[str, Kernel[Any, Any]]:
     """What the names in the loop stand for."""
-    return {
-        "ask": policy.ask,
-        "tell": policy.tell,
-        "perturb": channel.perturb,
-        "noise": channel.draws,
-        "one": instance.one,
-        "many": instance.many,
-        "draws": draws,
-        "steps": steps,
-    }
+    names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
+    return names | {"one": instance.one, "many": instance.many, "draws": draws, "steps": steps}
 
 
 def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
@@ -297,10 +292,7 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> 
     if status == UNSIZED:
         raise IllegalDecision(f"{name} opens cohorts of unknown size, but the grid of {channel} depends on the size")
     if status == TOO_WIDE:
-        raise InvalidValue(
-            f"a cohort of {type(channel).__name__}",
-            n,
-            "smaller: its sum or its noise has too many steps for 64-bit numbers",
-        )
+        allowed = "smaller: its sum or its noise has too many steps for 64-bit numbers"
+        raise InvalidValue(f"a cohort of {type(channel).__name__}", n, allowed)
     if status == NO_FIT:
         channel.refuse(n)

@@ -22,7 +22,7 @@
     horizon = [100_000, 1_000_000]
 
 `figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
-the table (`value = "name"`, or a list of names), or as a "league" table.
+the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), or as a "league" table.
 
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """
@@ -33,7 +33,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ class Experiment:
     text: str
     settings: list[Setting | Line]
     figure: str = "regret"
-    value: tuple[str, ...] = ()  # columns that the figure shows
+    value: dict[str, str] = field(default_factory=dict)  # columns that the figure shows, by what it calls them
 
 
 def read(path: Path) -> Experiment:
@@ -129,7 +129,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         if "theory" in curve:
             if "policy" in own:
                 raise InvalidValue("policy", own["policy"], "left out of a curve of theory")
-            refuse_unknown("theory", [str(curve["theory"])], (*theory.LOWER, *theory.UPPER))
+            refuse_unknown("theory", [str(curve["theory"])], theory.CURVES)
     labels = [label_of(curve) for curve in curves]
     for label in labels:
         if labels.count(label) > 1:
@@ -141,21 +141,19 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         part, _, parameter = key.partition(".")
         if (part not in PARTS and key != "horizon") or not isinstance(values, list) or not values:
             raise InvalidValue(f"vary.{key}", values, "a list, for horizon, policy.NAME, channel.NAME or instance.NAME")
+        refuse_twice(f"vary.{key}", values)
         if part in PARTS:
             refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in takes(part, c)})
     settings: list[Setting | Line] = []
     for curve in curves:
         for values in combinations(curve, vary):
             settings.append(setting(f"{name}/{len(settings)}", curve, values, data.get("seed", 0)))
-    figure, value = data.get("figure", "regret"), data.get("value", [])
+    figure, value = data.get("figure", "regret"), columns(data.get("value", []))
     refuse_unknown("figure", [str(figure)], FIGURES)
-    value = [value] if isinstance(value, str) else value
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise InvalidValue("value", value, "the name of a column, or a list of names")
     if bool(value) != (figure == "value"):
-        raise InvalidValue("value", value or None, 'given if figure = "value", and only then')
+        raise InvalidValue("value", list(value.values()) or None, 'given if figure = "value", and only then')
     about, source = str(data.get("about", "")), str(data.get("source", ""))
-    return Experiment(name, about, source, text, settings, figure, tuple(value))
+    return Experiment(name, about, source, text, settings, figure, value)
 
 
 def parts(curve: dict[str, Any]) -> tuple[str, ...]:
@@ -211,6 +209,23 @@ def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> Non
             raise UnknownName(kind, key, known)
 
 
+def refuse_twice(name: str, values: list[Any]) -> None:
+    """What is listed twice would be drawn as one, with half the error."""
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            raise InvalidValue(name, values, f"without repeats ({value!r} is there twice)")
+
+
+def columns(value: Any) -> dict[str, str]:
+    """Names of columns by what to call them; in a list, each by its own."""
+    value = [value] if isinstance(value, str) else value
+    names: Any = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        raise InvalidValue("value", value, "the name of a column, a list of names, or a table of names")
+    refuse_twice("value", names)
+    return value if isinstance(value, dict) else dict(zip(names, names, strict=True))
+
+
 def table(part: str, value: Any) -> dict[str, Any]:
     """`"central"` is short for `{ name = "central" }`."""
     found: Any = {"name": value} if isinstance(value, str) else value
@@ -235,7 +250,7 @@ def kind(part: str, value: Any) -> Any:
 
 def parameters(part: str, value: Any) -> list[str]:
     """What a table may hold besides its name; generated means take a number of arms and a seed."""
-    names = [field.name for field in fields(kind(part, value))]
+    names = [each.name for each in fields(kind(part, value))]
     return [*names, "k", "seed"] if part == "instance" and "means" in names else names
 
 
@@ -252,11 +267,11 @@ def made(part: str, value: Any) -> Any:
     if "noise" in given:
         given["noise"] = made("noise", given["noise"])
     if isinstance(given.get("grid"), dict):
-        refuse_unknown("parameter of grid", given["grid"], (field.name for field in fields(Grid)))
+        refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
         given["grid"] = Grid(**given["grid"])
-    for field in fields(found):
-        if field.name not in given and field.default is MISSING and field.default_factory is MISSING:
-            raise InvalidValue(f"{field.name} of {name}", None, "given")
+    for each in fields(found):
+        if each.name not in given and each.default is MISSING and each.default_factory is MISSING:
+            raise InvalidValue(f"{each.name} of {name}", None, "given")
     try:
         return found(**given)
     except (TypeError, ValueError, OverflowError, AttributeError) as wrong:

@@ -1,12 +1,12 @@
 """Figures of curves, each a pure function of a results table: regret, its time average, or other columns.
 
 A panel for each instance that has a name (down) and each epsilon (across); other things that vary make curves of their
-own. Curves of theory are thin and grey.
+own. Curves of theory are thin and grey. Bands are standard errors over independent runs, or over instances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import count, cycle
 from typing import Any
 
@@ -17,12 +17,15 @@ from matplotlib.figure import Figure
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiment import Experiment
 from maskedbandit.lab.league import league
-from maskedbandit.lab.table import axes
+from maskedbandit.lab.table import axes, observed
 
 # Okabe and Ito's colours: told apart by readers with any colour vision
-LINES = ("-", (0, (5, 2)), "-", (0, (2, 1)), "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 2)))  # and on paper without colours
+# seven lines for eight colours: no look comes again before the 57th curve
+LINES = ("-", (0, (5, 2)), "-.", (0, (2, 1)), ":", (0, (3, 1, 1, 1, 1, 1)), (0, (10, 3)))
 COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999933")
-THEORY = ("#777777", (0, (4, 3)))
+THEORY = "#777777"
+THIN = ((0, (4, 3)), (0, (1, 2)), (0, (8, 2, 1, 2)), (0, (12, 3)))
+PLAIN: dict[str, Any] = {"parse_math": False}  # what a user wrote is text, also between dollars
 
 
 def draw(table: pl.DataFrame, experiment: Experiment) -> Figure:
@@ -44,20 +47,23 @@ def average(table: pl.DataFrame, title: str = "") -> Figure:
     return curves(table.with_columns((pl.col("regret") / pl.col("t")).alias("y")), "time-average regret", 1, title)
 
 
-def values(table: pl.DataFrame, names: Sequence[str], title: str = "") -> Figure:
-    """Means of columns at the end of a run against the horizon, with bands of two standard errors."""
+def values(table: pl.DataFrame, names: Mapping[str, str], title: str = "") -> Figure:
+    """Means of columns, by what to call them, at the end of a run against the horizon; bands of two standard errors."""
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
-    for name in names:
+    for name in names.values():
         if name not in numbers:
             raise InvalidValue("value", name, f"a column of numbers: {', '.join(numbers)}")
     final = table.filter(pl.col("t") == pl.col("horizon"))
-    parts = [final.with_columns(pl.col(name).cast(float).alias("y"), pl.lit(name).alias("value")) for name in names]
+    parts = [
+        final.with_columns(pl.col(name).cast(float).alias("y"), pl.lit(said).alias("value"))
+        for said, name in names.items()
+    ]
     long = pl.concat(parts).drop_nulls("y")
     if len(names) > 1:  # a curve for each
         alone = long["label"].n_unique() == 1
         both = pl.col("value") if alone else pl.concat_str("label", "value", separator=", ")
         long = long.with_columns(both.alias("label"))
-    return curves(long, names[0] if len(names) == 1 else "", 2, title, "horizon")
+    return curves(long, next(iter(names)) if len(names) == 1 else "value", 2, title, "horizon")
 
 
 def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
@@ -78,30 +84,33 @@ def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: s
     others = [pl.format(", {} {}", pl.lit(n.partition(".")[2]), n) for n in varied if n not in (across, down)]
     # what a curve takes no value of is left out of its name
     names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
-    table = table.with_columns(names.alias("label"))
+    table = observed(table.with_columns(names.alias("label")), "y")
     labels = table["label"].unique(maintain_order=True).to_list()
-    drawn = table.filter(pl.col("trust") == "theory")["label"].unique().to_list()
+    drawn = table.filter(pl.col("trust") == "theory")["label"].unique(maintain_order=True).to_list()
     styles = zip([each for each in labels if each not in drawn], count(3, -0.01), cycle(COLOURS), cycle(LINES))
     looks: dict[str, Any] = {  # first curves on top
         label: {"zorder": z, "color": colour, "linestyle": line, "linewidth": 1.8} for label, z, colour, line in styles
     }
-    looks |= {label: dict(zip(("color", "linestyle"), THEORY, strict=True), linewidth=1, zorder=2) for label in drawn}
+    looks |= {
+        label: {"zorder": 2, "color": THEORY, "linestyle": line, "linewidth": 1}
+        for label, line in zip(drawn, cycle(THIN))
+    }
     rows, columns = panels(table, down), panels(table, across)
     figure = Figure(figsize=(1.5 + 5.5 * len(columns), 0.4 + 4 * len(rows)), layout="constrained")
     plots = figure.subplots(len(rows), len(columns), sharey="row", squeeze=False)
     for line, row in zip(plots, rows, strict=True):
-        line[0].set_ylabel(said)
+        line[0].set_ylabel(said, **PLAIN)
         ends: list[dict[str, float]] = []
         for plot, column in zip(line, columns, strict=True):
             ends.append(panel(plot, at(at(table, down, row), across, column), labels, looks, errors, against))
             named = ([] if row is None else [f"{row}"]) + ([] if column is None else [f"ε = {column}"])
-            plot.set(title=", ".join(named))
+            plot.set_title(", ".join(named), **PLAIN)
         seen = [curve.get_ydata().min() for plot in line for curve in plot.lines]
         if seen:  # otherwise nobody lost anything: all arms are equal
             line[0].set_ylim(bottom=0.7 * min(seen))
         for plot, each in zip(line, ends, strict=True):  # not before the heights that all panels share are known
             name_ends(plot, each, looks)
-    figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     return figure
 
 
@@ -123,7 +132,7 @@ def panel(
                 pl.col("y").mean().alias("mean"),
                 # theory is exact, though not the same on all instances
                 pl.when(pl.col("trust").first() != "theory")
-                .then(pl.col("y").std() / pl.len().sqrt())
+                .then(pl.col("observed").std() / pl.col("observed").count().sqrt())
                 .otherwise(0)
                 .fill_null(0)
                 .alias("error"),
@@ -152,4 +161,5 @@ def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
     for label, height in sorted(ends.items(), key=lambda end: end[1]):
         last = max(np.log10(height), last + gap)
         place = (10 ** (right + (right - left) / 70), 10**last)
-        plot.annotate(label, place, color=looks[label]["color"], va="center", fontsize="small", annotation_clip=False)
+        said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
+        plot.annotate(label, place, **said, **PLAIN)

@@ -7,6 +7,7 @@ and the colour is the ratio to the lower bound, or to the least mean where none 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -36,21 +37,22 @@ def league(table: pl.DataFrame, title: str = "") -> Figure:
     plot = figure.add_axes((0, 0, 1, 1))
     plot.set(xlim=(0, LABEL + CELL * len(columns)), ylim=(lines, 0))
     plot.axis("off")
-    plot.text(0.1, 0.6, title, va="center", weight="bold", fontsize=9)
+    write = partial(plot.text, va="center", parse_math=False)
+    write(0.1, 0.6, title, weight="bold", fontsize=9)
     said = "mean regret ± standard error (worst run); bold: least mean; colour: from 1 to 100 times the lower bound"
-    plot.text(0.1, 1.5, said, va="center", fontsize=7.5, color="#555555")
+    write(0.1, 1.5, said, fontsize=7.5, color="#555555")
     y = 2.5
     for block in blocks:
         where = [str(block[name][0]) for name in down if name != "horizon"]
         heading = ", ".join([*where, f"{block['horizon'][0]:,} users"])
-        plot.text(0.1, y, heading, va="center", weight="bold", fontsize=8.5)
+        write(0.1, y, heading, weight="bold", fontsize=8.5)
         for i, column in enumerate(columns):
             if column is not None:
                 x = LABEL + CELL * (i + 0.5)
-                plot.text(x, y, f"ε = {column}", va="center", ha="center", weight="bold", fontsize=8.5)
+                write(x, y, f"ε = {column}", ha="center", weight="bold", fontsize=8.5)
         labels = block["label"].unique(maintain_order=True).to_list()
         for j, label in enumerate(labels):
-            plot.text(0.1, y + 1 + j, label, va="center", fontsize=8)
+            write(0.1, y + 1 + j, label, fontsize=8)
         for i, column in enumerate(columns):
             here = block if across is None else block.filter(pl.col(across).is_null() | (pl.col(across) == column))
             fill(plot, list(here.iter_rows(named=True)), labels, LABEL + CELL * i, y + 1)
@@ -60,6 +62,7 @@ def league(table: pl.DataFrame, title: str = "") -> Figure:
 
 def fill(plot: Any, rows: list[dict[str, Any]], labels: list[str], x: float, y: float) -> None:
     """One column of a block; the last row of a label is its cell."""
+    write = partial(plot.text, va="center", ha="center", fontsize=8, parse_math=False)
     run = [row["mean"] for row in rows if row["trust"] != "theory"]
     bounds = [row["mean"] for row in rows if row["policy"] in theory.LOWER]
     least = min(run, default=1.0)
@@ -67,13 +70,13 @@ def fill(plot: Any, rows: list[dict[str, Any]], labels: list[str], x: float, y: 
     for row in rows:
         at = y + labels.index(row["label"])
         if row["trust"] == "theory":
-            plot.text(x + CELL / 2, at, f"{row['mean']:,.0f}", va="center", ha="center", fontsize=8, style="italic")
+            write(x + CELL / 2, at, f"{row['mean']:,.0f}", style="italic")
             continue
         colour = colormaps["YlOrRd"](0.6 * shade(row["mean"], base))
         plot.add_patch(Rectangle((x, at - 0.5), CELL, 1, facecolor=colour, edgecolor="white", linewidth=1))
         text = f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f} ({row['worst']:,.0f})"
         weight = "bold" if row["mean"] == least else "normal"
-        plot.text(x + CELL / 2, at, text, va="center", ha="center", fontsize=8, weight=weight)
+        write(x + CELL / 2, at, text, weight=weight)
 
 
 def shade(mean: float, base: float) -> float:

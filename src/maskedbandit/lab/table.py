@@ -24,13 +24,14 @@ import polars as pl
 import maskedbandit
 from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
-from maskedbandit.errors import MaskedBanditError, ResultsExist
+from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
 from maskedbandit.lab.engine import Run, checkpoints
 from maskedbandit.lab.experiment import Experiment, Line, Setting
 from maskedbandit.lab.instances import Instance
 from maskedbandit.policies.policy import Policy
 
 DELTA = 1e-6  # where losses that are not pure are quoted
+LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 
 def frame(run: Run) -> pl.DataFrame:
@@ -45,8 +46,7 @@ def frame(run: Run) -> pl.DataFrame:
             "policy": type(run.policy).__name__,
             "channel": type(run.channel).__name__,
             "sees": run.channel.sees,
-            "pure_epsilon": run.loss.epsilon(),
-            f"epsilon_at_{DELTA:g}": run.loss.epsilon(DELTA),
+            **dict(zip(LOSSES, (run.loss.epsilon(), run.loss.epsilon(DELTA)), strict=True)),
             "horizon": run.horizon,
             "run": np.repeat(np.arange(runs), c),
             "t": np.tile(run.t, runs),
@@ -58,17 +58,17 @@ def frame(run: Run) -> pl.DataFrame:
 
 
 def drawn(line: Line) -> pl.DataFrame:
-    """A curve of theory as rows without a run; all of the same form as those of a simulation."""
+    """A curve of theory as rows without a run, of the same form as those of a simulation."""
     marks = checkpoints(line.horizon)
     regret = theory.curve(line.theory, line.instance.true_means().tolist(), marks, line.epsilon)
     return pl.DataFrame(
         {
             "trust": "theory",
             "policy": line.theory,
-            "sees": "asymptotic lower bound" if line.theory in theory.LOWER else "guarantee of the policy",
-            "pure_epsilon": line.epsilon,
-            f"epsilon_at_{DELTA:g}": line.epsilon,
+            "sees": theory.CURVES[line.theory],
+            **dict.fromkeys(LOSSES, line.epsilon),
             "horizon": line.horizon,
+            "run": pl.Series([None] * marks.size, dtype=pl.Int64),
             "t": marks,
             "regret": regret,
         }
@@ -133,9 +133,13 @@ def collect(
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
+    check(experiment)
     about, new = provenance(experiment), not out.exists()
     paths = {s.id: out / "parts" / f"{s.id.replace('/', '-')}-{fingerprint(s)}.parquet" for s in experiment.settings}
-    (out / "parts").mkdir(parents=True, exist_ok=True)
+    try:
+        (out / "parts").mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise InvalidValue("--out", str(out), f"a folder that can be written ({wrong.strerror})") from None
     for path in paths.values():
         if path.exists() and not readable(path):
             path.unlink()
@@ -163,6 +167,18 @@ def collect(
     return table
 
 
+def check(experiment: Experiment) -> None:
+    """Refuse a figure of columns that no run will have; what a policy finds has a name before anything is run."""
+    known = ["regret", "realised_regret", *LOSSES]
+    for setting in experiment.settings:
+        if experiment.value and isinstance(setting, Setting):
+            start = setting.policy.init(len(setting.instance.true_means()), setting.horizon)
+            known += [name for name in setting.policy.findings(start) if name not in known]
+    for name in experiment.value.values():
+        if name not in known:
+            raise InvalidValue("value", name, f"a column of numbers: {', '.join(known)}")
+
+
 def readable(path: Path) -> bool:
     """Whether a part is whole; a disk that was full, or a copy cut short, leaves half of one."""
     try:
@@ -184,6 +200,18 @@ def axes(table: pl.DataFrame) -> list[str]:
     return [name for name in named if name != "instance.seed"]
 
 
+def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The table with a column `observed` of independent values of the column `name`, null elsewhere.
+
+    Where instances vary by their seed, what runs on the same one have in common does not average out over its runs:
+    their mean is one observation, and stands at the first of them.
+    """
+    one = pl.col(name)
+    if "instance.seed" in table.columns:
+        one = pl.when(pl.col("run").fill_null(0) == 0).then(one.mean().over("id", "label", "t"))
+    return table.with_columns(one.alias("observed"))
+
+
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Mean regret at the horizon for every curve and all that varied, its standard error and its worst run.
 
@@ -191,12 +219,11 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     none; without any, to the lower bound.
     """
     varied = axes(table)
-    final = table.filter(pl.col("t") == pl.col("horizon"))
-    losses = ["pure_epsilon", f"epsilon_at_{DELTA:g}"]
+    final = observed(table.filter(pl.col("t") == pl.col("horizon")), "regret")
     rows = final.group_by(["label", "trust", "policy", "sees", *varied, "horizon"], maintain_order=True).agg(
-        pl.col(losses).max(),
+        pl.col(LOSSES).max(),
         pl.col("regret").mean().alias("mean"),
-        (pl.col("regret").std() / pl.len().sqrt()).alias("error"),
+        (pl.col("observed").std() / pl.col("observed").count().sqrt()).alias("error"),
         pl.col("regret").max().alias("worst"),
         pl.col("run").count().alias("runs"),  # of which theory has none
     )

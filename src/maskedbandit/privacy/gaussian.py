@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number, exact
 
 SLACK = 1e-12  # relative, above the error of Φ and of e^ε Φ in floating point
@@ -29,6 +30,8 @@ def gaussian_epsilon(mu: float, delta: Number) -> float:
     """
     from scipy.special import erfcx, ndtr
 
+    if not mu >= 0.0:
+        raise InvalidValue("mu", mu, "a number of at least 0")
     left = float(exact("delta", delta, strict=False))
     if mu == 0.0:
         return 0.0

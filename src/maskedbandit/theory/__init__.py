@@ -12,9 +12,16 @@ from maskedbandit.theory.bounds import INFORMATION, Floats, lower_bound, minimax
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 
 LOWER = tuple(INFORMATION)
-UPPER = ("ada_cucb", "ada_p_ucb", "ldp_ucb", "ucb1")
+UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
 WITHOUT_EPSILON = ("no_privacy", "ucb1")
+CURVES = {  # all names, and what to make of a number
+    **dict.fromkeys(LOWER, "asymptotic lower bound"),
+    "minimax": "lower bound for the worst instance",
+    **dict.fromkeys(UPPER, "guarantee of the policy"),
+    "noise_aware_klucb": "asymptotic guarantee of the policy",
+}
 __all__ = [
+    "CURVES",
     "LOWER",
     "UPPER",
     "WITHOUT_EPSILON",
@@ -43,6 +50,8 @@ def upper_bound(name: str, means: Sequence[float], t: Any, epsilon: float = math
 
 def curve(name: str, means: Sequence[float], t: Any, epsilon: float = math.inf) -> Floats:
     """A lower or an upper bound by name: what experiments draw."""
-    if name not in (*LOWER, *UPPER):
-        raise UnknownName("theory", name, (*LOWER, *UPPER))
+    if name not in CURVES:
+        raise UnknownName("theory", name, CURVES)
+    if name == "minimax":
+        return minimax(len(means), t, epsilon)
     return (lower_bound if name in LOWER else upper_bound)(name, means, t, epsilon)

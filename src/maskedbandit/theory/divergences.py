@@ -25,9 +25,9 @@ def kl(p: float, q: float) -> float:
         return 0.0
     if q <= 0.0 or q >= 1.0:
         return math.inf
-    answer = 0.0
-    if p > 0.0:
-        answer += p * math.log(p / q)
+    if p == 0.0:
+        return -math.log1p(-q)
+    answer = p * math.log(p / q)
     if p < 1.0:
         answer += (1 - p) * math.log((1 - p) / (1 - q))
     return max(answer, 0.0)
@@ -56,7 +56,7 @@ def kl_upper(p: float, level: float) -> float:
         if not step > 1e-15 * q:
             break
         q -= step
-    return q
+    return max(p, q)
 
 
 @kernel

@@ -4,11 +4,23 @@
     ldp_ucb       sum  8 c^2 ln t / gap + (1 + pi^2 / 3) gap,   c = (e^eps + 1) / (e^eps - 1)
     ada_p_ucb     sum  16 beta ln t / min{gap, eps} + 3 beta / (beta - 3)                                [AB22]
     ada_cucb      sum  8 beta ln t / gap + 8 sqrt(beta ln t / rho) + 2 beta / (beta - 3),  rho = eps^2 / 2   [Azi24]
+    dpucb         sum  max{32 ln t / gap, 4 G} + (1 + pi^2 / 3) gap,  and once max gap
+    noise_aware_klucb      ln t sum  max{ratio gap / d_eps, 2 gap / eps} + o(ln t)           [docs/noise_aware_klucb.md]
 
 Sums are over the arms that are not the best. `ldp_ucb` is UCB1 on randomized bits, whose gaps are gap / c and whose
-pulls cost gap: so it is the theorem above it, not one of its own. The two others need beta > 3 in the policy too. Where
-it is not said whether a last term is counted once or for each arm, it is counted for each: the bound holds either way.
+pulls cost gap: so it is the theorem above it, not one of its own. AdaP-UCB and AdaC-UCB need beta > 3 in the policy
+too. Where it is not said whether a last term is counted once or for each arm, it is counted for each: the bound holds
+either way. Of the noise-aware index only the leading term is known, so that its curve may be crossed at a finite t.
 Bounds above t max gap say nothing, and are cut there.
+
+`dpucb` is for binary trees of length T, the horizon, and failure 1 / T. At all times at once the noise of an arm is in
+[-G, G], but for a chance of 1 / T, which costs T max gap:
+
+    G = h / eps (2 sqrt(h x) + x),     x = ln(2 k T^2),     h = floor(log2 T) + 1 levels
+
+Then the index is UCB1's with something in [0, 2 G / n] more. Beyond n = max{32 ln t / gap^2, 4 G / gap} users of an
+arm both 2 sqrt(2 ln t / n) and 2 G / n are at most gap / 2, so it is only chosen if Hoeffding's bound failed for it or
+the best arm: the argument of [ACF02, Thm. 1], whose pi^2 / 3 is the chance of that, added up over t.
 """
 
 from __future__ import annotations
@@ -21,6 +33,7 @@ import numpy as np
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.theory.bounds import Floats, gapped, positive, times
+from maskedbandit.theory.divergences import private_divergence
 
 
 def gaps(means: Sequence[float]) -> Floats:
@@ -28,10 +41,10 @@ def gaps(means: Sequence[float]) -> Floats:
     return max(means) - np.array(gapped(means))
 
 
-def total(rate: Floats, rest: Floats | float, means: Sequence[float], t: Any) -> Floats:
+def total(rate: Floats, rest: Floats | float, means: Sequence[float], t: Any, once: float = 0.0) -> Floats:
     """The sum over arms of rate ln t + rest, where that is below the regret of always choosing the worst arm."""
     t = times(t)[..., None]
-    answer: Floats = np.minimum((rate * np.log(t) + rest).sum(axis=-1), (max(means) - min(means)) * t[..., 0])
+    answer: Floats = np.minimum((rate * np.log(t) + rest).sum(axis=-1) + once, (max(means) - min(means)) * t[..., 0])
     return answer
 
 
@@ -63,6 +76,30 @@ def ada_cucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) 
     gap, rho = gaps(means), positive("epsilon", epsilon) ** 2 / 2
     noise = 8 * np.sqrt(above_three(beta) * np.log(times(t)[..., None]) / rho)
     return total(8 * beta / gap, noise + 2 * beta / (beta - 3), means, t)
+
+
+def dpucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
+    """DP-UCB, corrected, over binary trees of pure loss epsilon; the largest t is the horizon that it was told.
+
+    >>> dpucb([0.9, 0.5], [10**6], 1.0).round()
+    array([6178.])
+    """
+    gap, horizon = gaps(means), int(times(t).max())
+    levels, x = horizon.bit_length(), math.log(2 * len(means) * horizon**2)
+    noise = levels / positive("epsilon", epsilon) * (2 * math.sqrt(levels * x) + x)
+    needed = np.maximum(32 * np.log(times(t)[..., None]) / gap, 4 * noise)
+    return total(0 * gap, needed + (1 + math.pi**2 / 3) * gap, means, t, once=max(means) - min(means))
+
+
+def noise_aware_klucb(means: Sequence[float], t: Any, epsilon: float, ratio: float = 1.5) -> Floats:
+    """The leading term of the noise-aware index over central or distributed pure loss epsilon, as t grows.
+
+    >>> noise_aware_klucb([0.9, 0.5], [10**6], 1.0).round(2), noise_aware_klucb([0.9, 0.0], [10**6], 1.0).round(2)
+    (array([24.28]), array([24.87]))
+    """
+    gap = gaps(means)
+    told = np.array([private_divergence(mean, max(means), positive("epsilon", epsilon)) for mean in gapped(means)])
+    return total(np.maximum(ratio * gap / told, 2 * gap / epsilon), 0.0, means, t)
 
 
 def above_three(beta: float) -> float:

@@ -13,7 +13,7 @@ import maskedbandit as mb
 from maskedbandit.core import WAIT, kernel
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, log_mgf_of_sum, steps
-from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, index
+from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, index, level
 from maskedbandit.theory.divergences import kl_upper, private_upper
 from tests.golden import interpreted
 from tests.statistics import at_most
@@ -71,6 +71,24 @@ class TestIndex:
             expected = by_definition(law, share * n, m, n, f, most * (1 - 1e-12))
             value = index(law, share * n, m, n, f)
             assert value < 1e-9 if expected is None else value == pytest.approx(expected, abs=2e-6)
+
+    @pytest.mark.parametrize(
+        ("channel", "n", "share", "f", "value"),
+        [
+            (
+                mb.channels.Central(epsilon=0.1, noise=mb.noises.DiscreteGaussian()),
+                81,
+                0.25,
+                math.log1p(1e5 / 81),
+                0.7517,
+            ),
+            (mb.channels.Shuffled(epsilon=1), 15, 0.0, math.log1p(100 / 15), 0.8687),
+        ],
+    )
+    def test_search_comes_down_from_bounds_above_one(self, channel, n, share, f, value):
+        """Where noise is wide, most lam bound the mean by more than 1, and less so the larger they are."""
+        found = index(channel.law(), share * n, 1 if share else 2, n, f)
+        assert found == pytest.approx(value, abs=1e-4)
 
     @pytest.mark.parametrize(("x", "n", "f"), [(0.0, 10, 3.0), (3.0, 10, 1.0), (900.0, 1000, 10.0), (1e7, 10**8, 20.0)])
     def test_without_noise_it_is_that_of_kl_ucb(self, x, n, f):
@@ -154,6 +172,9 @@ class TestCoverage:
             mb.channels.Central(epsilon=0.2, noise=mb.noises.DiscreteGaussian()),
             mb.channels.Distributed(epsilon=0.2, noise=mb.noises.Skellam()),
             mb.channels.Distributed(epsilon=0.5, honest=0.8),
+            mb.channels.Distributed(epsilon=0.5, noise=mb.noises.Skellam(), grid="paper"),
+            mb.channels.Shuffled(epsilon=1),
+            mb.channels.PureShuffled(epsilon=0.5),
             mb.channels.Local(epsilon=1),
             mb.channels.Response(epsilon=1),
             mb.channels.Raw(),
@@ -181,7 +202,14 @@ class TestSchedule:
         assert asked[3] == WAIT
         n = asked[0].n
         assert n >= 20 * math.log1p(10**6 / n)
-        assert n - n // 8 < 20 * math.log1p(10**6 / (n - n // 8))
+        assert n - 1 < 20 * math.log1p(10**6 / (n - 1))
+
+    def test_level_is_the_price_of_a_failure(self):
+        s = POLICY.init(3, 10**6)
+        assert [level(s, n) for n in (1, 1000, 10**6)] == [math.log1p(10**6 / n) for n in (1, 1000, 10**6)]
+        s = NoiseAwareKLUCB(anytime=True).init(3, 10**6)
+        s.clock[1] = 99
+        assert level(s, 1) == level(s, 50) == math.log(100)
 
     def test_batches_grow_by_the_ratio(self):
         found = interpreted(POLICY, mb.channels.Central(epsilon=0.5), C2, 10**5, seed=3)
@@ -208,7 +236,8 @@ class TestSchedule:
             assert short.decisions == long.decisions[: len(short.decisions)]
 
     @pytest.mark.parametrize(
-        ("wrong", "name"), [({"ratio": 1}, "ratio"), ({"least": 0}, "least"), ({"anytime": 2}, "anytime")]
+        ("wrong", "name"),
+        [({"ratio": 1}, "ratio"), ({"ratio": 1e300}, "ratio"), ({"least": 0}, "least"), ({"anytime": 2}, "anytime")],
     )
     def test_bad_parameters_are_named(self, wrong, name):
         with pytest.raises(mb.errors.InvalidValue, match=name):
@@ -231,6 +260,30 @@ class TestRegret:
         )
         error = math.hypot(central.std(), distributed.std()) / math.sqrt(200)
         assert abs(central.mean() - distributed.mean()) < 6 * error
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("means", "most"),
+        [("easy", (0.00302, 0.00094, 0.00075)), ("hard", (0.00364, 0.00220, 0.00210))],
+    )
+    def test_over_distributed_trust_on_clipped_gaussian_rewards(self, means, most):
+        """Time-average regret over twenty instances at a million users, cohorts of 64 or more."""
+        for epsilon, bound in zip((0.1, 0.5, 1), most, strict=True):
+            channel = mb.channels.Distributed(epsilon=epsilon)
+            found = [
+                mb.simulate(
+                    NoiseAwareKLUCB(least=64),
+                    channel,
+                    mb.ClippedGaussian(mb.uniform_means(means, 10, seed), sd=0.1),
+                    10**6,
+                    runs=5,
+                    seed=seed,
+                )
+                .regret[:, -1]
+                .mean()
+                for seed in range(20)
+            ]
+            assert np.mean(found) / 10**6 < 0.75 * bound
 
     def test_grows_with_the_logarithm_of_the_horizon(self):
         channel = mb.channels.Central(epsilon=0.1)

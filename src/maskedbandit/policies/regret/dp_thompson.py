@@ -8,8 +8,13 @@
 
 r_a is the sum of all releases of arm a, clipped to [0, n_a], n_a its number of users; users of the pilot are in both.
 With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with
-probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. A step
-that the users left are too few for is left out, and so are those before `then`.
+probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. Where
+fewer users are left than the next epoch of the pilot, or `first`, would take, `then` begins at once.
+
+**Regret.** No bound is proved for this version. The users of pilot and `first` are few, with the probabilities above:
+O(k ln T / gap^2), and as many as the noise asks for. After them comes Thompson sampling on means that noise has moved,
+by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8]
+is for the print, with the faults below. Where the users do not reach `first`, not even the gap / 4 holds.
 
 `pilot="paper"` is the printed algorithm, for trees of epsilon0 = epsilon / 2k each (`divide` of the channel is 2k):
 
@@ -140,6 +145,8 @@ class DPThompson(Policy):
     """Mishra and Thakurta's Thompson sampling; `pilot` is "corrected", "paper", or a number of first users per arm.
 
     Made for the tree channel. On channels of independent releases it is right too, and pays for noise in every reward.
+    `pilot="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon0 to be the levels of that tree
+    over the scale of the nodes, so on a longer tree, which has wider nodes, it asks for more users than printed.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPThompson().init(k=2, horizon=10**6)

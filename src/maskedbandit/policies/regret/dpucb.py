@@ -97,6 +97,8 @@ class DPUCB(Policy):
     """Mishra and Thakurta's UCB; `failure` is p, by default 1 / horizon.
 
     Made for the tree channel. On channels of independent releases it is right too, and pays for noise in every reward.
+    `interval="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon / k to be the levels of that
+    tree over the scale of the nodes, so on a longer tree, which has wider nodes, its G is larger than printed.
 
     >>> from maskedbandit.law import nodes
     >>> law = Law(LAPLACE, scale=40.0, grid=1, counter=BINARY)

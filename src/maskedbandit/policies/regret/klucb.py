@@ -9,8 +9,9 @@ in the bits there is no radius for it. This is KLUCB-CF [GUK18] for the corrupti
 noise m_a is the mean of the rewards, bits or not [GC11]. Noise that is added to rewards takes its toll as in `UCB1`:
 m_a is then the released mean plus radius(noise of n_a releases, ln t) / n_a, at most 1.
 
-Regret <= sum_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 - 2f) mu the means of the bits: for bits as rewards the
-best that is possible behind this channel [GUK18], near 2 ln T / (eps^2 gap_a) for each arm if eps is small.
+Regret <= sum_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 - 2f) mu the means of the bits, is proved for the level
+ln t + 3 ln ln t, and ln t is what is recommended [GC11]. For bits as rewards no policy does better behind this channel
+[GUK18]; it is near 2 ln T / (eps^2 gap_a) for each arm if eps is small.
 
 Of the k indices, few are computed in a step. As a function of ln t an index is concave, so its tangent from when it was
 last computed is above it: only the arm with the highest tangent is looked at, and computed anew if it may not be the

@@ -6,22 +6,25 @@ a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z 
     P(X <= x) <= exp(-I(q)),    I(q) = sup over lam >= 0 of  -lam x - n ln(1 - q + q e^-lam) - ln E exp(lam Z),
 
 and the arm with the largest index max{q : I(q) <= f} gets the next batch. Both parts of the bound are exact Chernoff
-bounds, so the index lies below the mean with probability <= exp(-f), for each n, whatever the law of the rewards in
-[0, 1] and for every channel whose noise has moments of this kind; docs/noise_aware_klucb.md has the proofs. As
-I(q) <= f means that the bracket is <= f for every lam, and the bracket is solved for q in closed form, the index is
+bounds, so for each n the index lies below the mean with probability <= exp(-f), whatever the law of the rewards in
+[0, 1] and on every channel whose noise has moments of this kind, but for sums that wrap around their modulus: the
+channel's `failure`. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the bracket is <= f for every
+lam, and the bracket is solved for q in closed form, the index is
 
-    min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam),
+    min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
 
-a quasi-convex function of lam. Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
+Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
 
 The level is f = ln(1 + T / n_a): a bound that fails when n users are known costs at most the T users that follow, and
-n / T is what the next batch is worth anyway [MG17]. With `anytime` it is ln t and the horizon is not used.
+n / T is what the next batch is worth anyway [MG17]. With `anytime` it is ln t, which depends on what was released, and
+the horizon is not used: there the bound holds for each t, and nothing is proved of the regret.
 
 The first batch of an arm is the least n >= 2 radius(noise of one release, f): a smaller one would carry more noise than
 half a reward for each user, and teach next to nothing. Pure epsilon, central: n is near 2 ln(epsilon T) / epsilon.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) under central or distributed pure epsilon, if no gap
-is above ratio / 2: the lower bound for bits but for the factor `ratio` [AWHOIB25, docs/noise_aware_klucb.md].
+is above ratio / 2 and no sum wraps around: the lower bound for bits but for the factor `ratio` [AWHOIB25,
+docs/noise_aware_klucb.md].
 """
 
 from __future__ import annotations
@@ -59,9 +62,15 @@ class State(NamedTuple):
 
 @kernel
 def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
-    """The mean at which the bracket is f, for one lam: above the index, whatever lam is."""
+    """The mean at which the bracket is f, for one lam: above the index, whatever lam is.
+
+    Where it is above 1 the excess is measured as e - lam, which is convex, so that the search finds its way down.
+    """
     noise = 0.0 if law.kind == RESPONSE else log_mgf_of_sum(law, m, n, lam)
-    return math.expm1(min(-(f + lam * x + noise) / n, 700.0)) / math.expm1(-lam)  # 700: a sum far below 0
+    e = (f + lam * x + noise) / n
+    if e > lam:
+        return 1.0 + e - lam
+    return math.expm1(min(-e, 700.0)) / math.expm1(-lam)  # 700: a sum far below 0
 
 
 @kernel
@@ -76,8 +85,9 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
     """
     if law.kind == RESPONSE:  # from rewards to bits
         x = x * (1 - 2 * law.flip) + n * law.flip
-    # golden section in ln lam; 24 steps leave an excess of less than a millionth of the index's distance from x / n
-    low, high = math.log(SMALLEST), math.log(min(LARGEST, 1 / law.scale) if law.kind == LAPLACE else LARGEST)
+    # golden section in ln lam; for an index in (0, 1) 24 steps leave an excess below a millionth
+    top = min(LARGEST, 1 / law.scale) if law.kind == LAPLACE else LARGEST
+    low, high = math.log(SMALLEST / (1 + law.scale)), math.log(top)
     golden = 0.6180339887498949
     a, b = high - golden * (high - low), low + golden * (high - low)
     at_a, at_b = bound(law, x, m, n, f, math.exp(a)), bound(law, x, m, n, f, math.exp(b))
@@ -103,15 +113,26 @@ def level(s: State, n: int) -> float:
 
 
 @kernel
+def quiet(s: State, law: Law, n: int) -> bool:
+    """The noise of a release of n rewards is below half a reward for each; with `anytime`, at the level of later."""
+    f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else level(s, n)
+    return n >= 2 * radius(law, 1, n, f)
+
+
+@kernel
 def smallest(s: State, law: Law) -> int:
-    """Users in the first batch of every arm; with `anytime`, at the level that its end will have."""
-    n, most = s.least, FOREVER if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
-    while n < most:
-        f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else level(s, n)
-        if n >= 2 * radius(law, 1, n, f):
-            break
-        n += max(1, n // 8)
-    return min(n, most)
+    """Users in the first batch of every arm."""
+    most = FOREVER if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
+    low, high, step = s.least - 1, s.least, 1
+    while high < most and not quiet(s, law, high):
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if quiet(s, law, middle):
+            high = middle
+        else:
+            low = middle
+    return min(high, most)
 
 
 @dataclass(frozen=True)
@@ -123,7 +144,7 @@ class NoiseAwareKLUCB(Policy):
     >>> from maskedbandit.law import LAPLACE
     >>> s = NoiseAwareKLUCB().init(k=2, horizon=10**6)
     >>> NoiseAwareKLUCB.ask(s, Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1))
-    Decision(arm=0, n=182, close=1)
+    Decision(arm=0, n=174, close=1)
     """
 
     goal = "regret"
@@ -133,8 +154,8 @@ class NoiseAwareKLUCB(Policy):
     anytime: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio < math.inf:
-            raise InvalidValue("ratio", self.ratio, "a number above 1")
+        if not 1 < self.ratio <= 100:
+            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
         if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         if not isinstance(self.anytime, bool):
