@@ -38,7 +38,9 @@ def settings(name):
     known = {field.name for field in fields(channel)}
     if "counter" in known:  # releases build on one another, so the steps cannot depend on the size of a cohort
         yield from (channel(epsilon=EPSILON, counter=each) for each in ("binary", "honaker", "kary", "hybrid"))
-        yield from (channel(epsilon=EPSILON, counter="honaker", noise=noises[each](), grid=3) for each in noises)
+        yield from (
+            channel(epsilon=EPSILON, counter="honaker", length=16, noise=noises[each](), grid=3) for each in noises
+        )
     elif "noise" in known:
         for each in noises:
             yield channel(epsilon=EPSILON, noise=noises[each]())

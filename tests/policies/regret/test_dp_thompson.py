@@ -74,6 +74,7 @@ class TestPilot:
         assert radius(law, int(n), int(n), 20.0) <= 0.05 * n
         assert radius(law, int(0.9 * n), int(0.9 * n), 20.0) > 0.05 * 0.9 * n
 
+    @pytest.mark.slow
     def test_is_left_out_if_it_cannot_be_finished(self):
         assert steps(DPThompson(), RAW, [0.9, 0.1], 2000)[0] == [] != steps(DPThompson(), RAW, [0.9, 0.1], 20_000)[0]
         run = mb.simulate(DPThompson(), Tree(epsilon=0.01, length=10**6), FIVE, 10**6, seed=1)

@@ -106,6 +106,7 @@ def test_without_noise_it_is_ucb1():
     assert noise(Law(NO_NOISE), 5, 5, 3.0) == 0
 
 
+@pytest.mark.slow
 def test_with_much_epsilon_it_costs_little_more_than_ucb1():
     ours = mb.simulate(DPUCB(), Tree(epsilon=1000, length=20_000), FIVE, 20_000, runs=20, seed=1).regret[:, -1]
     ucb1 = mb.simulate(UCB1(), mb.channels.Raw(), FIVE, 20_000, runs=20, seed=1).regret[:, -1]

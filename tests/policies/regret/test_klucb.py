@@ -117,6 +117,7 @@ def test_bits_are_counted_without_a_rounding_error():
     assert centre(law, total, 30_000, 1.0) == 10_000 / 30_000
 
 
+@pytest.mark.slow
 def test_regret_is_that_of_the_table():
     check_regret(KLUCB(), Response(epsilon=2), *TABLE[2], runs=12)
     with pytest.raises(AssertionError, match="not 1945"):  # negative control: the cell of another epsilon

@@ -227,6 +227,7 @@ def test_a_grid_that_needs_the_size_of_cohorts_is_refused():
 TABLE = {3: (102, 572, 990, 1908, 3899), 3 / math.log(2): (105, 833, 1324, 2324, 5423)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1, 0.1])
 def test_regret_is_that_of_the_table(epsilon):
     number = dict(zip((500, 1, 0.5, 0.25, 0.1), TABLE[3], strict=True))[epsilon]

@@ -1,0 +1,179 @@
+"""What running sums on trees cost, by enumeration of all noises: exact, and a broken twin for every rule."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels.counters import change, needed
+from maskedbandit.channels.tree import Tree
+from maskedbandit.law import nodes
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.divergences import ORDERS
+from tests.channels.test_tree import each_counter, node_of
+
+
+def reward(view, m, world):
+    """Rewards of an adversary that reacts to what it saw; the worlds differ in the user of one release alone."""
+    seen = view[0] if view else 0
+    target = 2 if seen > 0 else 3
+    value = int(sum(view) % 2 == 0)
+    return 1 - value if m == target and world == 1 else value
+
+
+def first_user(view, m, world):
+    """The worlds differ in the first user."""
+    return int(m == 1 and world == 1)
+
+
+def third_user(view, m, world):
+    """In a hybrid counter, under a leaf of the first tree and under the draw that closes it."""
+    return int(m == 3 and world == 1)
+
+
+def fifth_user(view, m, world):
+    """In a hybrid counter, under two nodes of the second tree and under the draw that closes it."""
+    return int(m == 5 and world == 1)
+
+
+def views(channel, adversary, world, length, far, step=change, count=needed, known=0):
+    """P(view) over all noises of at most `far` steps, but for a constant; the first `known` noises are 0."""
+    law, found = channel.law(), {}
+    counts = [count(law, m) for m in range(1, length + 1)]
+    rates = [float(1 / node_of(channel, m).scale) for m, n in enumerate(counts, 1) for _ in range(n)]
+    for noises in product(*[range(-far, far + 1) if i >= known else (0,) for i in range(sum(counts))]):
+        s, used, view = channel.numbers(1), 0, ()
+        for m, n in enumerate(counts, 1):
+            s.fresh[:n] = noises[used : used + n]
+            used += n
+            view += (round(step(s, law, 0, adversary(view, m, world)), 9),)
+        weight = math.exp(-sum(abs(z) * rate for z, rate in zip(noises, rates, strict=True)))
+        found[view] = found.get(view, 0.0) + weight
+    return found
+
+
+def worst_ratio(channel, adversary, length, far, core=0.0, **how):
+    """max |ln P(view) / P'(view)|; of views that are rarer than `core`, parts lie beyond the noises enumerated."""
+    a, b = (views(channel, adversary, world, length, far, **how) for world in (0, 1))
+    least = max(a.values()) * core
+    ratios = [abs(math.log(a[view] / b[view])) for view in a if view in b and min(a[view], b[view]) > least]
+    assert len(ratios) > 10
+    return max(ratios)
+
+
+# releases, largest noise, epsilon, and how rare a view may be where several combinations of noises give the same one
+CASES = {"binary": (3, 4, 2, 0.0), "honaker": (3, 6, 4, 0.01), "kary": (4, 4, 2, 0.0), "hybrid": (4, 3, 2, 0.0)}
+
+
+def enumerated(counter, adversary, kind=Tree, scale=Fraction(1)):
+    """The worst ratio of a small tree, and the loss that it states; a scale of the noise leaves both as they are."""
+    length, far, epsilon, core = CASES[counter]
+    arity, noise = 3 if counter == "kary" else None, DiscreteLaplace(scale)
+    channel = kind(epsilon=epsilon * scale, counter=counter, length=length, arity=arity, noise=noise)
+    return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
+
+
+WORST = {"binary": first_user, "honaker": first_user, "kary": first_user, "hybrid": third_user}  # below most nodes
+
+
+@pytest.mark.parametrize("adversary", [reward, first_user, third_user])
+@each_counter
+def test_no_view_tells_more_than_epsilon(counter, adversary):
+    found, epsilon = enumerated(counter, adversary)
+    assert found <= epsilon + 2e-3
+    if adversary is WORST[counter] and counter != "honaker":  # whose views come from one noise each
+        assert found == pytest.approx(epsilon, abs=2e-3)
+
+
+def later(channel):
+    """The worst ratio for the fifth of eight users of a hybrid counter; the noises of those before say nothing."""
+    return worst_ratio(channel, fifth_user, length=8, far=3, known=4)
+
+
+def test_no_view_of_a_later_tree_tells_more_than_epsilon():
+    assert later(Tree(epsilon=2, counter="hybrid")) == pytest.approx(2)
+
+
+class ForgetsTheScale(Tree):
+    loss_of_one = property(lambda self: Tree(self.epsilon, counter=self.counter, length=self.length).loss_of_one)
+
+
+@each_counter
+def test_noise_of_another_scale_tells_what_is_stated(counter):
+    """A third of the scale for a third of epsilon is the same noise; a twin states the third alone."""
+    found, epsilon = enumerated(counter, WORST[counter], ForgetsTheScale, scale=Fraction(1, 3))
+    stated = enumerated(counter, WORST[counter], scale=Fraction(1, 3))[1]
+    assert found <= stated + 2e-3
+    assert stated == CASES[counter][2]
+    assert found > 1.9 * epsilon
+
+
+class OneLevelTooFew(Tree):
+    def node(self, levels):
+        return super().node(levels - 1)
+
+
+class FiveTimesEpsilon(Tree):
+    def node(self, levels):
+        return super().node(levels).stretch(Fraction(1, 5))
+
+
+@pytest.mark.parametrize("broken", [OneLevelTooFew, FiveTimesEpsilon])
+@pytest.mark.parametrize("counter", ["binary", "kary"])
+def test_too_little_noise_is_noticed(broken, counter):
+    length, far, *_ = CASES[counter]
+    arity = 3 if counter == "kary" else None
+    channel = broken(epsilon=Fraction(1, 2), counter=counter, length=length, arity=arity)
+    charged = Tree(epsilon=Fraction(1, 2), counter=counter, length=length, arity=arity).loss(1)
+    assert worst_ratio(channel, first_user, length, far) > 1.9 * float(charged.pure_epsilon)
+
+
+class WholeBudgetTwice(Tree):
+    """A hybrid counter whose halves spend all of epsilon each."""
+
+    def node(self, levels):
+        return super().node(levels // 2)
+
+
+class AsIfOneLevel(Tree):
+    """A hybrid counter whose trees have the noise of one level."""
+
+    def node(self, levels):
+        return super().node(2)
+
+
+def test_too_little_noise_of_a_hybrid_counter_is_noticed():
+    assert enumerated("hybrid", third_user, WholeBudgetTwice) == (pytest.approx(4), 2)
+    assert enumerated("hybrid", third_user, AsIfOneLevel) == (pytest.approx(2), 2)  # all that the first tree has
+    assert later(AsIfOneLevel(epsilon=2, counter="hybrid")) == pytest.approx(3)
+
+
+def test_noise_that_is_drawn_again_for_every_release_is_noticed():
+    """The twin adds as many draws as there are nodes, but new ones each time: user 1 is then in three noisy sums."""
+
+    def again(s, law, arm, total):
+        s.released[arm] += 1
+        s.sums[arm, 0] += total
+        return float(s.sums[arm, 0] + s.fresh[: int(nodes(law, s.released[arm]))].sum())
+
+    channel = Tree(epsilon=2, counter="binary", length=3)
+    found = worst_ratio(channel, first_user, 3, 5, step=again, count=lambda law, m: int(nodes(law, m)))
+    assert found > 2.4
+
+
+def test_gaussian_noise_on_a_coset_costs_what_is_charged():
+    """Noise known to be odd, moved by 2: between whole orders it may cost more than a |v|^2 / (2 variance), but never
+    more than what is charged."""
+    z, variance, more = np.arange(-401, 402, 2), 1.3, 0
+    rho = 2**2 / (2 * variance)
+    log_p, log_q = -((z - 2) ** 2) / (2 * variance), -(z**2) / (2 * variance)
+    for order in map(float, ORDERS):
+        if order <= 8:
+            part = order % 1
+            cost = math.log(np.exp(order * log_p + (1 - order) * log_q).sum() / np.exp(log_q).sum()) / (order - 1)
+            assert cost <= rho * (order + part * (1 - part) / (order - 1)) + 1e-9
+            assert part > 0 or cost == pytest.approx(rho * order)
+            more += cost > rho * order + 1e-3
+    assert more > 0
