@@ -213,6 +213,10 @@ def main() -> None:
     tree = mb.channels.Tree(epsilon=0.5)
     for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
         row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)
+    lazy = engine(mb.policies.LazyDPThompson(), 10**6, 5, mb.channels.Central(epsilon=0.5), FIVE)
+    row("LazyDPThompson, K = 5, T = 10^6", lazy, "ns/step")
+    klucb = engine(mb.policies.KLUCB(), 10**6, 5, mb.channels.Response(epsilon=0.5), FIVE)
+    row("KLUCB on randomized response, K = 5, T = 10^6", klucb, "ns/step")
     gaussian = engine(mb.policies.GaussianThompson(), 10**6, 5, RAW, FIVE)
     row("GaussianThompson, K = 5, T = 10^6", gaussian, "ns/step")
     low, high = peak(10**6), peak(10**9)

@@ -86,7 +86,7 @@ def nodes(law: Law, m: int) -> float:
     if law.counter == HYBRID and m > 0:
         level = epoch(m)  # a draw for every power of two, and a wider one for every node of the tree since the last
         wide = wider(law.kind, max(level, 1))
-        total, m = (level + 1) / (wide * wide), m - 2**level
+        total, m = (level + 1) / (wide * wide), m - (1 << level)
     while m > 0:
         if m % 2 == 1:
             total += weight / (2 * weight - 1) if law.counter == HONAKER else 1.0
@@ -106,9 +106,15 @@ def draws(law: Law, m: int, n: int) -> float:
     """Number of independent noise draws in m releases over n pulls in all, for one release exactly."""
     if law.counter > 0:
         return nodes(law, m)
-    whole = float(m)
-    if law.honest < 1.0:
-        whole = n / float(calibration(law.honest, n)) if m == 1 else m / law.honest
+    if m == 1:
+        return draws_of_one(law, n)
+    return law.per_release * (m / law.honest) + law.per_pull * n
+
+
+@kernel
+def draws_of_one(law: Law, n: int) -> float:
+    """Number of independent noise draws in one release over n pulls; on a tree, for each of its nodes."""
+    whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
     return law.per_release * whole + law.per_pull * n
 
 

@@ -160,7 +160,9 @@ class Tree(NoisyChannel):
     def law(self) -> Law:
         first = self.node(2 if self.counter == "hybrid" else self.levels)
         scale, g = float(first.scale / self.steps(1)), self.steps(1)
-        return Law(self.noise.kind, scale, grid=float(g), counter=COUNTERS[self.counter], arity=self.fan)
+        return Law(
+            self.noise.kind, scale, grid=float(g), per_release=1.0, counter=COUNTERS[self.counter], arity=self.fan
+        )
 
     @property
     def draws(self) -> Any:

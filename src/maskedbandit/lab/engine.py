@@ -27,7 +27,7 @@ from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled, layout
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.streams import Rewards, Streams
-from maskedbandit.law import Law, draws, steps
+from maskedbandit.law import Law, draws_of_one, steps
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 
@@ -121,7 +121,7 @@ def loop(
             open_n[arm] -= n  # nobody asks for the rewards of these users
             break
         if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
-            width, count = law.scale * g, draws(law, 1, planned)
+            width, count = law.scale * g, draws_of_one(law, planned)
             if width * width * count > WIDEST or float(planned) * g > LARGEST:
                 out.last[1] = planned
                 return TOO_WIDE
@@ -277,7 +277,7 @@ def simulate(
 def kernels(policy: Policy, channel: Channel, instance: Instance) -> dict[str, Kernel[Any, Any]]:
     """What the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
-    return names | {"one": instance.one, "many": instance.many, "draws": draws, "steps": steps}
+    return names | {"one": instance.one, "many": instance.many, "draws_of_one": draws_of_one, "steps": steps}
 
 
 def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:

@@ -66,7 +66,8 @@ class UCB1(Policy):
         for a in range(k):
             index = s.mean[a] + spread * s.width[a]
             if law.kind != NO_NOISE:
-                noise = radius(law, s.n[a], s.n[a], 2 * spread * spread)  # a release per pull
+                n = int(s.n[a])
+                noise = radius(law, n, n, 2 * spread * spread)  # a release per pull
                 index += noise * (s.width[a] * s.width[a])  # not ** 2, which Python rounds differently
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
