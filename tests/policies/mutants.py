@@ -13,8 +13,8 @@ from maskedbandit.core import Kernel
 def mutant(kernel: Kernel[Any, Any], old: str = "", new: str = "", **names: Any) -> Kernel[Any, Any]:
     """A kernel in whose source `old` became `new`, and for which `names` stand for something else.
 
-    >>> from maskedbandit.law import Law, draws
-    >>> mutant(draws, "law.per_release * whole", "0.0")(Law(0, per_release=1.0), 1, 10)
+    >>> from maskedbandit.law import Law, draws_of_one
+    >>> mutant(draws_of_one, "law.per_release * whole", "0.0")(Law(0, per_release=1.0), 10)
     0.0
     """
     scope = {**kernel.function.__globals__, **names}
