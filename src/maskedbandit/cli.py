@@ -173,12 +173,12 @@ def show(options: argparse.Namespace) -> None:
     for room in (policies.room, channels.room, noises.room):
         print(f"{room.kind}:")
         for name, about in room.about():
-            print(f"  {name:24}{about}")
+            print(f"  {name:26}{about}")
     paths = sorted(options.experiments.glob("*.toml"))
     print(f"experiment (in {options.experiments}):")
     for path in paths:
         experiment = read(path)
-        print(f"  {path.stem:24}{experiment.about} {experiment.source}")
+        print(f"  {path.stem:26}{experiment.about} {experiment.source}")
 
 
 def aligned(rows: pl.DataFrame) -> str:

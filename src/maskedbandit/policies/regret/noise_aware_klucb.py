@@ -16,7 +16,7 @@ lam, and the bracket is solved for q in closed form, the index is
 Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
 
 The level is f = ln(1 + T / n_a): a bound that fails when n users are known costs at most the T users that follow, and
-n / T is what the next batch is worth anyway [MG17]. With `anytime` it is ln t, which depends on what was released, and
+n / T is what the next batch is worth anyway. With `anytime` it is ln t, which depends on what was released, and
 the horizon is not used: there the bound holds for each t, and nothing is proved of the regret.
 
 The first batch of an arm is the least n >= 2 radius(noise of one release, f): a smaller one would carry more noise than
@@ -108,7 +108,7 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
 
 @kernel
 def level(s: State, n: int) -> float:
-    """f, for an arm with n rewards."""
+    """f, for an arm with n rewards; without noise close to the level of KL-UCB++ [MG17]."""
     return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
 
 
