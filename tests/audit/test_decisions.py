@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,9 +228,14 @@ def test_gaussian_thompson_shows_no_more_than_its_loss():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(mb.policies.room))
 def test_every_policy_shows_no_more_than_its_loss(name):
-    policy = mb.policies.room[name]()
+    """At losses that are below what so many runs can show."""
+    policy = mb.policies.room[name](**({"inflation": 100} if name == "gaussian_thompson" else {}))
     channel, users = channel_for(policy), 17
+    if name == "ada_cucb":
+        channel = replace(channel, epsilon="0.3")
     worst = ZERO
     for n in range(1, users + 1):
         worst |= channel.loss(n)
-    audit(policy, channel, policy.loss(worst, users), more=users - USERS)
+    loss = policy.loss(worst, users)
+    assert loss.epsilon(DELTA) < 2
+    audit(policy, channel, loss, more=users - USERS)

@@ -10,14 +10,14 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.instances import STUDIED
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from tests.golden import Trail, interpreted
 from tests.statistics import same_law_of_two
 
 # the instances on which the literature compares private policies [SS19]
-C1, C2 = (0.75, 0.7, 0.7, 0.7, 0.7), (0.75, 0.625, 0.5, 0.375, 0.25)
-C3, C4 = (0.75, 0.53125, 0.375, 0.28125, 0.25), (0.75, 0.71875, 0.625, 0.46875, 0.25)
+C1, C2, C3, C4 = STUDIED.values()
 BROAD = 0.05  # of the tables: their numbers are means of some hundred runs
 LEVELS = (*np.arange(1, 40) / 40, 0.99, 0.997)  # of quantiles: the last ones part the rare bad runs
 

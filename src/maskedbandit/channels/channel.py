@@ -81,5 +81,5 @@ class Channel(ABC):
         """
 
     def refuse(self, n: int) -> None:
-        """Raise why `perturb` gave nan for a cohort of n."""
-        raise NotImplementedError
+        """Raise why `perturb` gave nan for a cohort of n; channels that never do so need not say more."""
+        raise InvalidValue("the size of a cohort", n, f"one that {type(self).__name__} can tell of")

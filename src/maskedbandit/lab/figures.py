@@ -119,9 +119,10 @@ def panel(
 ) -> dict[str, float]:
     """One panel; where its curves end."""
     ends: dict[str, float] = {}
-    right, several = float(shown["horizon"].max()), shown["horizon"].n_unique() > 1  # type: ignore[arg-type]
+    horizons = shown["horizon"].to_numpy()
+    right, several = float(horizons.max()), shown["horizon"].n_unique() > 1
     # before the first ten-thousandth, every policy is still exploring
-    left = float(shown["horizon"].min()) if several else max(1, right / 1e4)  # type: ignore[arg-type]
+    left = float(horizons.min()) if several else max(1, right / 1e4)
     for label in labels:
         mine = shown.filter(pl.col("label") == label)
         if mine["horizon"].n_unique() > 1:

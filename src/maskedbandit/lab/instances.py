@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -215,13 +215,13 @@ def named_means(name: str, k: int = 10, seed: int = 0) -> list[float]:
     [0.75, 0.625, 0.5, 0.375, 0.25]
     """
     if name in SPREADS:
-        return uniform_means(name, k, seed)  # type: ignore[arg-type]  # which is one of the two names
+        return uniform_means(name, k, seed)
     if name not in STUDIED:
         raise InvalidValue("means", name, f"{', '.join(map(repr, [*SPREADS, *STUDIED]))} or a list of numbers")
     return list(STUDIED[name])
 
 
-def uniform_means(spread: Literal["easy", "hard"], k: int = 10, seed: int = 0) -> list[float]:
+def uniform_means(spread: str, k: int = 10, seed: int = 0) -> list[float]:
     """Means drawn uniformly from [0.25, 0.75] ("easy") or [0.45, 0.55] ("hard") [CZ23, App. J].
 
     The generator is the one of the paper's own program, so that seeds 0 to 19 name its instances.

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from maskedbandit.law import BINARY, KARY, LAPLACE, Law, radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, ThompsonSampling, update
 
-thompson = ThompsonSampling.ask
+thompson: Any = ThompsonSampling.ask  # it reads fields of its state that are here too
 PILOT, FIRST, THEN = range(3)
 STEP, EPOCH, SIZE, NEXT, AWAITED, USERS = range(6)
 LARGEST = 2.0**60
@@ -189,7 +189,8 @@ class DPThompson(Policy):
                 s.clock[NEXT] += 1
                 s.clock[AWAITED] += 1
                 return Decision(int(arm), int(s.clock[SIZE]), 1)
-        return thompson(s, law, rng)  # type: ignore[arg-type]  # the fields that it reads are here
+        decision: Decision = thompson(s, law, rng)
+        return decision
 
     @staticmethod
     @kernel
