@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import threading
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import maskedbandit
-from maskedbandit.cli import main
+from maskedbandit.cli import main, ticking
 
 TEXT = """
 about = "two curves"
@@ -60,6 +62,65 @@ def test_a_league_prints_its_worst_runs_and_is_drawn_again(tmp_path, capsys) -> 
     before = (out / "figure.svg").read_bytes()
     assert main(["plot", str(out)]) == 0
     assert (out / "figure.svg").read_bytes() == before
+
+
+SEARCH = """
+about = "who is best"
+goal = "identify"
+delta = 0.1
+max_pulls = 2000
+runs = 3
+instance = { name = "bernoulli", means = "SS19b" }
+policy = "best_arm_dpse"
+channel = { name = "central", epsilon = 0.05 }
+[[curves]]
+label = "DP-SE"
+[[curves]]
+label = "bound"
+theory = "central"
+"""
+
+
+def test_a_search_is_printed_with_what_did_not_stop(tmp_path, capsys) -> None:
+    (tmp_path / "search.toml").write_text(SEARCH)
+    out = tmp_path / "out"
+    assert main(["run", str(tmp_path / "search.toml"), "--out", str(out), "--only", "0"]) == 0
+    assert main(["run", str(tmp_path / "search.toml"), "--out", str(out), "--resume"]) == 0
+    said = capsys.readouterr().out
+    assert "≥ 2,000" in said
+    assert "0/3" in said
+    assert f"{maskedbandit.theory.least_samples('central', [0.75, 0.625, 0.5, 0.375, 0.25], 0.1, 0.05):,.0f}" in said
+    before = (out / "figure.svg").read_bytes()
+    assert main(["plot", str(out)]) == 0
+    assert (out / "figure.svg").read_bytes() == before
+
+
+def test_tied_arms_are_one_line_and_write_nothing(tmp_path, capsys) -> None:
+    (tmp_path / "search.toml").write_text(SEARCH.replace('"SS19b"', "[0.5, 0.5]"))
+    assert main(["run", str(tmp_path / "search.toml"), "--out", str(tmp_path / "out")]) == 2
+    assert "one with a single best arm: nothing tells [0, 1] apart" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_the_clock_of_the_bar_goes_on_and_then_stops(monkeypatch) -> None:
+    drawn = threading.Event()
+
+    class Bar:
+        def refresh(self) -> None:
+            drawn.set()
+
+    before = threading.active_count()
+    for terminal in (False, True):
+        drawn.clear()
+        monkeypatch.setattr("sys.stderr", Terminal() if terminal else StringIO())
+        with ticking(Bar()):
+            assert drawn.wait(5 if terminal else 0) == terminal
+        assert threading.active_count() == before
 
 
 def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys) -> None:

@@ -17,6 +17,7 @@ PUBLIC = [
     "Release",
     "channels",
     "errors",
+    "identify",
     "kernel",
     "noises",
     "policies",

@@ -26,10 +26,11 @@ _HOME = {
     "Release": "core",
     "channels": "",
     "errors": "",
+    "identify": "lab.identification",
     "kernel": "core",
     "noises": "",
     "policies": "",
-    "simulate": "lab.engine",
+    "simulate": "lab.simulation",
     "theory": "",
     "uniform_means": "lab.instances",
 }
@@ -38,8 +39,9 @@ __all__ = sorted(_HOME)
 if TYPE_CHECKING:
     from maskedbandit import channels, errors, noises, policies, theory
     from maskedbandit.core import Decision, Release, kernel
-    from maskedbandit.lab.engine import simulate
+    from maskedbandit.lab.identification import identify
     from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means
+    from maskedbandit.lab.simulation import simulate
     from maskedbandit.privacy.ledger import Ledger
     from maskedbandit.privacy.loss import Loss
 

@@ -6,6 +6,9 @@ import argparse
 import os
 import re
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,8 +99,9 @@ def run(options: argparse.Namespace) -> None:
     """Simulate an experiment."""
     from tqdm import tqdm
 
-    from maskedbandit.lab.experiment import Line, Setting, read
-    from maskedbandit.lab.table import collect, summary
+    from maskedbandit.lab.columns import aligned
+    from maskedbandit.lab.experiment import Line, Point, Setting, read
+    from maskedbandit.lab.table import GOALS, collect
 
     experiment = read(options.experiment)
     settings = experiment.settings
@@ -117,19 +121,41 @@ def run(options: argparse.Namespace) -> None:
     ) as bar:
         bar.set_description(f"{settings[0].label} (compiling, if new)")
 
-        def advance(setting: Setting | Line, runs: int) -> None:
+        def advance(setting: Setting | Line | Point, runs: int) -> None:
             bar.set_description(setting.label, refresh=False)
-            bar.update(runs)
+            bar.update(runs)  # by none when a setting begins
 
         def note(text: str) -> None:
             bar.write(f"maskedbandit: {text}", file=sys.stderr)
 
-        table = collect(experiment, settings, out, options.resume, options.jobs, advance, note)
+        with ticking(bar):
+            table = collect(experiment, settings, out, options.resume, options.jobs, advance, note)
     if experiment.about:
         print(f"\n{experiment.about}\n")
-    print(aligned(summary(table)))
+    rows = GOALS[experiment.goal]
+    print(aligned(rows.summary(table), rows.cells))
     draw(table, experiment, out)
     print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")
+
+
+@contextmanager
+def ticking(bar: Any) -> Iterator[None]:
+    """On a terminal, the clock of the bar goes on while a long run lasts."""
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(1):
+            bar.refresh()
+
+    clock = threading.Thread(target=tick)
+    if sys.stderr.isatty():
+        clock.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if clock.is_alive():
+            clock.join()
 
 
 def plot(options: argparse.Namespace) -> None:
@@ -179,52 +205,3 @@ def show(options: argparse.Namespace) -> None:
     for path in paths:
         experiment = read(path)
         print(f"  {path.stem:26}{experiment.about} {experiment.source}")
-
-
-def aligned(rows: pl.DataFrame) -> str:
-    """A summary as text."""
-    columns = [name for name in rows.columns if name.startswith(("policy.", "channel.", "instance."))]
-    columns += ["horizon"] if rows["horizon"].n_unique() > 1 else []
-    head = [
-        "curve",
-        "trust",
-        "policy",
-        *columns,
-        "who sees what",
-        "ε of a user",
-        "mean regret",
-        "worst run",
-        "ratio",
-        "runs",
-    ]
-    lines = [head]
-    for row in rows.iter_rows(named=True):
-        lines.append(
-            [
-                row["label"],
-                row["trust"],
-                row["policy"],
-                *(str(row[name]) if row[name] is not None else "" for name in columns),
-                row["sees"],
-                epsilon(row),
-                f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f}" if row["runs"] else f"{row['mean']:,.0f}",
-                f"{row['worst']:,.0f}" if row["runs"] else "",
-                "" if row["ratio"] is None else f"{row['ratio']:.2f}",
-                str(row["runs"] or ""),
-            ]
-        )
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    lines.insert(1, ["─" * width for width in widths])
-    right = len(head) - 5
-    pad = [str.ljust] * right + [str.rjust] * 5
-    return "\n".join("  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(line)).rstrip() for line in lines)
-
-
-def epsilon(row: dict[str, Any]) -> str:
-    """What a user loses, in words that fit a cell."""
-    name = next(name for name in row if name.startswith("epsilon_at_"))
-    if row["pure_epsilon"] < float("inf"):
-        return f"{row['pure_epsilon']:g}"
-    if row[name] < float("inf"):
-        return f"{row[name]:.3g} (δ = {name.removeprefix('epsilon_at_')})"
-    return "no limit"

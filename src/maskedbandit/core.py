@@ -31,9 +31,10 @@ class Kernel(Generic[P, R]):
     42
     """
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], **options: Any) -> None:
         update_wrapper(self, function)
         self.function = function
+        self.options = options  # of the compiler; what it calls inherits them
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -42,12 +43,22 @@ class Kernel(Generic[P, R]):
     def compiled(self) -> Any:
         import numba  # not at the top: importing the package, or running on a device, must not cost a compiler
 
-        return numba.njit(**OPTIONS)(self.function)
+        return numba.njit(**OPTIONS, **self.options)(self.function)
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a function as a kernel."""
     return Kernel(function)
+
+
+def large_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Mark a kernel that stays a call, with all that it calls: the loop around it would compile for minutes."""
+    return Kernel(function, forceinline=False)
+
+
+def lean_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Mark a kernel that makes no arrays, nor does what it calls: uncounted references to arrays make it faster."""
+    return Kernel(function, _nrt=False)
 
 
 class Decision(NamedTuple):

@@ -15,13 +15,15 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.engine import DONE, Out, checkpoints, kernels, loop
+from maskedbandit.lab.engine import DONE, Out, kernels, loop
 from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
 
 FILE = Path(__file__).with_name("policies.json")
 INSTANCE, HORIZON, SEED = mb.Bernoulli([0.2, 0.8]), 3000, 7
+DELTA = 0.1  # for those that search for the best arm, and whose horizon cuts them off
 CHANNELS = (
     mb.channels.Central(epsilon=1),
     mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteGaussian()),
@@ -36,6 +38,11 @@ def channel_for(policy: Policy) -> Channel:
     return next(channel for channel in CHANNELS if not policy.needs(channel.law()))
 
 
+def aim(policy: Policy, horizon: int) -> float:
+    """What a policy is told of how far it has to go."""
+    return horizon if policy.goal == "regret" else DELTA
+
+
 class Trail(NamedTuple):
     """One run of the loop as Python."""
 
@@ -46,12 +53,13 @@ class Trail(NamedTuple):
     releases: int
     regret: list[float]
     realised: list[float]
+    last: list[int]  # arm and users of the last decision
 
 
 def interpreted(
     policy: Policy, channel: Channel, instance: Instance, horizon: int, seed: int = 0, run: int = 0
 ) -> Trail:
-    """What `simulate` compiles, run as Python on the streams of one of its runs."""
+    """What `simulate` or `identify` compiles, run as Python on the streams of one of its runs."""
     names: dict[str, Any] = dict(kernels(policy, channel, instance))
     decisions: list[list[int]] = []
     told: list[tuple[int, int, float]] = []
@@ -69,10 +77,11 @@ def interpreted(
     marks, k = checkpoints(horizon), len(instance.true_means())
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
-    numbers = policy.init(k, horizon), channel.law(), channel.numbers(k), instance.numbers()
+    numbers = policy.init(k, aim(policy, horizon)), channel.law(), channel.numbers(k), instance.numbers()
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-        status = go(*numbers, horizon, marks, out, *Streams(seed, "").of(run))
-    return Trail(status, decisions, told, pulls.tolist(), int(releases[0]), out.regret.tolist(), out.realised.tolist())
+        status = go(*numbers, horizon, policy.goal == "regret", marks, out, *Streams(seed, "").of(run))
+    curves = out.regret.tolist(), out.realised.tolist()
+    return Trail(status, decisions, told, pulls.tolist(), int(releases[0]), *curves, last.tolist())
 
 
 @cache
@@ -86,13 +95,16 @@ def trajectory(name: str, seed: int = SEED) -> dict[str, Any]:
     """What is kept of it."""
     found = trail(name, seed)
     assert found.status == DONE
+    end = {"regret": found.regret[::8] + found.regret[-1:]}
+    if mb.policies.room[name].goal == "identify":
+        end = {"last": found.last}
     return {
         "first": found.decisions[:FIRST],
         "asked": len(found.decisions),
         "pulls": found.pulls,
         "releases": found.releases,
         "told": [list(release) for release in found.told[-FIRST:]],
-        "regret": found.regret[::8] + found.regret[-1:],
+        **end,
     }
 
 

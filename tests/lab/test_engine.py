@@ -9,7 +9,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, ModulusTooSmall
-from maskedbandit.lab.engine import checkpoints
+from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.statistics import mean_is

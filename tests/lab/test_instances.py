@@ -67,7 +67,9 @@ def test_studied_means_have_names() -> None:
     assert named_means("C1") == [0.75, 0.7, 0.7, 0.7, 0.7]
     assert named_means("C3")[1] == 0.53125
     assert named_means("hard", k=4, seed=2) == mb.uniform_means("hard", 4, 2)
-    with pytest.raises(InvalidValue, match="'easy', 'hard', 'C1', 'C2', 'C3', 'C4' or a list of numbers"):
+    assert named_means("mu1") == [0.95, 0.9, 0.9, 0.9, 0.5]
+    assert named_means("SS19b") == named_means("C2")
+    with pytest.raises(InvalidValue, match=r"'easy', 'hard', 'C1', .*'C4', 'mu1', .*'linspace' or a list of numbers"):
         named_means("C5")
 
 

@@ -11,6 +11,7 @@ from maskedbandit.errors import ResultsExist
 from maskedbandit.lab import table
 from maskedbandit.lab.experiment import read
 from maskedbandit.lab.figures import average, draw, regret
+from maskedbandit.lab.regret import summary
 
 TEXT = """
 about = "three curves"
@@ -131,7 +132,7 @@ def test_theory_is_rows_of_the_same_table(league, tmp_path) -> None:
 
 def test_the_summary_has_a_row_for_each_cell_with_its_worst_run(league, tmp_path) -> None:
     found = table.collect(league, league.settings, tmp_path / "out")
-    rows = table.summary(found)
+    rows = summary(found)
     assert rows.height == 3 * 2 * 2
     cell = (pl.col("label") == "DP-SE") & (pl.col("instance.means") == "C1") & (pl.col("channel.epsilon") == 2)
     final = found.filter(cell & (pl.col("t") == 2000))["regret"].to_numpy()
@@ -193,7 +194,7 @@ def test_an_interrupted_run_leaves_whole_parts_and_no_table(experiment, tmp_path
 
 
 def test_the_summary_compares_with_no_privacy(experiment, tmp_path) -> None:
-    rows = table.summary(table.collect(experiment, experiment.settings, tmp_path / "out"))
+    rows = summary(table.collect(experiment, experiment.settings, tmp_path / "out"))
     assert rows["label"].to_list() == ["raw", "central", "central"]
     assert rows["channel.epsilon"].to_list() == [None, 0.5, 2.0]
     assert rows["ratio"].to_list() == pytest.approx((rows["mean"] / rows["mean"][0]).to_list())
@@ -206,13 +207,13 @@ def test_a_curve_is_one_row_though_its_cohorts_had_several_sizes(tmp_path) -> No
     (tmp_path / "sizes.toml").write_text(text.replace("[0.2, 0.8]", '"easy", k = 2').replace("2000", "20_000"))
     (tmp_path / "sizes.toml").write_text((tmp_path / "sizes.toml").read_text() + '"instance.seed" = [0, 1, 2, 3]\n')
     found = table.collect(sizes := read(tmp_path / "sizes.toml"), sizes.settings, tmp_path / "out")
-    assert table.summary(found)["runs"].to_list() == [16, 16, 16]
+    assert summary(found)["runs"].to_list() == [16, 16, 16]
 
 
 def test_theory_alone_is_a_table_and_a_figure_too(league, tmp_path) -> None:
     lines = [setting for setting in league.settings if setting.label == "bound"]
     found = table.collect(league, lines, tmp_path / "out")
-    assert table.summary(found)["runs"].to_list() == [0] * 4
+    assert summary(found)["runs"].to_list() == [0] * 4
     assert len(draw(found, league).axes) == 1
     assert len(regret(found).axes) == 4
     mixed = table.collect(league, league.settings, tmp_path / "all")
@@ -226,7 +227,7 @@ def test_runs_on_one_instance_are_one_observation(tmp_path) -> None:
     raw = found.filter((pl.col("label") == "raw") & (pl.col("t") == 2000))
     places = raw.group_by("instance.seed").agg(pl.col("regret").mean())["regret"]
     error = places.std() / np.sqrt(2)
-    row = table.summary(found).filter(pl.col("label") == "raw")
+    row = summary(found).filter(pl.col("label") == "raw")
     assert (row["mean"][0], row["runs"][0]) == (pytest.approx(raw["regret"].mean()), 8)
     assert row["error"][0] == pytest.approx(error)
     assert error != pytest.approx(raw["regret"].std() / np.sqrt(8), rel=0.01)  # the control: what was wrong

@@ -19,9 +19,9 @@ def mutant(kernel: Kernel[Any, Any], old: str = "", new: str = "", **names: Any)
     """
     scope = {**kernel.function.__globals__, **names}
     if not old:
-        return Kernel(FunctionType(kernel.function.__code__, scope))
+        return Kernel(FunctionType(kernel.function.__code__, scope), **kernel.options)
     source = dedent(inspect.getsource(kernel.function))
     if old not in source:
         raise ValueError(f"{kernel.function.__qualname__} does not hold {old!r}")
     exec(source[source.index("def ") :].replace(old, new), scope)
-    return Kernel(scope[kernel.function.__name__])
+    return Kernel(scope[kernel.function.__name__], **kernel.options)

@@ -71,6 +71,7 @@ def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str
         for name, value in sorted(reached.items()):
             found.append(f"{name} = {described(value)}")
             inner = value.function if isinstance(value, Kernel) else getattr(value, "py_func", None)
+            found.append(repr(getattr(value, "options", "")))
             if inner is not None:
                 add(inner, {})
 
@@ -106,7 +107,10 @@ def compiled(function: Callable[..., Any], shape: str = "", **bound: Kernel[Any,
     if Kernel not in typeof_impl.registry:  # a kernel that compiled code calls is compiled with it
         typeof_impl.register(Kernel)(lambda value, context: types.Dispatcher(value.compiled))
     # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
-    inner = {each: numba.njit(**OPTIONS, forceinline=True)(kernel.function) for each, kernel in bound.items()}
+    own = {"forceinline": True}
+    inner = {
+        each: numba.njit(**{**OPTIONS, **own, **kernel.options})(kernel.function) for each, kernel in bound.items()
+    }
     name = f"maskedbandit_loop_{digest(function, bound, shape)}"
     path, cached = write(f"{name}.py", f"# {function.__module__}.{function.__qualname__}\n")
     module = sys.modules[name] = ModuleType(name)  # Numba asks for it by name when it loads the loop from disk

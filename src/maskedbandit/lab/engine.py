@@ -3,7 +3,8 @@
 It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
 noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
 kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
-environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers.
+environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
+does: the answer is served to the users who are left, or ends the run.
 
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are.
@@ -15,7 +16,6 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +45,7 @@ class Out(NamedTuple):
     pulls: npt.NDArray[np.int64]  # [k]
     releases: npt.NDArray[np.int64]  # [1]
     sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
-    last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision, for errors
+    last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
 
 
 ask: Any = None  # these stand for the kernels that the loop is compiled with, see `kernels`
@@ -72,6 +72,7 @@ def loop(
     channel: Any,
     instance: Any,
     horizon: int,
+    serve: bool,
     marks: npt.NDArray[np.int64],
     out: Out,
     keys: npt.NDArray[np.uint64],
@@ -79,7 +80,7 @@ def loop(
     of_noise: np.random.Generator,
     of_policy: np.random.Generator,
 ) -> int:
-    """One run; the status says how it ended."""
+    """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
     k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     t, mark, regret, rewards = 0, 0, 0.0, 0.0
@@ -95,6 +96,8 @@ def loop(
             return BAD_COUNT
         stop = n == 0
         if stop:
+            if not serve:
+                break
             n = horizon - t
         elif law.root > 0.0 and (decision.close == 0 or open_n[arm] > 0):
             return UNSIZED
@@ -141,43 +144,6 @@ def loop(
     return DONE
 
 
-@dataclass(frozen=True)
-class Run:
-    """What came out of `simulate`: one row per run.
-
-    Pseudo-regret adds up the gaps of the arms that were served; realised regret also holds the luck of the rewards
-    (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
-    """
-
-    policy: Policy
-    channel: Channel
-    instance: Instance
-    horizon: int
-    t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon
-    regret: npt.NDArray[np.float64]  # [runs, c] cumulative pseudo-regret
-    realised_regret: npt.NDArray[np.float64]  # [runs, c] t * (best mean) - sum of rewards
-    pulls: npt.NDArray[np.int64]  # [runs, k] users served each arm
-    releases: npt.NDArray[np.int64]  # [runs] sums that were released
-    loss: Loss  # of one user, the worst over the cohorts that occurred
-    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
-
-    def to_frame(self) -> Any:
-        """A tidy table: one row for each run and checkpoint (a polars DataFrame)."""
-        from maskedbandit.lab.table import frame
-
-        return frame(self)
-
-
-def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
-    """Sixteen a decade, the same for every horizon, and the horizon itself.
-
-    >>> checkpoints(10).tolist()
-    [1, 2, 3, 4, 5, 6, 7, 9, 10]
-    """
-    grid = np.round(10 ** (np.arange(16 * len(str(horizon)) + 1) / 16)).astype(np.int64)
-    return np.append(np.unique(grid[grid < horizon]), horizon)
-
-
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """A whole number of at least `least`, and at most `most`; 1e6 is one."""
     if isinstance(value, float) and value.is_integer():
@@ -189,56 +155,63 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     return int(value)
 
 
-def simulate(
-    policy: Policy,
-    channel: Channel,
-    instance: Instance,
-    horizon: int,
-    runs: int = 1,
-    seed: int = 0,
-    study: str = "",
-    jobs: int | None = None,
-    advance: Callable[[], object] = lambda: None,
-) -> Run:
-    """Run a policy over a channel on an instance, `runs` times independently.
-
-    `study` names the random streams (the id of a setting in an experiment); `jobs` is the number of threads, by default
-    one for each core; `advance` is called after every run.
-
-    >>> import maskedbandit as mb
-    >>> channel = mb.channels.Central(epsilon=0.5)
-    >>> run = mb.simulate(mb.policies.SuccessiveElimination(), channel, mb.Bernoulli([0.9, 0.5]), 10**6, seed=7)
-    >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
-    (0.5, np.int64(1000000), np.True_)
-    """
+def refuse_others(policy: Any, channel: Any, instance: Any, goal: str) -> None:
+    """Each is what it is called, and the policy has this goal."""
     for kind, value in ((Policy, policy), (Channel, channel), (Instance, instance)):
         if not isinstance(value, kind):
             raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
-    if policy.goal != "regret":
-        raise InvalidValue("policy", policy, "a policy whose goal is regret")
-    horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
+    if policy.goal != goal:
+        raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
+
+
+class Driven(NamedTuple):
+    """What all runs wrote, one row each, and what they cost a user."""
+
+    regret: npt.NDArray[np.float64]  # [runs, c]
+    realised: npt.NDArray[np.float64]  # [runs, c]
+    pulls: npt.NDArray[np.int64]  # [runs, k]
+    releases: npt.NDArray[np.int64]  # [runs]
+    last: npt.NDArray[np.int64]  # [runs, 2] arm and number of users of the last decision
+    loss: Loss
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs]
+
+
+def drive(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    aim: float,
+    marks: npt.NDArray[np.int64],
+    runs: int,
+    seed: int,
+    study: str,
+    jobs: int | None,
+    advance: Callable[[], object],
+) -> Driven:
+    """All runs of a policy with this aim, on threads; the last of the marks is the horizon."""
+    runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
-    k, marks, law = len(instance.true_means()), checkpoints(horizon), channel.law()
+    k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
     if policy.needs(law):
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {policy.needs(law)}")
-    parts = policy.init(k, horizon), law, channel.numbers(k), instance.numbers()
+    parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
     go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
-    pulls, releases = np.zeros((runs, k), np.int64), np.zeros((runs, 1), np.int64)
+    pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int, Loss] = {}
     findings: list[dict[str, float]] = [{}] * runs
     stopped = threading.Event()
 
     def single(run: int, streams: Streams, room: int = 64) -> None:
-        cohorts, last = np.zeros(room, np.int64), np.zeros(2, np.int64)
+        cohorts = np.zeros(room, np.int64)
         pulls[run], releases[run] = 0, 0
-        out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last)
-        numbers = policy.init(k, horizon), law, channel.numbers(k), instance.numbers()
+        out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
+        numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
-            status = go(*numbers, horizon, marks, out, *streams.of(run))
+            status = go(*numbers, horizon, serve, marks, out, *streams.of(run))
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
-        explain(status, int(last[0]), int(last[1]), policy, channel)
+        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel)
         findings[run] = policy.findings(numbers[0])
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size
@@ -269,9 +242,8 @@ def simulate(
     loss = ZERO
     for each in losses.values():
         loss |= each  # different cohorts are different users
-    loss = policy.loss(loss, horizon)
     found = {name: np.array([each[name] for each in findings]) for name in findings[0]}
-    return Run(policy, channel, instance, horizon, marks, regret, realised, pulls, releases[:, 0], loss, found)
+    return Driven(regret, realised, pulls, releases[:, 0], last, policy.loss(loss, horizon), found)
 
 
 def kernels(policy: Policy, channel: Channel, instance: Instance) -> dict[str, Kernel[Any, Any]]:

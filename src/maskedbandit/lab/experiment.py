@@ -24,35 +24,39 @@
 `figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
 the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), or as a "league" table.
 
+With `goal = "identify"` policies search for the best arm until they stop, and `delta` and `max_pulls` stand where
+`horizon` stands above: in the file, in a curve or below [vary]. The figure shows "samples" against what varies (the
+default), or the "cost", which is their mean over the lower bound; `caption` is the text below it. A curve may be what
+others found: `published = { NAME = [[epsilon, samples], ...] }`, with the NAMEs of instance.means.
+
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import tomllib
-from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import maskedbandit.channels as channels
-import maskedbandit.noises as noises
-import maskedbandit.policies as policies
 from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
-from maskedbandit.channels.codec import Grid
-from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.engine import LONGEST, Run, simulate, whole
-from maskedbandit.lab.instances import Instance, named_means
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.engine import LONGEST, refuse_others, whole
+from maskedbandit.lab.identification import Found, best_arm, identify, probability
+from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.parts import PARTS, made, parameters, refuse_twice, refuse_unknown, table
+from maskedbandit.lab.simulation import Run, simulate
 from maskedbandit.policies.policy import Policy
 
-PARTS = ("policy", "channel", "instance")
-CURVE = ("label", "theory", "horizon", "runs", *PARTS)
-FILE = ("about", "source", "figure", "value", "horizon", "runs", "seed", *PARTS, "curves", "vary")
-FIGURES = ("regret", "average", "value", "league")
+AIMS = {"regret": ("horizon",), "identify": ("delta", "max_pulls")}  # what is asked of a policy, by its goal
+FIGURES = {"regret": ("regret", "average", "value", "league"), "identify": ("samples", "cost")}
+ONLY = {"regret": ("value",), "identify": ("caption",)}
+CURVE = ("label", "theory", "runs", *PARTS)
+FILE = ("about", "source", "goal", "figure", "runs", "seed", *PARTS, "curves", "vary")
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,17 @@ class Setting:
     policy: Policy
     channel: Channel
     instance: Instance
-    horizon: int
+    aim: dict[str, Any]  # see AIMS
     runs: int
     seed: int
     values: dict[str, Any]  # what varies, by its key
 
-    def run(self, **how: Any) -> Run:
+    def run(self, **how: Any) -> Run | Found:
         """Simulate it; the id names the random streams."""
-        what = self.policy, self.channel, self.instance, self.horizon, self.runs, self.seed
-        return simulate(*what, study=self.id, **how)
+        go: Any = simulate if self.policy.goal == "regret" else identify
+        what = self.policy, self.channel, self.instance
+        found: Run | Found = go(*what, **self.aim, runs=self.runs, seed=self.seed, study=self.id, **how)
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,19 @@ class Line:
     theory: str
     epsilon: float
     instance: Instance
-    horizon: int
+    aim: dict[str, Any]
+    values: dict[str, Any]
+    runs: int = 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """Mean samples that others found, as a paper shows them."""
+
+    id: str
+    label: str
+    samples: float
+    aim: dict[str, Any]
     values: dict[str, Any]
     runs: int = 0
 
@@ -97,9 +115,11 @@ class Experiment:
     about: str
     source: str
     text: str
-    settings: list[Setting | Line]
+    settings: list[Setting | Line | Point]
+    goal: str = "regret"
     figure: str = "regret"
     value: dict[str, str] = field(default_factory=dict)  # columns that the figure shows, by what it calls them
+    caption: str = ""
 
 
 def read(path: Path) -> Experiment:
@@ -116,20 +136,25 @@ def read(path: Path) -> Experiment:
 
 def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
     """All settings: every curve with every combination of the values that it takes."""
-    refuse_unknown("key", data, FILE)
+    goal = str(data.get("goal", "regret"))
+    refuse_unknown("goal", [goal], AIMS)
+    refuse_unknown("key", data, (*FILE, *AIMS[goal], *ONLY[goal]))
     given = data.get("curves")
     if not isinstance(given, list) or not given:
         raise InvalidValue("curves", given, "one [[curves]] table or more")
     for curve in given:
         if not isinstance(curve, dict):
             raise InvalidValue("curves", given, "one [[curves]] table or more")
-        refuse_unknown("key of [[curves]]", curve, CURVE)
+        if "published" in curve and goal == "identify":
+            refuse_unknown("key of [[curves]] with published", curve, ("label", "published"))
+        else:
+            refuse_unknown("key of [[curves]]", curve, (*CURVE, *AIMS[goal]))
     curves = [{**data, **curve} for curve in given]
     for curve, own in zip(curves, given, strict=True):
         if "theory" in curve:
             if "policy" in own:
                 raise InvalidValue("policy", own["policy"], "left out of a curve of theory")
-            refuse_unknown("theory", [str(curve["theory"])], theory.CURVES)
+            refuse_unknown("theory", [str(curve["theory"])], theory.CURVES if goal == "regret" else theory.SAMPLES)
     labels = [label_of(curve) for curve in curves]
     for label in labels:
         if labels.count(label) > 1:
@@ -139,25 +164,31 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         raise InvalidValue("vary", vary, "a table of lists")
     for key, values in vary.items():
         part, _, parameter = key.partition(".")
-        if (part not in PARTS and key != "horizon") or not isinstance(values, list) or not values:
-            raise InvalidValue(f"vary.{key}", values, "a list, for horizon, policy.NAME, channel.NAME or instance.NAME")
+        if (part not in PARTS and key not in AIMS[goal]) or not isinstance(values, list) or not values:
+            allowed = ", ".join([*AIMS[goal], "policy.NAME, channel.NAME or instance.NAME"])
+            raise InvalidValue(f"vary.{key}", values, f"a list, for {allowed}")
         refuse_twice(f"vary.{key}", values)
         if part in PARTS:
             refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in takes(part, c)})
-    settings: list[Setting | Line] = []
+    settings: list[Setting | Line | Point] = []
     for curve in curves:
+        if "published" in curve:
+            settings += points(f"{name}/", len(settings), curve)
+            continue
         for values in combinations(curve, vary):
-            settings.append(setting(f"{name}/{len(settings)}", curve, values, data.get("seed", 0)))
-    figure, value = data.get("figure", "regret"), columns(data.get("value", []))
-    refuse_unknown("figure", [str(figure)], FIGURES)
+            settings.append(setting(f"{name}/{len(settings)}", goal, curve, values, data.get("seed", 0)))
+    figure, value = data.get("figure", FIGURES[goal][0]), columns(data.get("value", []))
+    refuse_unknown("figure", [str(figure)], FIGURES[goal])
     if bool(value) != (figure == "value"):
         raise InvalidValue("value", list(value.values()) or None, 'given if figure = "value", and only then')
-    about, source = str(data.get("about", "")), str(data.get("source", ""))
-    return Experiment(name, about, source, text, settings, figure, value)
+    about, source, caption = (str(data.get(key, "")) for key in ("about", "source", "caption"))
+    return Experiment(name, about, source, text, settings, goal, figure, value, caption)
 
 
 def parts(curve: dict[str, Any]) -> tuple[str, ...]:
     """What a curve is made of; one of theory has no policy, and a channel only if it needs an epsilon."""
+    if "published" in curve:
+        return ()
     if "theory" not in curve:
         return PARTS
     return ("instance",) if curve["theory"] in theory.WITHOUT_EPSILON else ("channel", "instance")
@@ -170,12 +201,12 @@ def takes(part: str, curve: dict[str, Any]) -> list[str]:
 
 def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """All values of what varies in a curve, by their keys."""
-    axes = [key for key in vary if key == "horizon" or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
+    axes = [key for key in vary if "." not in key or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
     for combination in product(*(vary[key] for key in axes)):
         yield dict(zip(axes, combination, strict=True))
 
 
-def setting(id: str, curve: dict[str, Any], values: dict[str, Any], seed: Any) -> Setting | Line:
+def setting(id: str, goal: str, curve: dict[str, Any], values: dict[str, Any], seed: Any) -> Setting | Line:
     """A curve at these values of what varies."""
     own = {part: dict(table(part, curve.get(part))) for part in parts(curve)}
     for key, value in values.items():
@@ -183,37 +214,46 @@ def setting(id: str, curve: dict[str, Any], values: dict[str, Any], seed: Any) -
         if part in PARTS:
             own[part][parameter] = value
     instance = made("instance", own["instance"])
-    horizon = whole("horizon", values.get("horizon", curve.get("horizon")), 1, LONGEST)
+    aim = aimed(goal, {key: values.get(key, curve.get(key)) for key in AIMS[goal]}, instance)
     if "theory" in curve:
         channel = made("channel", own["channel"]) if "channel" in own else None
         if channel is not None and not hasattr(channel, "epsilon"):
             raise InvalidValue("channel", curve["channel"], f"one with an epsilon, for theory {curve['theory']!r}")
         epsilon = math.inf if channel is None else float(channel.epsilon)
-        return Line(id, label_of(curve), curve["theory"], epsilon, instance, horizon, values)
+        return Line(id, label_of(curve), curve["theory"], epsilon, instance, aim, values)
     policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
+    refuse_others(policy, channel, instance, goal)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
-    return Setting(id, label_of(curve), policy, channel, instance, horizon, runs, whole("seed", seed, 0), values)
+    return Setting(id, label_of(curve), policy, channel, instance, aim, runs, whole("seed", seed, 0), values)
+
+
+def aimed(goal: str, given: dict[str, Any], instance: Instance) -> dict[str, Any]:
+    """What is asked of a policy, if it can be."""
+    if goal == "regret":
+        return {"horizon": whole("horizon", given["horizon"], 1, LONGEST)}
+    best_arm(instance)
+    most = whole("max_pulls", given["max_pulls"], len(instance.true_means()), LONGEST)
+    return {"delta": probability("delta", given["delta"]), "max_pulls": most}
+
+
+def points(prefix: str, first: int, curve: dict[str, Any]) -> list[Point]:
+    """What others found, one setting for each number."""
+    found: list[Point] = []
+    aim = {key: curve.get(key) for key in AIMS["identify"]}
+    try:
+        for place, pairs in curve["published"].items():
+            for epsilon, samples in pairs:
+                values = {"instance.means": place, "channel.epsilon": float(epsilon)}
+                found.append(Point(f"{prefix}{first + len(found)}", label_of(curve), float(samples), aim, values))
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidValue("published", curve["published"], "a table of lists of [epsilon, samples]") from None
+    return found
 
 
 def label_of(curve: dict[str, Any]) -> str:
     """The label of a curve; the name of its theory or channel if it has none."""
-    given = curve.get("label", curve.get("theory"))
+    given = curve.get("label", curve.get("theory", "published" if "published" in curve else None))
     return str(given if given is not None else table("channel", curve.get("channel"))["name"])
-
-
-def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Every key is read by something, or it is a mistake."""
-    known = list(known)
-    for key in given:
-        if key not in known:
-            raise UnknownName(kind, key, known)
-
-
-def refuse_twice(name: str, values: list[Any]) -> None:
-    """What is listed twice would be drawn as one, with half the error."""
-    for i, value in enumerate(values):
-        if value in values[:i]:
-            raise InvalidValue(name, values, f"without repeats ({value!r} is there twice)")
 
 
 def columns(value: Any) -> dict[str, str]:
@@ -224,57 +264,3 @@ def columns(value: Any) -> dict[str, str]:
         raise InvalidValue("value", value, "the name of a column, a list of names, or a table of names")
     refuse_twice("value", names)
     return value if isinstance(value, dict) else dict(zip(names, names, strict=True))
-
-
-def table(part: str, value: Any) -> dict[str, Any]:
-    """`"central"` is short for `{ name = "central" }`."""
-    found: Any = {"name": value} if isinstance(value, str) else value
-    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-        raise InvalidValue(part, value, f"the name of a {part}, or a table with its name and parameters")
-    return found
-
-
-def instances() -> dict[str, type[Instance]]:
-    """Families of instances by name."""
-    return {re.sub("(?<!^)(?=[A-Z])", "_", c.__name__).lower(): c for c in Instance.__subclasses__()}
-
-
-def kind(part: str, value: Any) -> Any:
-    """The class that a table names."""
-    name = table(part, value)["name"]
-    if part == "instance":
-        refuse_unknown(part, [name], instances())
-        return instances()[name]
-    return {"policy": policies, "channel": channels, "noise": noises}[part].room[name]
-
-
-def parameters(part: str, value: Any) -> list[str]:
-    """What a table may hold besides its name; generated means take a number of arms and a seed."""
-    names = [each.name for each in fields(kind(part, value))]
-    return [*names, "k", "seed"] if part == "instance" and "means" in names else names
-
-
-def made(part: str, value: Any) -> Any:
-    """The object that a table describes."""
-    given, found = dict(table(part, value)), kind(part, value)
-    name = given.pop("name")
-    refuse_unknown(f"parameter of {name}", given, parameters(part, value))
-    k, seed = given.pop("k", 10), given.pop("seed", 0)
-    if part == "instance" and isinstance(given.get("means"), str):
-        given["means"] = named_means(
-            given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)
-        )
-    if "noise" in given:
-        given["noise"] = made("noise", given["noise"])
-    if isinstance(given.get("grid"), dict):
-        refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
-        given["grid"] = Grid(**given["grid"])
-    for each in fields(found):
-        if each.name not in given and each.default is MISSING and each.default_factory is MISSING:
-            raise InvalidValue(f"{each.name} of {name}", None, "given")
-    try:
-        return found(**given)
-    except (TypeError, ValueError, OverflowError, AttributeError) as wrong:
-        if isinstance(wrong, InvalidValue):
-            raise
-        raise InvalidValue(f"a parameter of {name}", given, f"of another type ({wrong})") from None

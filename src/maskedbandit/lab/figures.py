@@ -7,7 +7,6 @@ own. Curves of theory are thin and grey. Bands are standard errors over independ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import count, cycle
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,11 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab import stopping
+from maskedbandit.lab.columns import axes, observed
 from maskedbandit.lab.experiment import Experiment
 from maskedbandit.lab.league import league
-from maskedbandit.lab.table import axes, observed
-
-# Okabe and Ito's colours: told apart by readers with any colour vision
-# seven lines for eight colours: no look comes again before the 57th curve
-LINES = ("-", (0, (5, 2)), "-.", (0, (2, 1)), ":", (0, (3, 1, 1, 1, 1, 1)), (0, (10, 3)))
-COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999933")
-THEORY = "#777777"
-THIN = ((0, (4, 3)), (0, (1, 2)), (0, (8, 2, 1, 2)), (0, (12, 3)))
-PLAIN: dict[str, Any] = {"parse_math": False}  # what a user wrote is text, also between dollars
+from maskedbandit.lab.style import PLAIN, at, looks, name_ends, panels
 
 
 def draw(table: pl.DataFrame, experiment: Experiment) -> Figure:
@@ -34,6 +27,10 @@ def draw(table: pl.DataFrame, experiment: Experiment) -> Figure:
         return league(table, experiment.about)
     if experiment.figure == "value":
         return values(table, experiment.value, experiment.about)
+    if experiment.goal == "identify":
+        return {"samples": stopping.samples, "cost": stopping.cost}[experiment.figure](
+            table, experiment.about, experiment.caption
+        )
     return {"regret": regret, "average": average}[experiment.figure](table, experiment.about)
 
 
@@ -66,16 +63,6 @@ def values(table: pl.DataFrame, names: Mapping[str, str], title: str = "") -> Fi
     return curves(long, next(iter(names)) if len(names) == 1 else "value", 2, title, "horizon")
 
 
-def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
-    """The values of an axis, in the order of the table; None for all of a table without one."""
-    return table[name].drop_nulls().unique(maintain_order=True).to_list() if name else [None]
-
-
-def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
-    """Rows at a value; a curve that takes none (no privacy has no epsilon) belongs in every panel."""
-    return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
-
-
 def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: str = "t") -> Figure:
     """Mean of y against users, in panels; a policy that ran to several horizons is shown at the end of each run."""
     varied = axes(table)
@@ -87,14 +74,7 @@ def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: s
     table = observed(table.with_columns(names.alias("label")), "y")
     labels = table["label"].unique(maintain_order=True).to_list()
     drawn = table.filter(pl.col("trust") == "theory")["label"].unique(maintain_order=True).to_list()
-    styles = zip([each for each in labels if each not in drawn], count(3, -0.01), cycle(COLOURS), cycle(LINES))
-    looks: dict[str, Any] = {  # first curves on top
-        label: {"zorder": z, "color": colour, "linestyle": line, "linewidth": 1.8} for label, z, colour, line in styles
-    }
-    looks |= {
-        label: {"zorder": 2, "color": THEORY, "linestyle": line, "linewidth": 1}
-        for label, line in zip(drawn, cycle(THIN))
-    }
+    look = looks(labels, drawn)
     rows, columns = panels(table, down), panels(table, across)
     figure = Figure(figsize=(1.5 + 5.5 * len(columns), 0.4 + 4 * len(rows)), layout="constrained")
     plots = figure.subplots(len(rows), len(columns), sharey="row", squeeze=False)
@@ -102,20 +82,20 @@ def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: s
         line[0].set_ylabel(said, **PLAIN)
         ends: list[dict[str, float]] = []
         for plot, column in zip(line, columns, strict=True):
-            ends.append(panel(plot, at(at(table, down, row), across, column), labels, looks, errors, against))
+            ends.append(panel(plot, at(at(table, down, row), across, column), labels, look, errors, against))
             named = ([] if row is None else [f"{row}"]) + ([] if column is None else [f"ε = {column}"])
             plot.set_title(", ".join(named), **PLAIN)
         seen = [curve.get_ydata().min() for plot in line for curve in plot.lines]
         if seen:  # otherwise nobody lost anything: all arms are equal
             line[0].set_ylim(bottom=0.7 * min(seen))
         for plot, each in zip(line, ends, strict=True):  # not before the heights that all panels share are known
-            name_ends(plot, each, looks)
+            name_ends(plot, each, look)
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     return figure
 
 
 def panel(
-    plot: Any, shown: pl.DataFrame, labels: list[str], looks: dict[str, Any], errors: float, against: str
+    plot: Any, shown: pl.DataFrame, labels: list[str], look: dict[str, Any], errors: float, against: str
 ) -> dict[str, float]:
     """One panel; where its curves end."""
     ends: dict[str, float] = {}
@@ -144,23 +124,12 @@ def panel(
         if points.height == 0:
             continue
         t, mean, error = (points[name].to_numpy() for name in (against, "mean", "error"))
-        plot.plot(t, mean, marker="." if points.height < 3 else "", **looks[label])
+        plot.plot(t, mean, marker="." if points.height < 3 else "", **look[label])
         low = np.maximum(mean - errors * error, mean / 10)  # a band must stay positive on a logarithmic axis
         if error.any():
-            plot.fill_between(t, low, mean + errors * error, color=looks[label]["color"], alpha=0.2, linewidth=0)
+            plot.fill_between(t, low, mean + errors * error, color=look[label]["color"], alpha=0.2, linewidth=0)
         ends[label] = float(mean[-1])
     plot.set(xscale="log", yscale="log", xlabel="users", xlim=(left, right if right > left else 10 * left))
     plot.grid(which="major", alpha=0.3)
     plot.spines[["top", "right"]].set_visible(False)
     return ends
-
-
-def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
-    """Write the labels beside the right ends of the curves, moved up where they would overlap."""
-    (left, right), (bottom, top) = np.log10(plot.get_xlim()), np.log10(plot.get_ylim())
-    gap, last = (top - bottom) / 20, -np.inf
-    for label, height in sorted(ends.items(), key=lambda end: end[1]):
-        last = max(np.log10(height), last + gap)
-        place = (10 ** (right + (right - left) / 70), 10**last)
-        said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
-        plot.annotate(label, place, **said, **PLAIN)

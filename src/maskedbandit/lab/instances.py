@@ -206,19 +206,26 @@ STUDIED = {  # [SS19]: of equal gaps, linear, and with means that crowd at the b
     "C3": (0.75, 0.53125, 0.375, 0.28125, 0.25),
     "C4": (0.75, 0.71875, 0.625, 0.46875, 0.25),
 }
+SEARCHED = {  # those on which private searches for the best arm are compared [AJMB23; JA25]
+    "mu1": (0.95, 0.9, 0.9, 0.9, 0.5),
+    "mu2": STUDIED["C1"],
+    "SS19b": STUDIED["C2"],
+    "linspace": (0.0, 0.25, 0.5, 0.75, 1.0),
+}
 
 
 def named_means(name: str, k: int = 10, seed: int = 0) -> list[float]:
-    """Means that have a name: "easy" and "hard" draw k of them, "C1" to "C4" are the five of [SS19].
+    """Means that have a name: "easy" and "hard" draw k of them; all others are the five of a paper.
 
     >>> named_means("C2")
     [0.75, 0.625, 0.5, 0.375, 0.25]
     """
     if name in SPREADS:
         return uniform_means(name, k, seed)
-    if name not in STUDIED:
-        raise InvalidValue("means", name, f"{', '.join(map(repr, [*SPREADS, *STUDIED]))} or a list of numbers")
-    return list(STUDIED[name])
+    known = STUDIED | SEARCHED
+    if name not in known:
+        raise InvalidValue("means", name, f"{', '.join(map(repr, [*SPREADS, *known]))} or a list of numbers")
+    return list(known[name])
 
 
 def uniform_means(spread: str, k: int = 10, seed: int = 0) -> list[float]:

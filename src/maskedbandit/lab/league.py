@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from maskedbandit import theory
-from maskedbandit.lab.table import axes, summary
+from maskedbandit.lab.columns import axes
+from maskedbandit.lab.regret import summary
 
 LABEL, CELL, HEIGHT = 2.4, 1.75, 0.24  # inches
 DARKEST = 100.0  # a ratio of that or more

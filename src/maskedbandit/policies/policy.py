@@ -21,8 +21,11 @@ class Policy(ABC):
     tell: ClassVar[Any]  # kernel (state, arm, n, total) -> None
 
     @abstractmethod
-    def init(self, k: int, horizon: int) -> Any:
-        """The state before the first pull of k arms, for `horizon` pulls in all."""
+    def init(self, k: int, aim: Any) -> Any:
+        """The state before the first pull of k arms.
+
+        The aim is the `horizon`, a number of pulls, if the goal is regret; else `delta`, the chance of a wrong answer.
+        """
 
     def needs(self, law: Law) -> str:
         """What a channel of this law lacks for the policy; empty if it will do.

@@ -9,10 +9,13 @@ from typing import Any
 from maskedbandit.errors import UnknownName
 from maskedbandit.theory import guarantees
 from maskedbandit.theory.bounds import INFORMATION, Floats, lower_bound, minimax
+from maskedbandit.theory.characteristic_times import KINDS, characteristic_time, proportions
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
+from maskedbandit.theory.samples import TIMES, critical_epsilon, least_samples
 
 LOWER = tuple(INFORMATION)
 UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
+SAMPLES = tuple(TIMES)
 WITHOUT_EPSILON = ("no_privacy", "ucb1")
 CURVES = {  # all names, and what to make of a number
     **dict.fromkeys(LOWER, "asymptotic lower bound"),
@@ -22,16 +25,22 @@ CURVES = {  # all names, and what to make of a number
 }
 __all__ = [
     "CURVES",
+    "KINDS",
     "LOWER",
+    "SAMPLES",
     "UPPER",
     "WITHOUT_EPSILON",
+    "characteristic_time",
+    "critical_epsilon",
     "curve",
     "kl",
     "kl_upper",
+    "least_samples",
     "lower_bound",
     "minimax",
     "private_divergence",
     "private_upper",
+    "proportions",
     "upper_bound",
 ]
 

@@ -1,0 +1,98 @@
+"""Search for the best arm with a fixed chance of error: how many users it takes until a policy stops.
+
+Every user counts: those of arms that were dropped, and those of a cohort that was open when the policy stopped. A run
+that does not stop is cut off after `max_pulls` users, of which its policy knows nothing, and is reported as one that
+did not stop; whoever leaves it out takes the mean of the fast runs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.engine import LONGEST, drive, refuse_others, whole
+from maskedbandit.lab.instances import Instance
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import Loss
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came out of `identify`: one row per run."""
+
+    policy: Policy
+    channel: Channel
+    instance: Instance
+    delta: float
+    max_pulls: int
+    samples: npt.NDArray[np.int64]  # [runs] users until it stopped; `max_pulls` where it did not
+    answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 where it did not
+    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best one
+    stopped: npt.NDArray[np.bool_]  # [runs]
+    pulls: npt.NDArray[np.int64]  # [runs, k] users of each arm
+    releases: npt.NDArray[np.int64]  # [runs] sums that were released
+    loss: Loss  # of one user, the worst over the cohorts that occurred
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+
+    def to_frame(self) -> Any:
+        """A tidy table: one row for each run (a polars DataFrame)."""
+        from maskedbandit.lab.samples import frame
+
+        return frame(self)
+
+
+def probability(name: str, value: Any) -> float:
+    """A number above 0 and below 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
+        raise InvalidValue(name, value, "a number above 0 and below 1")
+    return float(value)
+
+
+def best_arm(instance: Instance) -> int:
+    """The arm of the highest mean, if there is one."""
+    means = instance.true_means()
+    best = np.flatnonzero(means == means.max())
+    if means.size < 2:
+        raise InvalidValue("instance", instance, "one of at least two arms")
+    if best.size > 1:
+        raise InvalidValue("instance", instance, f"one with a single best arm: nothing tells {best.tolist()} apart")
+    return int(best[0])
+
+
+def identify(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    delta: float = 0.01,
+    runs: int = 1,
+    seed: int = 0,
+    max_pulls: int = 10**8,
+    study: str = "",
+    jobs: int | None = None,
+    advance: Callable[[], object] = lambda: None,
+) -> Found:
+    """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
+
+    `delta` is the chance of a wrong answer that the policy is allowed; `study`, `jobs` and `advance` are those of
+    `simulate`.
+
+    >>> import maskedbandit as mb
+    >>> channel = mb.channels.Central(epsilon=0.5)
+    >>> found = mb.identify(mb.policies.BestArmDPSE(), channel, mb.Bernoulli([0.9, 0.5]), delta=0.1, runs=10, seed=7)
+    >>> found.loss.epsilon(), found.stopped.all(), found.correct.all(), (found.samples == found.pulls.sum(axis=1)).all()
+    (0.5, np.True_, np.True_, np.True_)
+    """
+    refuse_others(policy, channel, instance, "identify")
+    delta, best = probability("delta", delta), best_arm(instance)
+    max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
+    found = drive(policy, channel, instance, delta, np.array([max_pulls]), runs, seed, study, jobs, advance)
+    stopped = found.last[:, 1] == 0
+    samples, answer = found.pulls.sum(axis=1), np.where(stopped, found.last[:, 0], -1)
+    outcome = samples, answer, answer == best, stopped, found.pulls, found.releases, found.loss, found.findings
+    return Found(policy, channel, instance, delta, max_pulls, *outcome)

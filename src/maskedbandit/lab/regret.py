@@ -1,0 +1,92 @@
+"""Regret as rows: of runs, of curves of theory, and of their summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from maskedbandit import theory
+from maskedbandit.lab.columns import LOSSES, axes, observed, who
+from maskedbandit.lab.experiment import Line
+from maskedbandit.lab.simulation import Run, checkpoints
+
+
+def frame(run: Run) -> pl.DataFrame:
+    """One row for each run and checkpoint.
+
+    `regret` is pseudo-regret, `realised_regret` holds the luck of the rewards; both are cumulative.
+    """
+    runs, c = run.regret.shape
+    return pl.DataFrame(
+        {
+            **who(run),
+            "horizon": run.horizon,
+            "run": np.repeat(np.arange(runs), c),
+            "t": np.tile(run.t, runs),
+            "regret": run.regret.ravel(),
+            "realised_regret": run.realised_regret.ravel(),
+            **{name: np.repeat(values, c) for name, values in run.findings.items()},
+        }
+    )
+
+
+def drawn(line: Line) -> pl.DataFrame:
+    """A curve of theory as rows without a run, of the same form as those of a simulation."""
+    horizon = line.aim["horizon"]
+    marks = checkpoints(horizon)
+    regret = theory.curve(line.theory, line.instance.true_means().tolist(), marks, line.epsilon)
+    return pl.DataFrame(
+        {
+            "trust": "theory",
+            "policy": line.theory,
+            "sees": theory.CURVES[line.theory],
+            **dict.fromkeys(LOSSES, line.epsilon),
+            "horizon": horizon,
+            "run": pl.Series([None] * marks.size, dtype=pl.Int64),
+            "t": marks,
+            "regret": regret,
+        }
+    )
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """Mean regret at the horizon for every curve and all that varied, its standard error and its worst run.
+
+    The ratio is that to the same policy on a channel without privacy, or to the first such curve where that policy has
+    none; without any, to the lower bound.
+    """
+    varied = axes(table)
+    final = observed(table.filter(pl.col("t") == pl.col("horizon")), "regret")
+    rows = final.group_by(["label", "trust", "policy", "sees", *varied, "horizon"], maintain_order=True).agg(
+        pl.col(LOSSES).max(),
+        pl.col("regret").mean().alias("mean"),
+        (pl.col("observed").std() / pl.col("observed").count().sqrt()).alias("error"),
+        pl.col("regret").max().alias("worst"),
+        pl.col("run").count().alias("runs"),  # of which theory has none
+    )
+    every = list(rows.iter_rows(named=True))
+    ratios = [row["mean"] / base if (base := baseline(row, every, varied)) else None for row in every]
+    return rows.with_columns(pl.Series("ratio", ratios, dtype=pl.Float64))
+
+
+def baseline(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str]) -> float | None:
+    """The mean regret that a row of the summary is compared with: on the same instance, for as many users."""
+    place = ["horizon", *(name for name in varied if name.startswith("instance."))]
+    near = [other for other in rows if all(other[name] == row[name] for name in place)]
+    free = [other for other in near if other["trust"] == "none"]
+    free.sort(key=lambda other: other["policy"] != row["policy"])
+    least = [other for other in near if other["trust"] == "theory" and other["policy"] in theory.LOWER]
+    least = [other for other in least if all(other[name] in (None, row[name]) for name in varied)]
+    return next((other["mean"] for other in [*free, *least]), None)
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """A row of the summary as text, under what it says."""
+    return {
+        "mean regret": f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f}" if row["runs"] else f"{row['mean']:,.0f}",
+        "worst run": f"{row['worst']:,.0f}" if row["runs"] else "",
+        "ratio": "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        "runs": str(row["runs"] or ""),
+    }

@@ -1,0 +1,138 @@
+"""Samples until a policy stops as rows: of runs, of curves of theory, and of their summary.
+
+A run that was cut off after `max_pulls` users counts as one of at least that many: it stays in the mean, which is then
+a lower bound, and in the quantiles, which are right as long as they are below `max_pulls`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import beta
+
+from maskedbandit import theory
+from maskedbandit.lab.columns import LOSSES, axes, observed, who
+from maskedbandit.lab.experiment import Line, Point
+from maskedbandit.lab.identification import Found
+
+LEVEL = 0.99  # of the intervals for the chance of an error
+
+
+def frame(found: Found) -> pl.DataFrame:
+    """One row for each run; `bound` is the least mean of any policy that is as private and errs as rarely."""
+    return pl.DataFrame(
+        {
+            **who(found),
+            "delta": found.delta,
+            "max_pulls": found.max_pulls,
+            "bound": pl.Series([bound(found)] * found.samples.size, dtype=pl.Float64),
+            "run": np.arange(found.samples.size),
+            "samples": found.samples.astype(float),
+            "answer": found.answer,
+            "correct": found.correct,
+            "stopped": found.stopped,
+            "releases": found.releases,
+            **found.findings,
+        }
+    )
+
+
+def bound(found: Found) -> float | None:
+    """The lower bound of a run's trust model; known for bits alone, and without privacy if the loss is not pure."""
+    if not found.instance.bits:
+        return None
+    epsilon = found.loss.epsilon()
+    name = "no_privacy" if math.isinf(epsilon) else "local" if found.channel.trust == "local" else "central"
+    return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon)
+
+
+def drawn(line: Line | Point) -> pl.DataFrame:
+    """A point of a curve of theory, of the same form as a run; below the epsilon `critical`, privacy costs samples.
+
+    Or one that others found.
+    """
+    if isinstance(line, Point):
+        said = {"trust": "published", "policy": "", "sees": "", **dict.fromkeys(LOSSES, line.values["channel.epsilon"])}
+        return pl.DataFrame({**said, **line.aim, "run": pl.Series([None], dtype=pl.Int64), "samples": line.samples})
+    means = line.instance.true_means().tolist()
+    free = line.theory in theory.WITHOUT_EPSILON
+    return pl.DataFrame(
+        {
+            "trust": "theory",
+            "policy": line.theory,
+            "sees": "lower bound",
+            **dict.fromkeys(LOSSES, line.epsilon),
+            **line.aim,
+            "run": pl.Series([None], dtype=pl.Int64),
+            "samples": theory.least_samples(line.theory, means, line.aim["delta"], line.epsilon),
+            "critical": pl.Series([None if free else theory.critical_epsilon(line.theory, means)], dtype=pl.Float64),
+        }
+    )
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """Samples for every curve and all that varied: mean, standard error and quantiles; stops and wrong answers.
+
+    A wrong answer is one that was given: `wrong_low` and `wrong_high` hold its chance in a run with confidence LEVEL.
+    """
+    varied = axes(table)
+    keys = ["label", "trust", "policy", "sees", *varied, "delta", "max_pulls"]
+    given = {"bound": pl.Float64, "stopped": pl.Boolean, "correct": pl.Boolean}  # which theory alone has not
+    missing = [pl.lit(None, kind).alias(name) for name, kind in given.items() if name not in table.columns]
+    rows = (
+        observed(table.with_columns(missing), "samples")
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.col(LOSSES).max(),
+            pl.col("samples").mean().alias("mean"),
+            (pl.col("observed").std() / pl.col("observed").count().sqrt()).alias("error"),
+            pl.col("samples").quantile(0.05).alias("low"),
+            pl.col("samples").quantile(0.5).alias("median"),
+            pl.col("samples").quantile(0.95).alias("high"),
+            pl.col("stopped").sum(),
+            (pl.col("stopped") & ~pl.col("correct")).sum().alias("wrong"),
+            pl.col("run").count().alias("runs"),
+            (pl.col("samples") / pl.col("bound")).mean().alias("ratio"),
+        )
+    )
+    between = [interval(wrong, runs) for wrong, runs in rows.select("wrong", "runs").iter_rows()]
+    ends = {f"wrong_{end}": pl.Series([pair[i] for pair in between]) for i, end in enumerate(("low", "high"))}
+    return rows.with_columns(**ends)
+
+
+def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+    """Where the chance of an event is that occurred in `count` of the trials, after Clopper and Pearson.
+
+    >>> [round(end, 4) for end in interval(0, 100)], [round(end, 4) for end in interval(2, 100)]
+    ([0.0, 0.0516], [0.001, 0.0894])
+    """
+    tail = (1 - level) / 2
+    low = float(beta.ppf(tail, count, trials - count + 1)) if count > 0 else 0.0
+    high = float(beta.ppf(1 - tail, count + 1, trials - count)) if count < trials else 1.0
+    return low, high
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """A row of the summary as text, under what it says."""
+    if row["runs"] == 0:
+        return {"mean samples": f"{row['mean']:,.0f}", **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
+            ("stopped", "wrong (99 %)", "over bound"), ""
+        )
+    least = "≥ " if row["stopped"] < row["runs"] else ""
+    return {
+        "mean samples": f"{least}{row['mean']:,.0f} ± {row['error'] or 0:,.0f}",
+        "median": reached(row, "median"),
+        "5 %": reached(row, "low"),
+        "95 %": reached(row, "high"),
+        "stopped": f"{row['stopped']}/{row['runs']}",
+        "wrong (99 %)": f"{row['wrong']} ({row['wrong_low']:.2g}-{row['wrong_high']:.2g})",
+        "over bound": "" if row["ratio"] is None else f"{least}{row['ratio']:.1f}",
+    }
+
+
+def reached(row: dict[str, Any], name: str) -> str:
+    """A quantile, or that it is not below where runs were cut off."""
+    return f"{'≥ ' if row[name] >= row['max_pulls'] else ''}{row[name]:,.0f}"

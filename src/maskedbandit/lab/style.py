@@ -1,0 +1,51 @@
+"""How curves look in all figures, how panels are told apart, and where curves get their names."""
+
+from __future__ import annotations
+
+from itertools import count, cycle
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+# Okabe and Ito's colours: told apart by readers with any colour vision
+# seven lines for eight colours: no look comes again before the 57th curve
+LINES = ("-", (0, (5, 2)), "-.", (0, (2, 1)), ":", (0, (3, 1, 1, 1, 1, 1)), (0, (10, 3)))
+COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999933")
+THEORY = "#777777"
+THIN = ((0, (4, 3)), (0, (1, 2)), (0, (8, 2, 1, 2)), (0, (12, 3)))
+PLAIN: dict[str, Any] = {"parse_math": False}  # what a user wrote is text, also between dollars
+
+
+def looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
+    """How each curve looks, the first on top; those of theory, which are `drawn`, are thin and grey."""
+    styles = zip([each for each in labels if each not in drawn], count(3, -0.01), cycle(COLOURS), cycle(LINES))
+    found: dict[str, Any] = {
+        label: {"zorder": z, "color": colour, "linestyle": line, "linewidth": 1.8} for label, z, colour, line in styles
+    }
+    found |= {
+        label: {"zorder": 2, "color": THEORY, "linestyle": line, "linewidth": 1}
+        for label, line in zip(drawn, cycle(THIN))
+    }
+    return found
+
+
+def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
+    """The values of an axis, in the order of the table; None for all of a table without one."""
+    return table[name].drop_nulls().unique(maintain_order=True).to_list() if name else [None]
+
+
+def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
+    """Rows at a value; a curve that takes none (no privacy has no epsilon) belongs in every panel."""
+    return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
+
+
+def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
+    """Write the labels beside the right ends of the curves, moved up where they would overlap."""
+    (left, right), (bottom, top) = np.log10(plot.get_xlim()), np.log10(plot.get_ylim())
+    gap, last = (top - bottom) / 20, -np.inf
+    for label, height in sorted(ends.items(), key=lambda end: end[1]):
+        last = max(np.log10(height), last + gap)
+        place = (10 ** (right + (right - left) / 70), 10**last)
+        said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
+        plot.annotate(label, place, **said, **PLAIN)

@@ -1,0 +1,1 @@
+"""Policies that find the best arm and stop."""

@@ -1,0 +1,204 @@
+"""AdaP-TT: the top two arms, each known by the noisy mean of its last phase [AJMB23, Alg. 1; Azi24, Alg. 10].
+
+Users come one by one. A phase of an arm ends when the arm's pulls have doubled, so phases have 1, 1, 2, 4, ... users;
+the sum of a phase is released, and what was released before it is forgotten. With m the mean, w the users and j the
+number of the last phase, n the pulls of all phases, and S(u, v) = 1/u + 1/v,
+
+    W_ab(m, w) = 2 (m_a - m_b)_+^2 / S(w_a, w_b),
+    stop with a = argmax m once, for all b,  W_ab(m, w) >= c_ab,
+    leader      B = argmax m_a + sqrt(j_a / w_a) + radius(noise, j_a) / w_a,
+    challenger  C = argmin over a != B of  W_Ba(m, n),
+
+and B is pulled in a share `beta` of its turns as the leader, by tracking, else C. The level is
+
+    c_ab = 2 (2 C_G(ln((K-1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a^2 / w_a + r_b^2 / w_b),
+    d = delta / (2 zeta(2)^2 k_a^2 k_b^2),   r_a = radius(noise, ln(2 K zeta(2) k_a^2 / delta)),   k = 2 + log2 w.
+
+**Guarantee**: wrong with probability <= delta, on every channel (but for sums that wrap around: its `failure`). Phases
+have sizes that are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with D of variance proxy S/4 and Y_a, -Y_b
+each above r / w with probability <= the share of delta that k names; (D + Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at
+most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is ln(.) / epsilon, as published.
+(C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's ln((K-1) / d) would do.)
+
+`threshold="heuristic"` is what the published program stops by, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
+r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.
+
+E tau <= 4 T*_beta (1 + sqrt(1 + 8 gap_max^2 / epsilon^2)) ln(1/delta) (1 + o(1)) under central trust, if no two means
+are equal, T*_beta the characteristic time of Gaussian arms of variance 1/4 [Azi24, Thm. 5.20]. If worse arms have equal
+means, the published policy may never stop; so no arm gets less than a share of the pulls (see phases.py), unless with
+`share=0`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, radius
+from maskedbandit.policies.batches import highest
+from maskedbandit.policies.phases import (
+    BEST,
+    LEADER,
+    NEWS,
+    Progress,
+    check_share,
+    fail,
+    lack,
+    phases,
+    pull,
+    ready,
+    settle,
+    settled,
+    starved,
+    told,
+)
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.tracking import Turns, leads, turns
+from maskedbandit.policies.tracking import check_share as check_beta
+from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
+
+
+class State(NamedTuple):
+    """The last phase of every arm, and the one under way."""
+
+    mean: np.ndarray  # [k] of the last phase
+    size: np.ndarray  # [k] its users
+    number: np.ndarray  # [k] its number, from 1 on
+    cost: np.ndarray  # [k] of making this arm look as good as the leader, up to the number of pulls
+    phases: Progress
+    turns: Turns
+    delta: float
+    heuristic: int
+
+
+@kernel
+def challenger(s: State, rng: np.random.Generator) -> int:
+    """The least pulled of the starved arms, or that of the least cost; a random one of equals."""
+    pulls, leader, answer, least, equals = s.phases.pulls, s.phases.clock[LEADER], -1, math.inf, 1
+    n = pulls[leader]
+    for a in range(pulls.size):
+        if a == leader:
+            continue
+        value = -1.0 / pulls[a] if starved(s.phases, a) else s.cost[a] * pulls[a] / (pulls[a] + n)
+        if value < least:
+            answer, least, equals = a, value, 1
+        elif value == least:
+            equals += 1
+            if rng.random() * equals < 1.0:
+                answer = a
+    return answer
+
+
+@kernel
+def rank(s: State, law: Law, most: float, rng: np.random.Generator) -> int:
+    """Find the leader, the costs of the others, gap min(gap, most), and the best arm."""
+    for a in range(s.mean.size):
+        j, w = s.number[a], s.size[a]
+        s.cost[a] = s.mean[a] + math.sqrt(j / w) + radius(law, 1, w, j) / w
+    leader = highest(s.cost, rng)
+    for a in range(s.mean.size):
+        gap = max(0.0, s.mean[leader] - s.mean[a])
+        s.cost[a] = gap * min(gap, most)
+    best = highest(s.mean, rng)
+    s.phases.clock[LEADER], s.phases.clock[BEST] = leader, best
+    return best
+
+
+@kernel
+def doubt(arms: int, w: int, delta: float) -> float:
+    """ln(K zeta(2) k^2 / delta), for one arm and the phase of w users."""
+    k = 2 + math.log2(w)
+    return math.log(arms * ZETA_2 * k * k / delta)
+
+
+@kernel
+def level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+    """The proved level of W_ab, for phases of w_a and w_b users."""
+    k = (2 + math.log2(w_a)) * (2 + math.log2(w_b)) * ZETA_2
+    rewards = gaussian_level(gaussian_base(arms, delta / (2 * k * k)), w_a, w_b)
+    r_a = radius(law, 1, w_a, doubt(arms, w_a, delta / 2))
+    r_b = radius(law, 1, w_b, doubt(arms, w_b, delta / 2))
+    return 2 * rewards + 4 * (r_a * r_a / w_a + r_b * r_b / w_b)
+
+
+@kernel
+def heuristic_level(law: Law, w_a: int, w_b: int, delta: float) -> float:
+    """The level of W_ab in the published program."""
+    x = math.log(1 / delta)
+    r_a, r_b = radius(law, 1, w_a, x), radius(law, 1, w_b, x)
+    rewards = x + math.log1p(math.log(w_a)) + math.log1p(math.log(w_b))
+    return 4 * (rewards + r_a * r_a / w_a + r_b * r_b / w_b)
+
+
+@kernel
+def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
+    """After a release: the best arm, the leader and all tests."""
+    if not ready(s.phases):
+        return
+    k, a = s.mean.size, rank(s, law, math.inf, rng)
+    for b in range(k):
+        if b != a:
+            u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
+            enough = heuristic_level(law, u, v, s.delta) if s.heuristic else level(law, k, u, v, s.delta)
+            if 2 * gap * gap * (u * v / (u + v)) < enough:
+                fail(s.phases, b)
+
+
+@dataclass(frozen=True)
+class AdaPTT(Policy):
+    """Noisy means of the last phases alone; `beta` is the leader's share of its turns, `share` the cure of starvation.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
+    >>> round(level(law, 5, 1024, 1024, 0.01), 4)
+    63.2267
+    """
+
+    goal = "identify"
+
+    beta: float = 0.5
+    share: float = 0.5
+    threshold: Literal["proved", "heuristic"] = "proved"
+
+    def __post_init__(self) -> None:
+        check_beta(self.beta)
+        check_share(self.share)
+        if self.threshold not in ("proved", "heuristic"):
+            raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
+
+    def init(self, k: int, delta: float) -> State:
+        return begin(k, self.beta, self.share, delta, self.threshold == "heuristic")
+
+    def needs(self, law: Law) -> str:
+        return super().needs(law) or lack(law)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if s.phases.clock[NEWS] == 1:
+            weigh(s, law, rng)
+        if settled(s.phases):
+            return settle(s.phases)
+        leader = int(s.phases.clock[LEADER])
+        arm = leader if leads(s.turns, leader) else challenger(s, rng)
+        return pull(s.phases, arm)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.mean[arm] = total / n
+        s.size[arm] = n
+        s.number[arm] += 1
+        told(s.phases)
+
+
+def begin(k: int, beta: float, share: float, delta: float, heuristic: bool = False) -> State:
+    """Nothing is known of k arms."""
+    size, number = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    known = np.zeros(k), size, number, np.zeros(k), phases(k, 2.0, share), turns(k, beta)
+    return State(*known, float(delta), int(heuristic))

@@ -1,0 +1,126 @@
+"""AdaP-TT*: AdaP-TT with a cost that is linear in gaps above 3 epsilon [Azi24, Sec. 5.4.3; AJMB24].
+
+Phases, leader, tracking and cure are those of AdaP-TT (see ada_p_tt.py, also for the notation); with g = (m_a - m_b)_+,
+
+    W_ab(m, w) = 2 g min(3 e, g) / S(w_a, w_b),         e = 1 / radius(noise, 1): epsilon, with Laplace noise,
+
+and with r = radius(noise, ln(3 K zeta(2) k^2 / delta)) and 2 h = Wbar(2 ln(3 K zeta(2) k^2 / delta) + 4 ln(4 + ln w)
++ 1/2) the level is
+
+    c_ab(2 delta / 3) / 2 + 2 sqrt(2) (r_a sqrt(h_a / w_a) + r_b sqrt(h_b / w_b))                if g < 3 e,
+    12 e max(r_a, r_b) + 3 sqrt(2) e (sqrt(w_a h_a) + sqrt(w_b h_b))                             otherwise.
+
+**Guarantee**: wrong with probability <= delta, on every channel. With D and Y as in AdaP-TT and but for a chance of
+delta / 3 each, D is bounded as there, its part of each arm by sqrt(h / 2 w), the noise of each arm by r / w. In (D +
+Y)^2 = D^2 + Y^2 + 2 D Y the last is at most the second term of the first level, as h and r grow with w. (In the thesis
+the maximum of k lacks its square. 12 e max(r_a, r_b) could be half of that.) No heuristic level was published.
+
+E tau = O(T*_TV / epsilon) ln(1/delta) under central trust, if epsilon is small and no two means are equal [Azi24, Thm.
+5.23]. For gaps on both sides of 3 epsilon it can be slower than AdaP-TT: the second level grows like the root of the
+users of the better arm, W with those of the worse one alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.law import Law, radius
+from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, challenger, doubt, level, rank
+from maskedbandit.policies.phases import LEADER, NEWS, check_share, fail, lack, pull, ready, settle, settled
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.tracking import check_share as check_beta
+from maskedbandit.policies.tracking import leads
+from maskedbandit.theory.thresholds import w_bar
+
+
+@kernel
+def linear_from(law: Law) -> float:
+    """3 e, from which on costs are linear in the gap; infinite without noise."""
+    noise = radius(law, 1, 1, 1.0)
+    return 3 / noise if noise > 0.0 else math.inf
+
+
+@kernel
+def spread(arms: int, w: int, delta: float) -> float:
+    """h, for w users."""
+    return w_bar(2 * doubt(arms, w, delta / 3) + 4 * math.log(4 + math.log(w)) + 0.5) / 2
+
+
+@kernel
+def reach(law: Law, arms: int, w: int, delta: float) -> float:
+    """r, for w users."""
+    return radius(law, 1, w, doubt(arms, w, delta / 3))
+
+
+@kernel
+def near_level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+    """The level of W_ab for a gap below 3 e."""
+    r_a, r_b = reach(law, arms, w_a, delta), reach(law, arms, w_b, delta)
+    cross = r_a * math.sqrt(spread(arms, w_a, delta) / w_a) + r_b * math.sqrt(spread(arms, w_b, delta) / w_b)
+    return level(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
+
+
+@kernel
+def far_level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+    """The level of W_ab for a gap of 3 e or more."""
+    noise = max(reach(law, arms, w_a, delta), reach(law, arms, w_b, delta))
+    rewards = math.sqrt(w_a * spread(arms, w_a, delta)) + math.sqrt(w_b * spread(arms, w_b, delta))
+    return linear_from(law) * (4 * noise + math.sqrt(2.0) * rewards)
+
+
+@kernel
+def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
+    """After a release: the best arm, the leader and all tests."""
+    if not ready(s.phases):
+        return
+    k, linear = s.mean.size, linear_from(law)
+    a = rank(s, law, linear, rng)
+    for b in range(k):
+        if b != a:
+            u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
+            enough = near_level(law, k, u, v, s.delta) if gap < linear else far_level(law, k, u, v, s.delta)
+            if 2 * gap * min(gap, linear) * (u * v / (u + v)) < enough:
+                fail(s.phases, b)
+
+
+@dataclass(frozen=True)
+class AdaPTTStar(Policy):
+    """AdaP-TT with costs that respect how noise hides large gaps; the parameters are those of AdaP-TT.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
+    >>> round(near_level(law, 5, 1024, 1024, 0.01), 4), round(far_level(law, 5, 1024, 1024, 0.01), 4)
+    (42.088, 1356.9999)
+    """
+
+    goal = "identify"
+
+    beta: float = 0.5
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_beta(self.beta)
+        check_share(self.share)
+
+    def init(self, k: int, delta: float) -> State:
+        return begin(k, self.beta, self.share, delta)
+
+    def needs(self, law: Law) -> str:
+        return super().needs(law) or lack(law)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if s.phases.clock[NEWS] == 1:
+            weigh(s, law, rng)
+        if settled(s.phases):
+            return settle(s.phases)
+        leader = int(s.phases.clock[LEADER])
+        arm = leader if leads(s.turns, leader) else challenger(s, rng)
+        return pull(s.phases, arm)
+
+    tell = AdaPTT.tell

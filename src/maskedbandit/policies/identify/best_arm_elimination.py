@@ -1,0 +1,126 @@
+"""Successive elimination until one arm is left: uniform pulls of the arms that may still be the best [EMM06].
+
+Every round pulls each arm left once; then arm b leaves, B the arm left that looks best, if
+
+    Z_Bb >= ln((K-1)/delta) + the prices of both        (`threshold="proved"`, see thresholds.py)
+    m_B - m_b >= 2 sqrt(ln(5 K t^2 / delta) / t)        (`threshold="published"`: after t rounds) [EMM06]
+
+The best arm leaves with probability <= delta. In the first case it does so only if another arm ever passes the level
+that a policy of two arms stops at, and each of the K - 1 others does so with probability <= delta / (K-1); all rounds
+count, whatever is left, since the bound holds at all times. The second is proved by Hoeffding's bound with room to
+spare. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits, whose gaps are
+smaller.
+
+Once the best arm has left, which happens with probability <= delta, arms that are equal are never told apart: then it
+does not stop. So it counts on means that all differ, or on a limit of users.
+
+Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.policies.one_by_one import (
+    ASKED,
+    BEST,
+    PROVED,
+    TOLD,
+    Coins,
+    certain,
+    coins,
+    file,
+    lack,
+    ratio,
+    recount,
+    serve,
+)
+from maskedbandit.policies.policy import Policy
+
+
+class State(NamedTuple):
+    """The coins, and who is left."""
+
+    coins: Coins
+    left: np.ndarray  # [k] 1: not eliminated
+    turn: np.ndarray  # [1] next arm of this round
+    delta: float
+
+
+@kernel
+def following(left: np.ndarray, arm: int) -> int:
+    """The first arm left from this one on; k if there is none."""
+    while arm < left.size and left[arm] == 0:
+        arm += 1
+    return int(arm)
+
+
+@kernel
+def eliminate(s: State, law: Law) -> None:
+    """Drop every arm that is certain not to be the best."""
+    c, best = s.coins, -1
+    for a in range(s.left.size):
+        if s.left[a] == 1:
+            recount(c, law, a)
+            if best < 0 or c.mean[a] > c.mean[best]:
+                best = a
+    t, c.clock[BEST] = float(c.n[best]), best
+    width = 2 * math.sqrt(math.log(5 * s.left.size * t * t / s.delta) / t)
+    for b in range(s.left.size):
+        if s.left[b] == 1 and b != best:
+            c.z[b] = ratio(c, best, b)
+            if certain(c, b) if c.threshold == PROVED else c.mean[best] - c.mean[b] >= width:
+                s.left[b] = 0
+
+
+@dataclass(frozen=True)
+class BestArmElimination(Policy):
+    """Rounds of single pulls; arms that cannot be the best leave.
+
+    `threshold` is "proved", the sharper one, or "published", proved too.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = BestArmElimination().init(k=2, delta=0.01)
+    >>> BestArmElimination.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=0, n=1, close=1)
+    """
+
+    goal = "identify"
+
+    threshold: Literal["proved", "published"] = "proved"
+
+    def __post_init__(self) -> None:
+        if self.threshold not in ("proved", "published"):
+            raise InvalidValue("threshold", self.threshold, "'proved' or 'published'")
+
+    def needs(self, law: Law) -> str:
+        return lack(law)
+
+    def init(self, k: int, delta: float) -> State:
+        return State(coins(k, delta, self.threshold), np.ones(k, np.int64), np.zeros(1, np.int64), float(delta))
+
+    @staticmethod
+    @lean_kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        arm = following(s.left, s.turn[0])
+        if arm == s.left.size:
+            if s.coins.clock[TOLD] < s.coins.clock[ASKED]:
+                return WAIT
+            eliminate(s, law)
+            arm = following(s.left, 0)
+            if following(s.left, arm + 1) == s.left.size:
+                return Decision(arm, 0, 0)
+        s.turn[0] = arm + 1
+        return serve(s.coins, arm)
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        file(s.coins, arm, n, total)

@@ -1,0 +1,248 @@
+"""DP-TT: the top two arms by a divergence that knows the noise, from all that was ever released [JA25].
+
+Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. Nothing is forgotten:
+X is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
+
+    C_ab(w) = inf over x of  w_a d_e(m_a, x) + w_b d_e(m_b, x)   if m_a > m_b, and 0 otherwise    (theory/transport.py)
+
+d_e the private divergence and e = epsilon, the steps are
+
+    stop with a = argmax m once, for all b,  C_ab(w) > c_a + c_b,
+    leader B = argmax m,        challenger C = argmin over b != B of  C_Bb(n) + ln n_b,
+
+and B is pulled in a share `beta` of its turns, by tracking, else C. The paper states its level c up to constants; here,
+with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, it is
+
+    c = min over 0 < t <= 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
+
+**Guarantee**: wrong with probability <= delta, on every channel whose noise does not grow with users, for every e > 0.
+For rewards of mean mu in [0, 1] and m >= mu, d_e(m, mu) = max over 0 <= lam <= e of lam m - ln(1 - mu + mu e^lam). Let
+w d_e(m, mu) = c, by lam*. What is maximised is concave and 0 at 0, so it is at least t c / w at t lam*, and Markov's
+inequality there gives P(X >= w m) <= exp(-t c + G(t lam*)) <= exp(-t c + G(t e)) <= exp(-l). Clipping X / w to 1 does
+no harm, as m <= 1; small means are large ones of 1 - reward. If a is not the best arm b, then mu_a <= mu_b and
+C_ab <= w_a d_e(m_a, mu_a) + w_b d_e(m_b, mu_b), each part only where m_a > mu_a and m_b < mu_b; so one of K such events
+has happened, and phase k of an arm has users and noise that are known beforehand: their chances add up to delta.
+
+`threshold="closed"` is proved for Laplace noise, and larger: G(t e) <= -k ln(1 - t), as discrete Laplace noise has a
+lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, with d_e <= e,
+
+    c = min{k Wbar(1 + l / k),  l + k + k ln(1 + e w / k)}.
+
+`threshold="heuristic"` is c = ln(1/delta), which leads to numbers like the published ones: not proved.
+
+E tau <= 2 (1 + eta) T*_{e,beta} ln(1/delta) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where
+worse arms have equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its
+cost; so no arm gets less than a share of the pulls (see phases.py), unless with `share=0`.
+
+Under Laplace noise e = 1/scale, so epsilon; for other noise it is 1 / radius(noise, 1/2), the Gaussian's 1/sd: for a
+larger e c grows, for a smaller one d_e falls.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
+from maskedbandit.policies.batches import highest
+from maskedbandit.policies.phases import (
+    BEST,
+    LEADER,
+    NEWS,
+    Progress,
+    check_share,
+    fail,
+    lack,
+    phases,
+    pull,
+    ready,
+    settle,
+    settled,
+    starved,
+    told,
+)
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.tracking import Turns, leads, turns
+from maskedbandit.policies.tracking import check_share as check_beta
+from maskedbandit.theory.thresholds import ZETA_2, w_bar
+from maskedbandit.theory.transport import private_cost
+
+LARGEST = 700.0  # e^-700 is nothing beside a mean
+PROVED, CLOSED, HEURISTIC = range(3)
+
+
+class State(NamedTuple):
+    """What was released of every arm, and the phase under way."""
+
+    total: np.ndarray  # [k] released sums
+    users: np.ndarray  # [k] in them
+    releases: np.ndarray  # [k]
+    mean: np.ndarray  # [k] clipped
+    level: np.ndarray  # [k]
+    cost: np.ndarray  # [k] at least this much is C + ln n against the leader; it grows with every pull
+    as_of: np.ndarray  # [k] pulls of the leader and this arm for which that is exact
+    phases: Progress
+    turns: Turns
+    delta: float
+    threshold: int
+
+
+@kernel
+def tilt(law: Law) -> float:
+    """e: epsilon for Laplace noise, and like it for others."""
+    noise = law.scale if law.kind == LAPLACE else radius(law, 1, 1, 0.5)
+    return min(LARGEST, 1 / noise) if noise > 0.0 else LARGEST
+
+
+@kernel
+def proved_level(law: Law, k: int, n: int, x: float) -> float:
+    """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section; any value is valid.
+
+    >>> round(proved_level(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
+    21.43
+    """
+    e, low, high, golden = tilt(law), 0.0, 1.0, 0.6180339887498949
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = (x + log_mgf_of_sum(law, k, n, a * e)) / a, (x + log_mgf_of_sum(law, k, n, b * e)) / b
+    for _ in range(40):
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = (x + log_mgf_of_sum(law, k, n, a * e)) / a
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = (x + log_mgf_of_sum(law, k, n, b * e)) / b
+    return min(at_a, at_b)
+
+
+@kernel
+def closed_level(law: Law, k: int, n: int, x: float) -> float:
+    """The level in closed form, for k draws of Laplace noise.
+
+    >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
+    >>> [round(closed_level(law, k, 2 ** (k - 1), math.log(500 * ZETA_2 * k * k)), 3) for k in (1, 5, 9)]
+    [7.808, 16.319, 31.334]
+    """
+    return min(k * w_bar(1 + x / k), x + k + k * math.log1p(n / (law.scale * k)))
+
+
+@kernel
+def level(s: State, law: Law, a: int) -> float:
+    """c of an arm."""
+    if s.threshold == HEURISTIC:
+        return -math.log(s.delta)
+    k, n = s.releases[a], s.users[a]
+    x = math.log(s.mean.size * ZETA_2 * k * k / s.delta)
+    return closed_level(law, k, n, x) if s.threshold == CLOSED else proved_level(law, k, n, x)
+
+
+@kernel
+def update(s: State, law: Law, rng: np.random.Generator) -> None:
+    """After a release: the best arm, which is the leader, and what is not known of it."""
+    if not ready(s.phases):
+        return
+    for a in range(s.mean.size):
+        s.mean[a] = min(max(s.total[a] / s.users[a], 0.0), 1.0)
+        s.level[a] = level(s, law, a)
+        s.cost[a], s.as_of[a] = 0.0, 0
+    best, e = highest(s.mean, rng), tilt(law)
+    s.phases.clock[BEST], s.phases.clock[LEADER] = best, best
+    for b in range(s.mean.size):
+        if b != best:
+            cost = private_cost(s.mean[best], s.mean[b], s.users[best], s.users[b], e)
+            if not cost > s.level[best] + s.level[b]:
+                fail(s.phases, b)
+
+
+@kernel
+def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
+    """The least pulled of the starved arms, or that of the least C + ln n; a random one of equals.
+
+    Costs grow, so an arm whose last known cost is not the least needs no new one.
+    """
+    pulls, leader, e = s.phases.pulls, s.phases.clock[LEADER], tilt(law)
+    n = pulls[leader]
+    while True:
+        answer, least, equals, exact = -1, math.inf, 1, True
+        for a in range(pulls.size):
+            if a == leader:
+                continue
+            hungry = starved(s.phases, a)
+            value = -1.0 / pulls[a] if hungry else s.cost[a]
+            known = hungry or s.as_of[a] == n + pulls[a]
+            if value < least or (value == least and exact and not known):
+                answer, least, equals, exact = a, value, 1, known
+            elif value == least and exact:
+                equals += 1
+                if rng.random() * equals < 1.0:
+                    answer = a
+        if exact:
+            return answer
+        cost = private_cost(s.mean[leader], s.mean[answer], n, pulls[answer], e)
+        s.cost[answer] = cost + math.log(pulls[answer])
+        s.as_of[answer] = n + pulls[answer]
+
+
+@dataclass(frozen=True)
+class DPTT(Policy):
+    """Costs by the private divergence; `eta` is the growth of phases, `beta` and `share` are those of AdaP-TT.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = DPTT().init(k=2, delta=0.01)
+    >>> [DPTT.ask(s, Law(NO_NOISE), rng=None) for _ in range(3)]
+    [Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0)]
+    """
+
+    goal = "identify"
+
+    eta: float = 1.0
+    beta: float = 0.5
+    share: float = 0.5
+    threshold: Literal["proved", "closed", "heuristic"] = "proved"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eta <= 100:
+            raise InvalidValue("eta", self.eta, "a number above 0 and at most 100")
+        check_beta(self.beta)
+        check_share(self.share)
+        if self.threshold not in ("proved", "closed", "heuristic"):
+            raise InvalidValue("threshold", self.threshold, "'proved', 'closed' or 'heuristic'")
+
+    def init(self, k: int, delta: float) -> State:
+        total, mean, bound, cost = (np.zeros(k) for _ in range(4))
+        users, releases, as_of = (np.zeros(k, np.int64) for _ in range(3))
+        known = total, users, releases, mean, bound, cost, as_of
+        threshold = ("proved", "closed", "heuristic").index(self.threshold)
+        return State(*known, phases(k, 1.0 + self.eta, self.share), turns(k, self.beta), float(delta), threshold)
+
+    def needs(self, law: Law) -> str:
+        if law.kind == RESPONSE or law.per_pull > 0:
+            return "noise that does not grow with the number of users"
+        if self.threshold == "closed" and not (law.kind == LAPLACE and law.per_release == law.honest == 1):
+            return "one draw of Laplace noise in each release"
+        return super().needs(law) or lack(law)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if s.phases.clock[NEWS] == 1:
+            update(s, law, rng)
+        if settled(s.phases):
+            return settle(s.phases)
+        leader = int(s.phases.clock[LEADER])
+        arm = leader if leads(s.turns, leader) else challenger(s, law, rng)
+        return pull(s.phases, arm)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm] += total
+        s.users[arm] += n
+        s.releases[arm] += 1
+        told(s.phases)

@@ -1,0 +1,103 @@
+"""EB-TCI: the arm that looks best against the one that is hardest to tell from it [JDBHK22].
+
+    B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see tracking.py)
+
+m_a is the mean of the N_a coins of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
+makes an arm that was pulled little a challenger now and then, so none starves. It stops with B as soon as Z_Bb is at
+its level for all b.
+
+Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
+and on randomized response. For coins whose means all differ E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as delta goes to
+0, T*_beta the least possible for a share beta of the best arm, at most twice T* for beta = 1/2 [JDBHK22].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel, lean_kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.one_by_one import (
+    Coins,
+    check_threshold,
+    coins,
+    compare,
+    decided,
+    file,
+    first,
+    lack,
+    ready,
+    serve,
+)
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.tracking import Turns, check_share, leads, turns
+
+
+class State(NamedTuple):
+    """The coins, and who led."""
+
+    coins: Coins
+    turns: Turns
+
+
+@kernel
+def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
+    """The arm of the least Z + ln N, a random one of equals."""
+    found, least, equals = -1, np.inf, 0
+    for b in range(s.n.size):
+        if b != best:
+            cost = s.z[b] + s.log_n[b]
+            if cost < least:
+                found, least, equals = b, cost, 1
+            elif cost == least:
+                equals += 1
+                if rng.random() * equals < 1.0:
+                    found = b
+    return found
+
+
+@dataclass(frozen=True)
+class EBTCI(Policy):
+    """Empirical best leader, transportation cost challenger with a penalty, one user at a time.
+
+    `beta` is the leader's share of pulls; `threshold` is "proved", "published" or "heuristic" (not proved), see
+    one_by_one.py.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = EBTCI().init(k=2, delta=0.01)
+    >>> EBTCI.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=0, n=1, close=1)
+    """
+
+    goal = "identify"
+
+    beta: float = 0.5
+    threshold: Literal["proved", "published", "heuristic"] = "proved"
+
+    def __post_init__(self) -> None:
+        check_share(self.beta)
+        check_threshold(self.threshold)
+
+    def needs(self, law: Law) -> str:
+        return lack(law)
+
+    def init(self, k: int, delta: float) -> State:
+        return State(coins(k, delta, self.threshold), turns(k, self.beta))
+
+    @staticmethod
+    @lean_kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s.coins):
+            return first(s.coins)
+        best = compare(s.coins, law, rng)
+        if decided(s.coins):
+            return Decision(best, 0, 0)
+        return serve(s.coins, best if leads(s.turns, best) else challenger(s.coins, best, rng))
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        file(s.coins, arm, n, total)

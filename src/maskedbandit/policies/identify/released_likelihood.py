@@ -1,0 +1,255 @@
+"""The best arm by the exact likelihood of what was released: a top-two policy for every noise of a known law.
+
+The leader is the arm of the likeliest mean. It is the answer once the evidence that it is better than b, in the sense
+of evidence.py, is at least (K - 1) / delta for every rival b. Nothing is forgotten, and nothing depends on how pulls
+and cohorts are chosen; an error needs the evidence of a wrong arm over the best one, so there are K - 1 ways to err,
+each of probability <= delta / (K - 1). The answer is wrong with probability <= delta, but for sums that wrap around
+their modulus: the channel's `failure`. docs/released_likelihood.md has the proof and all that was tried.
+
+The rest is free to be clever, as all of it is post-processing. Noise is paid for by the release, so cohorts are few:
+
+* a first one of each arm, of 17 standard deviations of the noise of a release;
+* then one at a time, of an arm of the top two [JD23]: of the leader, if what bets on it gain for a user is more than
+  the optimum of [GK16] has it, relative to the rivals that are not beaten; else of the rival of the least evidence;
+* as many users as that evidence should need, which at most multiply the arm's count by 1 + `growth`.
+
+Without more, a best arm whose first release was far too low is never tried again where other arms tie: they have the
+least evidence for ever. All rivals must be beaten before the answer, so the cure is cheap: a rival that is not, with
+fewer users than the share `fair` of what the most-pulled rival has, comes first.
+
+The shape of the guarantee is that of the lower bound [JA25, AJMB24]; no bound on samples is proved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one
+from maskedbandit.policies.batches import begin, close, first, highest, ready
+from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.evidence import everywhere, evidence
+from maskedbandit.theory.likelihood import Releases, information, likeliest
+
+MOST = 256  # releases of one arm that are kept
+MANY = 192  # from there on counts at least double, so there is room for all that 64 bits can count
+LEAST_GROWTH = 0.1
+MARGIN = 0.5  # more evidence than the level needs is aimed at
+NOWHERE = -1.0
+
+
+class State(NamedTuple):
+    """What was released, and what was made of it."""
+
+    total: np.ndarray  # [k, MOST]
+    users: np.ndarray  # [k, MOST]
+    m: np.ndarray  # [k] releases
+    n: np.ndarray  # [k] users
+    mean: np.ndarray  # [k] the likeliest
+    found: np.ndarray  # [k] evidence that the leader is better
+    gains: np.ndarray  # [2, k] of the best bets in it, on the leader and on the rival
+    share: np.ndarray  # [k] of the leader, in what is known of both
+    weak: np.ndarray  # [k] where the evidence was seen to be short, between both means
+    sure: np.ndarray  # [k] 1: seen to suffice everywhere
+    fresh: np.ndarray  # [k] 1: told, and not thought about
+    leader: np.ndarray  # [1]
+    clock: np.ndarray  # [2] see batches.py
+    level: float
+    fair: float
+    growth: float
+    least: int
+
+
+@kernel
+def releases(s: State, a: int) -> Releases:
+    """What was released of an arm."""
+    return Releases(s.total[a], s.users[a], s.m[a])
+
+
+@kernel
+def deviation(law: Law, n: int) -> float:
+    """Standard deviation of the noise of a release."""
+    draw = law.scale * (math.sqrt(2.0) if law.kind == LAPLACE else 1.0)
+    return draw * math.sqrt(draws_of_one(law, n)) if law.kind != RESPONSE and law.kind != NO_NOISE else 0.0
+
+
+@kernel
+def beginning(s: State, law: Law) -> int:
+    """Users in the first cohort of each arm: what tells means apart by about 1/8, and drowns the noise."""
+    bits = 16 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
+    return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
+
+
+@kernel
+def compare(s: State, law: Law, b: int) -> None:
+    """The evidence against a rival, where it should be least, and where it was last seen to be short."""
+    a = s.leader[0]
+    gap, pooled = s.mean[a] - s.mean[b], (s.n[a] * s.mean[a] + s.n[b] * s.mean[b]) / (s.n[a] + s.n[b])
+    of_a = information(law, releases(s, a), min(max(pooled, 0.01), 0.99))
+    of_b = information(law, releases(s, b), min(max(pooled, 0.01), 0.99))
+    s.share[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), NOWHERE, 0
+    s.gains[:, b] = 0.0
+    if gap > 0.0:
+        bet(s, law, b, s.share[b])
+        if s.found[b] >= s.level and s.weak[b] >= 0.0:
+            bet(s, law, b, s.weak[b])
+
+
+@kernel
+def bet(s: State, law: Law, b: int, place: float) -> None:
+    """The evidence against a rival at a place between both means."""
+    a = s.leader[0]
+    gap = s.mean[a] - s.mean[b]
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(
+        law, releases(s, a), releases(s, b), gap, s.mean[b] + place * gap
+    )
+
+
+@large_kernel
+def think(s: State, law: Law, rng: np.random.Generator) -> None:
+    """Bring everything up to date with what was told."""
+    k, before = s.n.size, s.leader[0]
+    for a in range(k):
+        if s.fresh[a] == 1:
+            guess = s.total[a][: s.m[a]].sum() / s.n[a] if s.m[a] == 1 else s.mean[a]
+            s.mean[a] = likeliest(law, releases(s, a), guess)
+    s.leader[0] = highest(s.mean, rng)
+    for b in range(k):
+        if b != s.leader[0] and (s.leader[0] != before or s.fresh[b] == 1 or s.fresh[s.leader[0]] == 1):
+            compare(s, law, b)
+    s.fresh[:] = 0
+
+
+@large_kernel
+def certain(s: State, law: Law) -> bool:
+    """Whether the leader is the answer; the evidence is looked at everywhere only if it suffices where it was seen."""
+    a = s.leader[0]
+    for b in range(s.n.size):
+        if b != a and s.found[b] < s.level:
+            return False
+    for b in range(s.n.size):
+        if b != a and s.sure[b] == 0:
+            z = everywhere(law, releases(s, a), releases(s, b), s.mean[a], s.mean[b], s.level)
+            if z <= 1.0:
+                s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
+                s.found[b] = s.level - MARGIN / 2
+                return False
+            s.sure[b] = 1
+    return True
+
+
+@kernel
+def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
+    """The rival that is not beaten and has the least evidence against it; one that starves goes first."""
+    a, most = s.leader[0], 0
+    doubt, need = np.full(s.n.size, -math.inf), np.full(s.n.size, -math.inf)
+    for b in range(s.n.size):
+        if b != a:
+            most = max(most, s.n[b])
+            if s.found[b] < s.level:
+                doubt[b], need[b] = -s.found[b], -s.n[b]
+    starved = highest(need, rng)
+    if s.n[starved] < s.fair * most:
+        return starved, True
+    return highest(doubt, rng), False
+
+
+@kernel
+def lacking(s: State) -> bool:
+    """Whether the leader lacks users more than its rivals: gains for a user are in balance if this sum is 1 [GK16].
+
+    Where bets gain little yet, gains are taken to be in the proportion of a normal model.
+    """
+    a, total = s.leader[0], 0.0
+    for b in range(s.n.size):
+        if b != a and s.found[b] < s.level:
+            total += (s.gains[0, b] + 1 - s.share[b]) / (s.gains[1, b] + s.share[b]) * (s.n[b] / s.n[a])
+    return total > 1.0
+
+
+@kernel
+def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
+    """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
+    gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
+    short = s.level + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
+    least = 1.0 if s.m[arm] >= MANY else LEAST_GROWTH
+    users = n * min(max(short / gain - 1, least), max(s.growth, least))
+    gap = s.mean[s.leader[0]] - s.mean[rival]
+    audible = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer tells of its noise alone
+    return max(s.least, math.ceil(max(users, min(audible, s.growth * n))))
+
+
+@dataclass(frozen=True)
+class ReleasedLikelihood(Policy):
+    """Top-two on the exact likelihood, for noise of a known law that is added to whole sums of bits.
+
+    `fair` is the cure of starvation (0: none), `growth` the most that a cohort adds to an arm's count, as a multiple of
+    it, and `least` the smallest cohort.
+
+    >>> import maskedbandit as mb
+    >>> channel, instance = mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.8, 0.6])
+    >>> found = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01)
+    >>> found.correct[0], found.samples[0] < 2000
+    (np.True_, np.True_)
+    """
+
+    goal = "identify"
+
+    fair: float = 0.3
+    growth: float = 1.5
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0.1 <= self.growth <= 100:
+            raise InvalidValue("growth", self.growth, "a number from 0.1 to 100")
+        if not 0 <= self.fair * (1 + self.growth) <= 1:  # or a cohort of one rival would make all others starve
+            raise InvalidValue("fair", self.fair, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + self.growth):g}")
+        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
+            raise InvalidValue("least", self.least, "a whole number of at least 1")
+
+    def needs(self, law: Law) -> str:
+        if law.counter > 0:
+            return "releases that are independent of one another"
+        if law.kind not in (NO_NOISE, RESPONSE) and (law.grid != 1 or law.root > 0):
+            return "rewards rounded to bits (grid = 1), or their law is not known"
+        if law.per_pull > 0:
+            return "noise that is added to whole sums, not to every reward"
+        if law.kind == GAUSSIAN and law.honest < 1:
+            return "one whole draw of Gaussian noise in each release (honest = 1), or its law is not known exactly"
+        return ""
+
+    def init(self, k: int, delta: float) -> State:
+        total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
+        m, n, sure, fresh = np.zeros((4, k), np.int64)
+        mean, found, share, weak = np.zeros((4, k))
+        found[:], weak[:] = NOWHERE, NOWHERE
+        leader, clock = np.full(1, -1), np.zeros(2, np.int64)
+        arrays = total, users, m, n, mean, found, np.zeros((2, k)), share, weak, sure, fresh, leader, clock
+        return State(*arrays, math.log(max(k - 1, 1) / delta), float(self.fair), float(self.growth), int(self.least))
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s, beginning(s, law))
+        if s.fresh.max() == 1:
+            think(s, law, rng)
+        if certain(s, law):
+            return Decision(s.leader[0], 0, 0)
+        rival, starves = challenger(s, rng)
+        arm = s.leader[0] if lacking(s) and not starves else rival
+        return begin(s, arm, next_cohort(s, law, arm, rival))
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[arm, s.m[arm]] = total
+        s.users[arm, s.m[arm]] = n
+        s.m[arm] += 1
+        s.fresh[arm] = 1
+        close(s, arm, n)

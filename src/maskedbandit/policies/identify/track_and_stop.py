@@ -1,0 +1,144 @@
+"""Track-and-Stop: pull the arms in the shares that would be best if what was seen were the truth [GK16].
+
+    w(t) = w*(m(t)), the shares that tell the best arm from the others soonest (see theory/transport.py), and then
+
+    direct      arm = argmin_a N_a if min_a N_a < sqrt(t) - K/2, else argmax_a t w_a(t) - N_a
+    cumulative  arm = argmax_a sum_{s <= t} w_a^{eps_s}(s) - N_a,      eps_s = 1 / (2 sqrt(K^2 + s))
+
+t counts the users so far, and w^eps are the shares >= eps that are nearest to w, by the largest difference. Of several
+arms that look best a random one is pulled, and no shares are computed. It stops with B = argmax_a m_a as soon as the
+likelihood ratio Z_Bb is at its level for all b (see one_by_one.py).
+
+Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
+and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the best there is for coins [GK16,
+Thm. 14]; over randomized response T* is that of the bits that users sent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel, lean_kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.policies.batches import highest
+from maskedbandit.policies.one_by_one import (
+    TOLD,
+    Coins,
+    check_threshold,
+    coins,
+    compare,
+    decided,
+    file,
+    first,
+    lack,
+    ready,
+    serve,
+)
+from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.transport import kl_proportions
+
+
+class State(NamedTuple):
+    """The coins, and what is tracked."""
+
+    coins: Coins
+    share: np.ndarray  # [k] w
+    due: np.ndarray  # [k] sum of w, if it is tracked
+    lag: np.ndarray  # [k] pulls an arm is behind
+    cumulative: int
+
+
+@kernel
+def lift(share: np.ndarray, least: float) -> None:
+    """Move shares to the nearest ones that are at least `least`: all others pay the same for it, none falls below."""
+    k = share.size
+    paid, excess = 0.0, 1.0
+    for _ in range(k):
+        excess, rich = -1.0, 0
+        for a in range(k):
+            excess += max(share[a] - paid, least)
+            if share[a] - paid > least:
+                rich += 1
+        if excess <= 1e-15 or rich == 0:
+            break
+        paid += excess / rich
+    for a in range(k):
+        share[a] = max(share[a] - paid, least)
+
+
+@kernel
+def alone(mean: np.ndarray, best: int) -> bool:
+    """No other arm looks as good."""
+    equals = 0
+    for a in range(mean.size):
+        equals += mean[a] == mean[best]
+    return equals == 1
+
+
+@kernel
+def choose(s: State, rng: np.random.Generator) -> int:
+    """The arm that is furthest behind its share."""
+    k, t = s.share.size, float(s.coins.clock[TOLD])
+    for a in range(k):
+        s.lag[a] = -float(s.coins.n[a])
+    rare = highest(s.lag, rng)
+    if s.cumulative == 0 and s.coins.n[rare] < math.sqrt(t) - k / 2:
+        return rare
+    kl_proportions(s.coins.mean, s.share)
+    if s.cumulative == 1:
+        lift(s.share, 0.5 / math.sqrt(k * k + t))
+    for a in range(k):
+        s.due[a] = s.due[a] + s.share[a] if s.cumulative == 1 else t * s.share[a]
+        s.lag[a] += s.due[a]
+    return highest(s.lag, rng)
+
+
+@dataclass(frozen=True)
+class TrackAndStop(Policy):
+    """The shares of an oracle that believes what was seen, one user at a time.
+
+    `tracking` is "direct" or "cumulative"; `threshold` is "proved", "published" or "heuristic" (not proved), see
+    one_by_one.py.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = TrackAndStop().init(k=2, delta=0.01)
+    >>> TrackAndStop.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=0, n=1, close=1)
+    """
+
+    goal = "identify"
+
+    tracking: Literal["direct", "cumulative"] = "direct"
+    threshold: Literal["proved", "published", "heuristic"] = "proved"
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+        if self.tracking not in ("direct", "cumulative"):
+            raise InvalidValue("tracking", self.tracking, "'direct' or 'cumulative'")
+
+    def needs(self, law: Law) -> str:
+        return lack(law)
+
+    def init(self, k: int, delta: float) -> State:
+        share, due, lag = np.zeros((3, k))
+        return State(coins(k, delta, self.threshold), share, due, lag, int(self.tracking == "cumulative"))
+
+    @staticmethod
+    @lean_kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s.coins):
+            return first(s.coins)
+        best = compare(s.coins, law, rng)
+        if decided(s.coins):
+            return Decision(best, 0, 0)
+        return serve(s.coins, choose(s, rng) if alone(s.coins.mean, best) else best)
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        file(s.coins, arm, n, total)

@@ -1,0 +1,183 @@
+"""TTUCB: the arm of the highest upper confidence bound against the one that is hardest to tell from it [JD23].
+
+    B = argmax_a m_a + 2 sigma sqrt(ln n / N_a),      C = argmin_{b != B} W_Bb,      n = number of this pull
+    W_ab = (m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)),      arm = B or C, by tracking (see tracking.py)
+
+It stops with i = argmax_a m_a as soon as for all b
+
+    W_ib >= 2 C_G(ln((K-1)/delta) / 2) + 4 ln(4 + ln(t/2)),      t = n - 1 users so far (see thresholds.py).
+
+Rewards in [0, 1] are sub-Gaussian with sigma = 1/2, and so are the bits of randomized response. **Over randomized
+response this is CTB-TT**, the algorithm for local privacy of [AJMB24]: m_a is then the mean of the bits that users
+sent, which shrinks gaps by (e^eps - 1)/(e^eps + 1), and nothing else changes; there is no term for privacy in the
+threshold, because all noise is in the bits. Gaussian noise in each release makes sigma^2 = 1/4 + its variance. Other
+noise is refused: its tails are heavier than sub-Gaussian ones, or not of a known size.
+
+Wrong with probability <= delta. If all means differ, E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as delta goes to 0,
+T*_beta the least possible for Gaussian rewards of this sigma and a share beta of pulls for the best arm [JD23]; over
+randomized response that is at most (1 + 2/(e^eps - 1))^2 times the time for TV^2 [AJMB24].
+
+`threshold="heuristic"` is ln((1 + ln t)/delta), which is **not proved** but is what papers use in experiments.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Decision, kernel, lean_kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import GAUSSIAN, NO_NOISE, RESPONSE, Law, draws
+from maskedbandit.policies.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.tracking import Turns, check_share, leads, turns
+from maskedbandit.theory.thresholds import gaussian_base
+
+RIVAL = 3  # in the clock: the arm that kept the best one from stopping
+
+
+class State(NamedTuple):
+    """What TTUCB remembers of each arm."""
+
+    total: np.ndarray  # [k] as it was told
+    n: np.ndarray  # [k]
+    mean: np.ndarray  # [k] of rewards, or of bits
+    share: np.ndarray  # [k] 1 / n
+    width: np.ndarray  # [k] 1 / sqrt(n)
+    clock: np.ndarray  # [4] see one_by_one.py
+    noise: np.ndarray  # [2] sigma^2 (0: not known yet) and the last level computed, in units of 2 sigma^2
+    turns: Turns
+    base: float  # the part of the level that does not grow
+    heuristic: int
+
+
+VARIANCE, LEVEL = range(2)
+
+
+@kernel
+def recount(s: State, law: Law, a: int) -> None:
+    """Bring up to date what depends on the releases of an arm."""
+    n = float(s.n[a])
+    s.mean[a] = ones(law, s.total[a], n) / n
+    s.share[a] = 1 / n
+    s.width[a] = 1 / math.sqrt(n)
+
+
+@kernel
+def apart(s: State, a: int, b: int) -> float:
+    """2 sigma^2 W_ab."""
+    gap = s.mean[a] - s.mean[b]
+    return gap * gap / (s.share[a] + s.share[b]) if gap > 0.0 else 0.0
+
+
+@kernel
+def far(s: State, a: int, b: int) -> bool:
+    """W_ab is at its level, which only grows: most of the time the last one will do to see that it is not."""
+    if apart(s, a, b) < s.noise[LEVEL]:
+        return False
+    t = float(s.clock[TOLD])
+    growth = math.log1p(math.log(t)) if s.heuristic == 1 else 4 * math.log(4 + math.log(t / 2))
+    s.noise[LEVEL] = 2 * s.noise[VARIANCE] * (s.base + growth)
+    return apart(s, a, b) >= s.noise[LEVEL]
+
+
+@kernel
+def decided(s: State, best: int) -> bool:
+    """The best arm is far enough from each other one; the one that stood in the way last comes first."""
+    if s.clock[RIVAL] != best and not far(s, best, s.clock[RIVAL]):
+        return False
+    for b in range(s.n.size):
+        if b != best and not far(s, best, b):
+            s.clock[RIVAL] = b
+            return False
+    return True
+
+
+@kernel
+def leader(s: State, rng: np.random.Generator) -> int:
+    """The arm of the highest bound, a random one of equals."""
+    spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[TOLD] + 1.0))
+    found, most, equals = 0, -math.inf, 1
+    for a in range(s.n.size):
+        bound = s.mean[a] + spread * s.width[a]
+        if bound > most:
+            found, most, equals = a, bound, 1
+        elif bound == most:
+            equals += 1
+            if rng.random() * equals < 1.0:
+                found = a
+    return found
+
+
+@kernel
+def challenger(s: State, best: int, rng: np.random.Generator) -> int:
+    """The arm that is nearest, a random one of equals: all that look at least as good as the leader are."""
+    found, least, equals = -1, math.inf, 1
+    for b in range(s.n.size):
+        if b != best:
+            cost = apart(s, best, b)
+            if cost < least:
+                found, least, equals = b, cost, 1
+            elif cost == least:
+                equals += 1
+                if rng.random() * equals < 1.0:
+                    found = b
+    return found
+
+
+@dataclass(frozen=True)
+class TTUCB(Policy):
+    """Upper confidence bound leader, transportation cost challenger, one user at a time.
+
+    `beta` is the leader's share of pulls.
+
+    >>> s = TTUCB().init(k=2, delta=0.01)
+    >>> TTUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=0, n=1, close=1)
+    """
+
+    goal = "identify"
+
+    beta: float = 0.5
+    threshold: Literal["proved", "heuristic"] = "proved"
+
+    def __post_init__(self) -> None:
+        check_share(self.beta)
+        if self.threshold not in ("proved", "heuristic"):
+            raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
+
+    def needs(self, law: Law) -> str:
+        usable = law.kind in (NO_NOISE, RESPONSE, GAUSSIAN) and law.counter == 0
+        return "" if usable else "Gaussian noise, one randomized bit of each user, or no noise"
+
+    def init(self, k: int, delta: float) -> State:
+        heuristic = self.threshold == "heuristic"
+        base = math.log(1 / delta) if heuristic else gaussian_base(k, delta)
+        total, mean, share, width = np.zeros((4, k))
+        n, clock, noise = np.zeros(k, np.int64), np.zeros(4, np.int64), np.zeros(2)
+        led = turns(k, self.beta)
+        return State(total, n, mean, share, width, clock, noise, led, base, int(heuristic))
+
+    @staticmethod
+    @lean_kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s)
+        if s.noise[VARIANCE] == 0.0:
+            for a in range(s.n.size):
+                recount(s, law, a)
+            s.noise[VARIANCE] = 0.25 + (draws(law, 1, 1) * law.scale * law.scale if law.kind == GAUSSIAN else 0.0)
+        recount(s, law, s.clock[LAST])
+        best = int(s.mean.argmax())
+        if decided(s, best):
+            return Decision(best, 0, 0)
+        top = leader(s, rng)
+        return serve(s, top if leads(s.turns, top) else challenger(s, top, rng))
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        file(s, arm, n, total)

@@ -1,0 +1,71 @@
+"""Every arm in turn, until the likelihood ratio is certain: the price of not adapting.
+
+    arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb is at its level for all b (see one_by_one.py)
+
+Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
+and on randomized response. E[tau] is near T ln(1/delta) as delta goes to 0, 1/T the least over b of the information
+in uniform pulls, (kl(mu*, x) + kl(mu_b, x)) / K, x the mean of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from maskedbandit.core import Decision, lean_kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.one_by_one import (
+    ASKED,
+    Coins,
+    check_threshold,
+    coins,
+    compare,
+    decided,
+    file,
+    first,
+    lack,
+    ready,
+    serve,
+)
+from maskedbandit.policies.policy import Policy
+
+
+@dataclass(frozen=True)
+class UniformGLR(Policy):
+    """Arms in turn, one user at a time, and the stopping rule of those that adapt.
+
+    `threshold` is "proved", "published" or "heuristic" (not proved), see one_by_one.py.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = UniformGLR().init(k=2, delta=0.01)
+    >>> UniformGLR.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=0, n=1, close=1)
+    """
+
+    goal = "identify"
+
+    threshold: Literal["proved", "published", "heuristic"] = "proved"
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+
+    def needs(self, law: Law) -> str:
+        return lack(law)
+
+    def init(self, k: int, delta: float) -> Coins:
+        return coins(k, delta, self.threshold)
+
+    @staticmethod
+    @lean_kernel
+    def ask(s: Coins, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s)
+        best = compare(s, law, rng)
+        return Decision(best, 0, 0) if decided(s) else serve(s, s.clock[ASKED] % s.n.size)
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: Coins, arm: int, n: int, total: float) -> None:
+        file(s, arm, n, total)

@@ -1,0 +1,176 @@
+"""One user at a time, and every reward a coin: what the policies share that stop by a likelihood ratio.
+
+Every arm is pulled once, then each release is awaited before the next question. On randomized response the coins are
+the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so their means are ordered as those of the
+rewards, and what holds for coins of any mean holds for them. On the raw channel they are the rewards, bits or not.
+
+The statistic against an arm is the likelihood ratio Z of thresholds.py, and there are three levels for it: "proved" is
+the lowest that is proved there, "published" is ln(2 t (K-1)/delta) [GK16], proved too, and "heuristic" is
+ln((1 + ln t)/delta), which is **not proved** but is what papers use in experiments [GK16].
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import NO_NOISE, RESPONSE, Law
+from maskedbandit.policies.batches import highest
+from maskedbandit.theory.thresholds import log_likelihood, price
+
+ASKED, TOLD, LAST, BEST, RIVAL = range(5)
+THRESHOLDS = ("proved", "published", "heuristic")
+PROVED, PUBLISHED, HEURISTIC = range(3)
+
+
+class Book(Protocol):
+    """What every policy of single users remembers."""
+
+    @property
+    def total(self) -> np.ndarray: ...  # [k] as it was told
+    @property
+    def n(self) -> np.ndarray: ...  # [k]
+    @property
+    def clock(self) -> np.ndarray: ...  # users asked for, users told, arm told last, and more
+
+
+class Coins(NamedTuple):
+    """What is known of each arm's coins, and how sure a policy must be."""
+
+    total: np.ndarray  # [k] as it was told
+    n: np.ndarray  # [k]
+    ones: np.ndarray  # [k] sum of the coins
+    mean: np.ndarray  # [k]
+    likely: np.ndarray  # [k] highest log-likelihood
+    log_n: np.ndarray  # [k]
+    z: np.ndarray  # [k] Z of the best arm over this one
+    clock: np.ndarray  # [5] as in Book, then the arm that z is of, and the one that last kept it from stopping
+    sure: float  # the part of the level that does not change
+    threshold: int  # its place in THRESHOLDS
+
+
+def coins(k: int, delta: float, threshold: str) -> Coins:
+    """Nothing is known yet."""
+    sure = math.log((1 if threshold == "heuristic" else max(k - 1, 1)) / delta)
+    total, ones, mean, likely, log_n, z = np.zeros((6, k))
+    n, clock = np.zeros(k, np.int64), np.array([0, 0, 0, -1, 0])
+    return Coins(total, n, ones, mean, likely, log_n, z, clock, sure, THRESHOLDS.index(threshold))
+
+
+def check_threshold(threshold: str) -> None:
+    """Refuse a name of no threshold."""
+    if threshold not in THRESHOLDS:
+        raise InvalidValue("threshold", threshold, "'proved', 'published' or 'heuristic'")
+
+
+def lack(law: Law) -> str:
+    """What a channel lacks for policies of coins."""
+    return "" if law.kind in (NO_NOISE, RESPONSE) else "rewards themselves, or one randomized bit of each user"
+
+
+@kernel
+def serve(s: Book, arm: int) -> Decision:
+    """One user, whose reward is released at once."""
+    s.clock[ASKED] += 1
+    return Decision(int(arm), 1, 1)
+
+
+@kernel
+def ready(s: Book) -> bool:
+    """Every arm was asked for, and every release was told."""
+    return s.clock[TOLD] >= s.n.size and s.clock[TOLD] == s.clock[ASKED]
+
+
+@kernel
+def first(s: Book) -> Decision:
+    """Every arm once; then wait."""
+    return serve(s, s.clock[ASKED]) if s.clock[ASKED] < s.n.size else WAIT
+
+
+@kernel
+def file(s: Book, arm: int, n: int, total: float) -> None:
+    """Keep what was told."""
+    s.total[arm] += total
+    s.n[arm] += n
+    s.clock[TOLD] += n
+    s.clock[LAST] = arm
+
+
+@kernel
+def ones(law: Law, total: float, n: float) -> float:
+    """The sum of the coins behind a released sum."""
+    if law.kind == RESPONSE:
+        return float(round(total * (1 - 2 * law.flip) + n * law.flip))  # whole, but for rounding errors
+    return total
+
+
+@kernel
+def recount(s: Coins, law: Law, a: int) -> None:
+    """Bring up to date what depends on the releases of an arm."""
+    n = float(s.n[a])
+    s.ones[a] = ones(law, s.total[a], n)
+    s.mean[a] = s.ones[a] / n
+    s.likely[a] = log_likelihood(s.ones[a], n)
+    s.log_n[a] = math.log(n)
+
+
+@kernel
+def ratio(s: Coins, a: int, b: int) -> float:
+    """Z of a over b; 0 if a does not look better."""
+    z = 0.0
+    if s.mean[a] > s.mean[b]:
+        pooled = log_likelihood(s.ones[a] + s.ones[b], float(s.n[a] + s.n[b]))
+        z = max(z, s.likely[a] + s.likely[b] - pooled)
+    return z
+
+
+@kernel
+def compare(s: Coins, law: Law, rng: np.random.Generator) -> int:
+    """The arm that looks best, a random one of equals, after z was brought up to date with the last release."""
+    k, last = s.n.size, s.clock[LAST]
+    if s.clock[BEST] < 0:
+        for a in range(k):
+            recount(s, law, a)
+    recount(s, law, last)
+    best = highest(s.mean, rng)
+    if best == s.clock[BEST] and best != last:
+        s.z[last] = ratio(s, best, last)
+    else:
+        for b in range(k):
+            s.z[b] = ratio(s, best, b)
+    s.clock[BEST] = best
+    return best
+
+
+@kernel
+def certain(s: Coins, b: int) -> bool:
+    """Z of the best arm over b is at its level."""
+    a, excess = s.clock[BEST], s.z[b] - s.sure
+    if excess > 0.0 and s.threshold == HEURISTIC:
+        excess -= math.log1p(math.log(s.clock[TOLD]))
+    elif excess > 0.0 and s.threshold == PUBLISHED:
+        excess -= math.log(2.0 * s.clock[TOLD])
+    elif excess > (s.log_n[a] + s.log_n[b]) / 2:  # below, the prices are more, and need not be computed
+        excess -= price(s.ones[a], float(s.n[a])) + price(s.ones[b], float(s.n[b]))
+    else:
+        excess = -1.0
+    return excess >= 0.0
+
+
+@kernel
+def decided(s: Coins) -> bool:
+    """The best arm is certain to be better than each other one; the one that stood in the way last comes first."""
+    best, b = s.clock[BEST], 0
+    if s.clock[RIVAL] != best and not certain(s, s.clock[RIVAL]):
+        b = -1
+    while 0 <= b < s.n.size:
+        if b != best and not certain(s, b):
+            s.clock[RIVAL] = b
+            b = -1
+        else:
+            b += 1
+    return b > 0

@@ -1,0 +1,199 @@
+"""How hard an instance is to identify: pulls for each nat of evidence that its best arm is the best.
+
+    1 / T*  =  max over shares w of  min over rivals a of  cost(best, a; w)
+    cost    =  inf over x of  w_best d(m_best, x) + w_a d(m_a, x)
+
+A policy that is wrong with probability at most delta needs at least T* kl(delta, 1 - delta) pulls on average
+(samples.py). One question, with a d for each setting:
+
+    "KL"         kl(m, x), Bernoulli rewards without privacy                                               [GK16]
+    "KL", eps    d_eps(m, x), Bernoulli rewards under central pure privacy                                 [JA25]
+    "gaussian"   (m - x)^2 / (2 variance): rewards that are Gaussian, or sub-Gaussian and handled as such
+    "gaussian", eps   cost gap min{3 eps, gap} / (2 variance (1/w_best + 1/w_a)) of AdaP-TT* [Azi24, Sec. 5.4.3]
+    "TV"         |m - x|: cost min{w_best, w_a} gap, so T* = 1 / least gap + sum of 1 / gap_a    [Azi24, Prop. 4.26]
+    "TV2"        (m - x)^2: half of "gaussian" of variance 1                                              [AJMB24]
+
+With `beta` the best arm gets that share, and only the others are chosen: what top-two policies converge to. Then T* is
+larger, at beta = 1/2 at most twice as large.
+
+All costs are solved alike. With v_a = w_a / w_best, the cost over w_best is C_a(v) = d(m_best, x) + v d(m_a, x), with x
+where the two arms meet; it grows with v, and its slope is d(m_a, x) (costs.py). All C_a equal one y at the optimum,
+which is found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1
+[GK16, Thm. 5], or, if beta is given, until 1 / (1 + sum of v_a) is beta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.theory.bounds import positive
+from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, quadratic_parts
+from maskedbandit.theory.transport import SAME
+
+KINDS = ("KL", "TV", "TV2", "gaussian")
+
+
+class Optimum(NamedTuple):
+    """The answer for one instance."""
+
+    time: float
+    shares: Floats  # of the arms, in the order of the means
+
+
+def characteristic_time(
+    means: Sequence[float],
+    kind: str = "KL",
+    beta: float | None = None,
+    epsilon: float | None = None,
+    variance: float = 1.0,
+) -> float:
+    """T*, see the top of the file. `epsilon` goes with "KL" and "gaussian", `variance` with "gaussian" alone.
+
+    >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
+    >>> [round(characteristic_time(mu, kind), 3) for kind in ("KL", "gaussian", "TV")]
+    [122.843, 571.868, 24.667]
+    >>> round(characteristic_time(mu, epsilon=0.1), 2)
+    283.58
+    """
+    return optimum(means, kind, beta, epsilon, variance).time
+
+
+def proportions(
+    means: Sequence[float],
+    kind: str = "KL",
+    beta: float | None = None,
+    epsilon: float | None = None,
+    variance: float = 1.0,
+) -> Floats:
+    """w*, the shares of pulls at which T* is reached, in the order of the means.
+
+    >>> proportions([0.5, 0.45, 0.43, 0.4]).round(4)
+    array([0.4165, 0.3903, 0.1362, 0.057 ])
+    """
+    return optimum(means, kind, beta, epsilon, variance).shares
+
+
+def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: float | None, variance: float) -> Optimum:
+    """T* and w*."""
+    if kind not in KINDS:
+        raise UnknownName("kind", kind, KINDS)
+    arms = np.asarray(means, dtype=float)
+    if arms.ndim != 1 or arms.size < 2 or not ((arms >= 0) & (arms <= 1)).all():
+        raise InvalidValue("means", means, "two numbers in [0, 1] or more")
+    if (arms >= arms.max() - SAME).sum() > 1:
+        raise InvalidValue("means", means, "numbers of which one is the largest")
+    if beta is not None and not 0 < beta < 1:
+        raise InvalidValue("beta", beta, "above 0 and below 1")
+    if epsilon is not None:
+        if kind not in ("KL", "gaussian"):
+            raise InvalidValue("epsilon", epsilon, f'None for kind "{kind}"')
+        epsilon = min(positive("epsilon", epsilon), 200.0)  # e^-200 is nothing beside a mean
+    if positive("variance", variance) != 1.0 and kind != "gaussian":
+        raise InvalidValue("variance", variance, f'1 for kind "{kind}"')
+    best = int(arms.argmax())
+    rivals, where, count = np.unique(-np.delete(arms, best), return_inverse=True, return_counts=True)
+    with np.errstate(all="ignore"):  # infinities are what limits of the formulas are
+        y, v = solve(kind, arms[best], -rivals, count, beta, epsilon, variance)
+        total = 1 + float(count @ v)
+        return Optimum(total / y, np.insert(v[where], best, 1.0) / total)
+
+
+def solve(
+    kind: str,
+    top: float,
+    rivals: Floats,
+    count: npt.NDArray[np.intp],
+    beta: float | None,
+    epsilon: float | None,
+    variance: float,
+) -> tuple[float, Floats]:
+    """The common cost y, over w_best, and v_a for each distinct rival, the best one first; `count` have that mean."""
+    gap = top - rivals
+    if kind == "TV":  # nothing is gained by a rival above the best arm's share
+        v = gap[0] / gap
+        if beta is not None:
+            v *= (1 / beta - 1) / float(count @ v)
+        return float(gap[0] * min(1.0, v[0])), v
+    if kind == "KL":
+        parts = kl_parts(top, rivals) if epsilon is None else private_parts(top, rivals, epsilon)
+    else:
+        cost = gap * (gap if epsilon is None else np.minimum(3 * epsilon, gap))
+        parts = quadratic_parts(cost if kind == "TV2" else cost / (2 * variance))
+    v = np.full(gap.size, 1.0)
+
+    def miss(log_v: float) -> float:
+        """How far the v of the best rival is off, in logarithms: they are nearly a line."""
+        nonlocal v
+        v = common(parts, math.exp(log_v), v)
+        lost, kept = parts(v)
+        off = count @ (lost / kept) if beta is None else count @ v * beta / (1 - beta)
+        return float(np.clip(np.log(off), -700, 700))
+
+    log_v = root(miss, -math.log(count.sum()) / 2 if beta is None else math.log((1 / beta - 1) / count.sum()))
+    v = common(parts, math.exp(log_v), v)
+    lost, kept = parts(v)
+    return float(lost[0] + v[0] * kept[0]), v
+
+
+def root(f: Callable[[float], float], start: float) -> float:
+    """Where an increasing function is 0, by Chandrupatla's method: a parabola where it fits, and halves elsewhere."""
+    low = high = start
+    at_low = at_high = f(start)
+    step = 1.0
+    while at_low > 0 and low > -600:
+        high, at_high = low, at_low
+        low, step = low - step, 2 * step
+        at_low = f(low)
+    while at_high < 0 and high < 600:
+        low, at_low = high, at_high
+        high, step = high + step, 2 * step
+        at_high = f(high)
+    a, at_a, b, at_b, part = low, at_low, high, at_high, 0.5  # a is the last point, and b the end beyond the root
+    for _ in range(100):
+        x = a + part * (b - a)
+        y = f(x)
+        if (y > 0) == (at_a > 0):
+            c, at_c = a, at_a
+        else:
+            c, at_c, b, at_b = b, at_b, a, at_a
+        a, at_a = x, y
+        least = 2e-16 * max(1.0, abs(a)) / abs(b - a) if b != a else 1.0
+        if abs(y) <= 1e-15 or least >= 0.5:
+            break
+        part, along, rise = 0.5, (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+        if rise * rise < along and (1 - rise) ** 2 < 1 - along:
+            part = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+            part += (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+        part = min(max(part, least), 1 - least)
+    return a
+
+
+def common(parts: Parts, second: float, v: Floats) -> Floats:
+    """The v of all rivals at which their C_a(v) is that of the best rival, whose v is given; from a guess.
+
+    Each step goes to where the curve c v / (1 + b v) with the value and the slope found at v would be y: the costs of
+    a quadratic d are such curves.
+    """
+    low, high = np.zeros(v.size), np.full(v.size, second)  # worse rivals take less
+    v = np.minimum(v, second)
+    v[0] = second
+    for turn in range(60):
+        lost, kept = parts(v)
+        cost = lost + v * kept
+        y = cost[0]
+        off = cost - y
+        found = np.abs(off) <= 1e-14 * y
+        if found.all():
+            break
+        low, high = np.where(off < 0, v, low), np.where(off > 0, v, high)
+        guess = v * y / np.maximum(y + cost / (v * kept) * off, y / 10)
+        halved = np.where(low > 0, np.sqrt(low * high), high / 16)
+        good = (guess > low) & (guess < high) & (turn % 8 < 6)
+        v = np.where(found, v, np.where(good, guess, halved))
+    return v

@@ -1,0 +1,176 @@
+"""Evidence that one arm is better than another, from what was released of both, valid whenever one looks.
+
+For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t. Its gain is the likelihood ratio
+
+    L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z),
+
+and M(z) is the mean of the gains of all bets, under weights fixed in advance that add up to one. If mu_a <= z <= mu_b
+then M(z) is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it reaches 1/alpha with
+probability <= alpha, ever [Vil39]. Evidence that mu_a > mu_b is that M(z) >= 1/alpha for **all** z in [0, 1]: if
+mu_a <= mu_b, it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
+
+Bets are relative to z, so the unknown level of both means, which tells nothing of their difference, costs nothing;
+the mixture over two unknown means that is divided by the largest likelihood of the null pays for it.
+
+`everywhere` checks M(z) >= 1/alpha for the continuum: on an interval of z, a concave function is at least the lesser of
+its values at both ends, and at most what its tangents there leave; ln L is concave. Bets on one arm alone settle both
+tails at once, because their gains are monotone in z.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.law import Law
+from maskedbandit.theory.likelihood import Releases, log_likelihood
+
+SCALES = 6  # as many as are looked at; the others' gains are not negative, so leaving them out is safe
+EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
+ALONE = 0.03  # bets on a alone; as much on b alone
+RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - 2 * ALONE))  # t = s / 4, s / 2, s, 2s, 4s, 8s
+FIRST = 2  # place of t = s
+NARROW = 2e-3  # intervals below this share of the whole are not divided further
+
+
+@kernel
+def shift(j: int) -> float:
+    """Scales of bets: 1/2, 1/4, ..."""
+    return math.ldexp(0.5, -j)
+
+
+@kernel
+def scale(distance: float) -> int:
+    """The first scale that is at most a distance."""
+    return max(0, math.ceil(-math.log2(2 * max(distance, 1e-15))))
+
+
+@kernel
+def log_weight(j: int) -> float:
+    """ln of the weight of a scale; all weights add up to one.
+
+    >>> round(sum(math.exp(log_weight(j)) for j in range(10**5)), 4)
+    1.0
+    """
+    if j < EVEN:
+        return math.log(0.8 / EVEN)
+    place = j - EVEN + TAIL
+    return math.log(0.2 * TAIL / (place * (place + 1.0)))
+
+
+@kernel
+def log_sum(x: float, y: float) -> float:
+    """ln(e^x + e^y)."""
+    if x < y:
+        x, y = y, x
+    return x if y == -math.inf else x + math.log1p(math.exp(y - x))
+
+
+@kernel
+def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: np.ndarray) -> None:
+    """ln L at z, moved up or down by each scale; a bet on a mean out of [0, 1] is lost."""
+    for i in range(SCALES):
+        mean = z + sign * shift(first + i)
+        out[i] = log_likelihood(law, known, mean)[0] if 0.0 <= mean <= 1.0 else -math.inf
+
+
+@kernel
+def both(first: int, a: np.ndarray, b: np.ndarray, a_end: np.ndarray, b_end: np.ndarray) -> float:
+    """ln of the weighted sum over bets on both arms of the lesser of L_a L_b at two places."""
+    answer = -math.inf
+    for i in range(SCALES):
+        for k in range(SCALES):
+            place = i - k + FIRST  # t / s = 2^(i - k)
+            if 0 <= place < RATIOS.size:
+                least = min(a[i] + b[k], a_end[i] + b_end[k])
+                answer = log_sum(answer, log_weight(first + k) + RATIOS[place] + least)
+    return answer
+
+
+@kernel
+def alone(first: int, gains: np.ndarray) -> float:
+    """ln of the weighted sum over bets on one arm."""
+    answer = -math.inf
+    for i in range(SCALES):
+        answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + gains[i])
+    return answer
+
+
+@kernel
+def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[float, float, float]:
+    """ln M(z), and what the best bets on a and on b gain there; bets are of the scales from twice the gap down."""
+    first = scale(2 * gap)
+    at_a, at_b = np.empty(SCALES), np.empty(SCALES)
+    shifted(law, a, z, 1.0, first, at_a)
+    shifted(law, b, z, -1.0, first, at_b)
+    of_a, of_b = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
+    at_a -= of_a
+    at_b -= of_b
+    found = log_sum(both(first, at_a, at_b, at_a, at_b), log_sum(alone(first, at_a), alone(first, at_b)))
+    return found, max(at_a.max(), 0.0), max(at_b.max(), 0.0)
+
+
+@kernel
+def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> float:
+    """A z near the mean, from which on bets on this arm alone have the evidence; -1 if there is none.
+
+    The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
+    """
+    far, near, found = 0.0 if sign > 0.0 else 1.0, mean, -1.0
+    for _ in range(40):
+        z, seen = (far + near) / 2, -math.inf
+        here, first = log_likelihood(law, known, z)[0], scale(2 * abs(mean - z))
+        for j in range(first, first + 2):
+            to = z + sign * shift(j)
+            if 0.0 <= to <= 1.0:
+                seen = log_sum(seen, math.log(ALONE) + log_weight(j) + log_likelihood(law, known, to)[0] - here)
+        if seen >= level:
+            far, found = z, z
+        else:
+            near = z
+        if abs(near - far) < 0.1 * abs(mean - found) and (found >= 0.0 or abs(far - near) < 1e-3):
+            break
+    return found
+
+
+@kernel
+def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
+    """2 if ln M(z) >= level for all z in [0, 1], for estimates mean_a > mean_b; else a z where that was not seen.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> told = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
+    >>> round(everywhere(Law(NO_NOISE), told[0], told[2], 0.9, 0.4, math.log(100)), 2)
+    2.0
+    >>> round(everywhere(Law(NO_NOISE), told[1], told[2], 0.6, 0.4, math.log(100)), 2)
+    0.38
+    """
+    z, end = tail(law, a, mean_a, 1.0, level), tail(law, b, mean_b, -1.0, level)
+    if z < 0.0 or end < 0.0:
+        return 0.0 if z < 0.0 else 1.0
+    first, whole = scale(2 * (mean_a - mean_b)), end - z
+    step, narrow = whole / 4, NARROW * whole
+    at_a, at_b, next_a, next_b = np.empty(SCALES), np.empty(SCALES), np.empty(SCALES), np.empty(SCALES)
+    shifted(law, a, z, 1.0, first, at_a)
+    shifted(law, b, z, -1.0, first, at_b)
+    of_a, of_b = log_likelihood(law, a, z), log_likelihood(law, b, z)
+    while z < end:
+        to = min(z + step, end)
+        to_a, to_b = log_likelihood(law, a, to), log_likelihood(law, b, to)
+        shifted(law, a, to, 1.0, first, next_a)
+        shifted(law, b, to, -1.0, first, next_b)
+        null, slope, null_to, slope_to = of_a[0] + of_b[0], of_a[1] + of_b[1], to_a[0] + to_b[0], to_a[1] + to_b[1]
+        most = max(null, null_to)
+        if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
+            most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
+        one_sided = log_sum(alone(first, next_a - to_a[0]), alone(first, at_b - of_b[0]))
+        seen = log_sum(both(first, at_a, at_b, next_a, next_b) - most, one_sided)
+        if seen >= level:
+            z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
+            at_a[:], at_b[:] = next_a, next_b
+        else:
+            step /= 2
+            if step < narrow:
+                return z
+    return 2.0

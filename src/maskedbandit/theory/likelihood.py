@@ -1,0 +1,176 @@
+"""How likely released sums are, for every mean of the rewards: all that they tell.
+
+A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) and noise Z of a known law h, so
+
+    p_n(r; mu) = sum over x of  C(n, x) mu^x (1 - mu)^(n-x) h(r - x),
+
+and releases of one arm multiply. Factors without mu are left out. The sum is taken outwards from its largest term until
+terms no longer count, so it costs as many terms as the narrower of the two laws is wide.
+
+ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
+docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed as they are, which is that of a coin.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one, log_pmf
+
+NOTHING = 1e-15  # beside 1
+
+
+class Releases(NamedTuple):
+    """The releases of one arm: their totals, the rewards in each, and how many there are."""
+
+    total: np.ndarray
+    n: np.ndarray
+    m: int
+
+
+@kernel
+def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
+    """ones ln p + (n - ones) ln(1 - p), and its slope in p."""
+    zeros = n - ones
+    if p <= 0.0 or p >= 1.0:
+        return (-math.inf if (ones if p <= 0.0 else zeros) > 0.0 else 0.0), 0.0
+    return ones * math.log(p) + zeros * math.log1p(-p), ones / p - zeros / (1 - p)
+
+
+@kernel
+def log_noise(law: Law, n: int, count: float, z: float) -> float:
+    """ln h(z), but for what does not depend on z."""
+    if law.kind == LAPLACE and count == 1.0:
+        return -abs(z) / law.scale
+    if law.kind == GAUSSIAN:
+        return -z * z / (2 * count * law.scale * law.scale)
+    return log_pmf(law, n, z)
+
+
+@kernel
+def closer(law: Law, n: int, count: float, z: float) -> float:
+    """h(z - 1) / h(z): how much likelier the noise is if one more of the sum was reward."""
+    if law.kind == LAPLACE and count == 1.0:
+        return math.exp(1 / law.scale) if z >= 1.0 else math.exp(-1 / law.scale)
+    if law.kind == GAUSSIAN:
+        return math.exp((2 * z - 1) / (2 * count * law.scale * law.scale))
+    if law.kind == COINS:
+        heads, tails = count / 2 + z, count / 2 - z + 1
+        return math.inf if tails <= 0.0 else max(0.0, heads / tails)
+    return math.exp(log_pmf(law, n, z - 1) - log_pmf(law, n, z))
+
+
+@kernel
+def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
+    """ln p_n(r; mu) and its slope in mu, on a channel that adds noise to whole sums; the slope is for 0 < mu < 1.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> law = Law(LAPLACE, scale=2.0, grid=1, per_release=1)
+    >>> [round(float(of_release(law, 50, 31.0, mu)[0] - of_release(law, 50, 31.0, 0.5)[0]), 4) for mu in (0.6, 0.7)]
+    [0.9762, 0.5166]
+    """
+    count = draws_of_one(law, n)
+    if mu <= 0.0 or mu >= 1.0:
+        return log_noise(law, n, count, r if mu <= 0.0 else r - n), 0.0
+    odds, laplace, normal = mu / (1 - mu), law.kind == LAPLACE and count == 1.0, law.kind == GAUSSIAN
+    up = math.exp(1 / law.scale if laplace else 1 / (count * law.scale * law.scale))
+    down = 1 / up
+    top, end = 0, n  # the first x whose term is larger than the next
+    while top < end:
+        x = (top + end) // 2
+        ratio = (up if r - x >= 1.0 else down) if laplace else closer(law, n, count, r - x)
+        if odds * (n - x) / (x + 1) * ratio < 1.0:
+            end = x
+        else:
+            top = x + 1
+    # of the terms and of x - top, in units of the largest term; a step to the next ratio is cheap for common noise
+    total, moment = 1.0, 0.0
+    term, x, ratio = 1.0, top, closer(law, n, count, r - top)
+    while x < n and term > NOTHING * total:
+        term *= odds * (n - x) / (x + 1) * ratio
+        x += 1
+        total += term
+        moment += term * (x - top)
+        if laplace:
+            ratio = up if r - x >= 1.0 else down
+        else:
+            ratio = ratio * down if normal else closer(law, n, count, r - x)
+    term, x, ratio = 1.0, top, closer(law, n, count, r - top + 1)
+    while x > 0 and term > NOTHING * total:
+        term *= x / (odds * (n - x + 1) * ratio)
+        x -= 1
+        total += term
+        moment += term * (x - top)
+        if laplace:
+            ratio = up if r - x >= 0.0 else down
+        else:
+            ratio = ratio * up if normal else closer(law, n, count, r - x + 1)
+    largest = math.lgamma(n + 1.0) - math.lgamma(top + 1.0) - math.lgamma(n - top + 1.0)
+    largest += top * math.log(mu) + (n - top) * math.log1p(-mu) + log_noise(law, n, count, r - top)
+    return largest + math.log(total), (top + moment / total - n * mu) / (mu * (1 - mu))
+
+
+@kernel
+def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
+    """ln of the likelihood of a mean, but for a factor without it, and its slope in mu."""
+    value, slope = 0.0, 0.0
+    if law.kind == NO_NOISE or law.kind == RESPONSE:  # here a sum says all that its parts do
+        ones, n = 0.0, 0.0
+        for i in range(known.m):
+            ones += known.total[i]
+            n += known.n[i]
+        ones = ones * (1 - 2 * law.flip) + n * law.flip  # from rewards to bits
+        value, slope = of_coins(min(max(ones, 0.0), n), n, law.flip + (1 - 2 * law.flip) * mu)
+        return value, slope * (1 - 2 * law.flip)
+    for i in range(known.m):
+        one = of_release(law, known.n[i], known.total[i], mu)
+        value += one[0]
+        slope += one[1]
+    return value, slope
+
+
+@kernel
+def information(law: Law, known: Releases, mu: float) -> float:
+    """What the releases tell of a mean near mu, were they normal: the inverse of the variance of the best estimate."""
+    answer, bit = 0.0, law.flip + (1 - 2 * law.flip) * mu
+    for i in range(known.m):
+        n = float(known.n[i])
+        noise = draws_of_one(law, known.n[i]) * law.scale * law.scale * (2.0 if law.kind == LAPLACE else 1.0)
+        answer += n * n / (n * bit * (1 - bit) / ((1 - 2 * law.flip) * (1 - 2 * law.flip)) + noise)
+    return answer
+
+
+@kernel
+def likeliest(law: Law, known: Releases, guess: float) -> float:
+    """The mean of the highest likelihood, to a twentieth of its standard error; by Fisher's scoring, kept in a bracket.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> law, told = Law(LAPLACE, scale=2.0, grid=1, per_release=1), Releases(np.array([31.0, 130.0]), [50, 200], 2)
+    >>> round(likeliest(law, told, 0.5), 2)
+    0.65
+    """
+    if law.kind == NO_NOISE or law.kind == RESPONSE:
+        ones, n = 0.0, 0.0
+        for i in range(known.m):
+            ones += known.total[i]
+            n += known.n[i]
+        return min(max(ones / n, 0.0), 1.0)
+    low, high, mu = 0.0, 1.0, min(max(guess, 1e-6), 1 - 1e-6)
+    for _ in range(60):
+        slope = log_likelihood(law, known, mu)[1]
+        if slope > 0.0:
+            low = mu
+        else:
+            high = mu
+        wide = 1 / information(law, known, min(max(mu, 0.01), 0.99))
+        step = slope * wide
+        if abs(step) < 0.05 * math.sqrt(wide) or high - low < 1e-9:
+            break
+        mu += step
+        if not low < mu < high:
+            mu = (low + high) / 2
+    return mu

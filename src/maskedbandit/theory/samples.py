@@ -1,0 +1,120 @@
+"""What no policy can beat: pulls that it takes to name the best arm and be wrong with probability at most delta.
+
+    average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
+
+for every policy that is delta-correct on all Bernoulli instances, on each one with one best arm. T* is a characteristic
+time, and its divergence what one pull tells at most:
+
+    no_privacy    kl                                                                                  [GK16, Thm. 1]
+    central       d_eps                                                                               [JA25]
+    central_tv    the larger of T*_KL and T*_TV / eps                                                 [Azi24, Cor. 4.25]
+    local         kl between randomized bits
+    local_tv2     the larger of T*_KL and T*_TV2 / c(eps), c(eps) = min{4, e^2eps} (e^eps - 1)^2      [AJMB24]
+
+Proof. Let lambda be an instance with another best arm, and P the law of all that is shown. The best arm of mu is named
+with probability >= 1 - delta under mu and <= delta under lambda, so KL(P_mu, P_lambda) >= kl(delta, 1 - delta) by data
+processing. On the other side KL(P_mu, P_lambda) <= sum over a of E[N_a] d(mu_a, lambda_a). Central: couple each reward
+with one of mean phi_a that differs from it with probability |phi_a - mu_a|, independently of all others. By group
+privacy ln P(shown | rewards) changes by at most eps for each that differs, so on average by at most
+eps sum of E[N_a] |phi_a - mu_a|; by the chain rule the coupled rewards tell sum of E[N_a] kl(phi_a, lambda_a); and the
+infimum over phi is d_eps. Local: what a user sends is a randomized bit with more noise behind it [KOV17], whatever was
+sent before. Now take the infimum over lambda, and the supremum over the shares E[N_a] / E[N].
+
+Papers state ln(1 / (3 delta)) or ln(1 / (2.4 delta)); both are less than kl(delta, 1 - delta), which this proof gives.
+"central" is never below "central_tv", for d_eps is at most kl and at most eps |x - y|; nor is "local" below
+"local_tv2", for kl between randomized bits is at most kl, and at most c(eps) (x - y)^2 [DJW13, Thm. 1].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.theory.bounds import positive
+from maskedbandit.theory.characteristic_times import characteristic_time, proportions
+from maskedbandit.theory.divergences import kl
+
+Means = Sequence[float]
+
+
+def contraction(epsilon: float) -> float:
+    """c(eps): what a local channel tells of two laws is at most c(eps) times their squared distance [DJW13, Thm. 1]."""
+    epsilon = min(epsilon, 300.0)
+    return min(4.0, math.exp(2 * epsilon)) * math.expm1(epsilon) ** 2
+
+
+def time_of_bits(means: Means, epsilon: float) -> float:
+    """T*_KL of the means of randomized bits."""
+    flip, slope = 1 / (1 + math.exp(min(epsilon, 700.0))), math.tanh(epsilon / 2)
+    if slope < 1e-5:  # the means are too close to subtract, and kl is 2 slope^2 (x - y)^2 to ten digits
+        return characteristic_time(means, "TV2") / (2 * slope * slope)
+    return characteristic_time([flip + slope * mean for mean in means])
+
+
+TIMES: dict[str, Callable[[Means, float], float]] = {
+    "no_privacy": lambda means, epsilon: characteristic_time(means),
+    "central": lambda means, epsilon: characteristic_time(means, epsilon=epsilon),
+    "central_tv": lambda means, epsilon: max(characteristic_time(means), characteristic_time(means, "TV") / epsilon),
+    "local": time_of_bits,
+    "local_tv2": lambda means, epsilon: max(
+        characteristic_time(means), characteristic_time(means, "TV2") / contraction(epsilon)
+    ),
+}
+
+
+def least_samples(name: str, means: Means, delta: float, epsilon: float = math.inf) -> float:
+    """The least average number of pulls of a policy that is delta-correct everywhere; names are at the top of the file.
+
+    >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
+    >>> [round(least_samples(name, mu, 0.01, epsilon=0.1)) for name in ("no_privacy", "central", "local")]
+    [553, 1277, 257865]
+    """
+    if name not in TIMES:
+        raise UnknownName("lower bound", name, TIMES)
+    if not 0 < delta < 1:
+        raise InvalidValue("delta", delta, "above 0 and below 1")
+    time = TIMES[name](means, positive("epsilon", epsilon))
+    return time * kl(delta, 1 - delta) if delta < 0.5 else 0.0
+
+
+def critical_epsilon(name: str, means: Means) -> float:
+    """The epsilon above which privacy costs nothing, by one of the bounds: there it is that of "no_privacy".
+
+        central       where arms meet at w* is within eps of both, in logits: there d_eps is kl
+        central_tv    T*_TV / T*_KL
+        local_tv2     c(eps) = T*_TV2 / T*_KL
+
+    For "local" it is infinite: randomized bits always tell less. The published condition for "central" is that the best
+    arm is within eps of all others [JA25], which is more than it takes.
+
+    >>> mu = [0.95, 0.9, 0.9, 0.9, 0.5]
+    >>> [round(critical_epsilon(name, mu), 4) for name in ("central", "central_tv", "local_tv2")]
+    [2.8721, 0.2079, 0.8649]
+    """
+    if name == "central":
+        return farthest(means)
+    if name == "central_tv":
+        return characteristic_time(means, "TV") / characteristic_time(means)
+    if name == "local_tv2":
+        ratio = math.sqrt(characteristic_time(means, "TV2") / characteristic_time(means))
+        # e^eps (e^eps - 1) up to eps = ln 2, and 2 (e^eps - 1) from there on
+        return math.log((1 + math.sqrt(1 + 4 * ratio)) / 2) if ratio <= 2 else math.log1p(ratio / 2)
+    if name == "local":
+        characteristic_time(means)
+        return math.inf
+    raise UnknownName("regime", name, ("central", "central_tv", "local", "local_tv2"))
+
+
+def farthest(means: Means) -> float:
+    """How far, in logits, the best arm or a rival is from the place where they meet at w*."""
+    w, arms = proportions(means), np.asarray(means, dtype=float)
+    if arms.max() == 1 or arms.min() == 0:
+        return math.inf
+    best = int(arms.argmax())
+    v = w / w[best]
+    x = (arms[best] + v * arms) / (1 + v)
+    top, place, arm = (np.log(m) - np.log1p(-m) for m in (arms[best], x, arms))
+    return float(np.maximum(top - place, place - arm).max())

@@ -1,0 +1,151 @@
+"""When differences between arms are certain enough to stop: levels that hold at all times at once.
+
+    Wbar(x) = the root y >= 1 of y - ln y = x
+    C_G(x)  = min over 1/2 < l < 1 of (2l - 2l ln 4l + ln zeta(2l) - ln(1 - l) / 2 + x) / l           [KK21]
+
+For sigma-sub-Gaussian rewards of any K arms, any way to choose them, and every x > 0,
+
+    P(ever: sum over a, b of N (m - mu)^2 / (2 sigma^2) > 2 C_G(x / 2) + 2 ln(4 + ln N_a) + 2 ln(4 + ln N_b)) <= e^-x
+
+for a fixed pair of arms, m the mean of the N rewards of an arm [KK21]. If mu_a <= mu_b, the sum is at least
+(m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)); so with x = ln((K-1)/delta) whoever stops once that is above the level
+for a leader and each other arm is wrong with probability <= delta. `gaussian_level(base, N_a, N_b)` is the level, with
+base = `gaussian_base(K, delta)`. Logarithms are concave, so 4 ln(4 + ln(t/2)) is above its last two terms after t
+pulls in all; TTUCB has that in their place [JD23].
+
+For rewards in [0, 1], of sums S_a, there is a sharper statistic than the squares, and a level without constants:
+
+    Z_ab = l(S_a, N_a) + l(S_b, N_b) - l(S_a + S_b, N_a + N_b) >= ln((K-1)/delta) + price(S_a, N_a) + price(S_b, N_b),
+
+l the highest log-likelihood of coins (Z is the sum of N kl(m, pooled mean)), `price` what it exceeds the logarithm of
+the average likelihood by, over means with the prior of Krichevsky and Trofimov. Let mu_a <= mu_b but m_a > m_b. Then
+Z_ab is at most the sum over both arms of l(S, N) - ln p, p the likelihood of the true mean, because the pooled mean is
+the likeliest of all pairs in the wrong order. So if Z_ab is at its level, the product over both of average / p is at
+least (K-1)/delta. For coins that product is a martingale that begins at 1; for rewards in [0, 1] a supermartingale, as
+its factors u^X v^(1-X) are convex in X. By Ville's inequality it ever gets there with probability <= delta / (K-1),
+whatever chooses the arms; and whoever stops when a leader has reached its level against each other arm is wrong with
+probability <= delta. As price <= ln(2 sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher level is ln(2 t (K-1)/delta),
+that of [GK16, Thm. 10].
+"""
+
+from __future__ import annotations
+
+import math
+
+from maskedbandit.core import kernel
+
+ZETA_2 = math.pi * math.pi / 6
+
+
+@kernel
+def w_bar(x: float) -> float:
+    """The root y >= 1 of y - ln y = x, by Newton's method; 1 for x <= 1.
+
+    >>> round(w_bar(2.0), 6), round(w_bar(20.0), 6), w_bar(1.0)
+    (3.146193, 23.141633, 1.0)
+    """
+    if x <= 1.0:
+        return 1.0
+    y = x + math.log(x) + min(1.0, math.sqrt(2 * (x - 1)))  # above the root, and from there Newton stays above
+    for _ in range(50):
+        step = (y - math.log(y) - x) * y / (y - 1)
+        if not step > 1e-15 * y:
+            break
+        y -= step
+    return max(y, 1.0)
+
+
+@kernel
+def zeta(s: float) -> float:
+    """Riemann's zeta function for s > 1: ten terms of the series and Euler-Maclaurin's for the rest.
+
+    >>> round(zeta(2.0) - ZETA_2, 9), round(zeta(1.5), 9)
+    (0.0, 2.612375349)
+    """
+    total = 0.0
+    for i in range(1, 10):
+        total += math.exp(-s * math.log(i))
+    last = math.exp(-s * math.log(10.0))
+    slope = s * last / 10
+    third = slope * (s + 1) * (s + 2) / 100
+    fifth = third * (s + 3) * (s + 4) / 100
+    return total + 10 * last / (s - 1) + last / 2 + slope / 12 - third / 720 + fifth / 30240
+
+
+@kernel
+def c_gaussian_at(u: float, x: float) -> float:
+    """What C_G(x) is the minimum of, at l = 1 - u."""
+    rest = 1 - u
+    g = 2 * rest - 2 * rest * math.log(4 * rest) + math.log(zeta(2 * rest)) - math.log(u) / 2
+    return (g + x) / rest
+
+
+@kernel
+def c_gaussian(x: float) -> float:
+    """C_G(x), near x + ln x: by a golden section in ln(1 - l), of which every value is a valid level.
+
+    >>> [round(c_gaussian(x), 6) for x in (1.0, 5.0, 20.0)]
+    [2.507095, 6.75732, 22.203253]
+    """
+    low, high = math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9)  # the minimum is near u = 1 / (2 x) if x is large
+    golden = 0.6180339887498949
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = c_gaussian_at(math.exp(a), x), c_gaussian_at(math.exp(b), x)
+    for _ in range(44):
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = c_gaussian_at(math.exp(a), x)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = c_gaussian_at(math.exp(b), x)
+    return min(at_a, at_b)
+
+
+@kernel
+def gaussian_base(k: int, delta: float) -> float:
+    """2 C_G(ln((k-1)/delta) / 2), the part of the level that does not grow.
+
+    >>> round(gaussian_base(5, 0.01), 6)
+    9.287673
+    """
+    return 2 * c_gaussian(math.log(max(k - 1, 1) / delta) / 2)
+
+
+@kernel
+def gaussian_level(base: float, n_a: float, n_b: float) -> float:
+    """The level for two arms with n_a and n_b rewards.
+
+    >>> round(gaussian_level(gaussian_base(5, 0.01), 1000, 1000), 6)
+    18.845569
+    """
+    return base + 2 * math.log(4 + math.log(n_a)) + 2 * math.log(4 + math.log(n_b))
+
+
+@kernel
+def log_likelihood(ones: float, n: float) -> float:
+    """l(S, N) = S ln(S/N) + (N-S) ln(1 - S/N), the highest log-likelihood of coins.
+
+    >>> log_likelihood(0, 5), round(log_likelihood(1, 2), 6)
+    (0.0, -1.386294)
+    """
+    answer = 0.0
+    if ones > 0.0:
+        answer += ones * math.log(ones / n)
+    if ones < n:
+        answer += (n - ones) * math.log((n - ones) / n)
+    return answer
+
+
+@kernel
+def price(ones: float, n: float) -> float:
+    """l(S, N) - ln of the average of q^S (1-q)^(N-S) for q of the law Beta(1/2, 1/2).
+
+    It is between ln(pi N / 2) / 2 and ln(4 N) / 2: lowest at S = N/2, highest at 0 and N.
+
+    >>> round(price(5, 10), 6), round(price(0, 10), 6)
+    (1.402043, 1.736152)
+    """
+    average = math.lgamma(ones + 0.5) + math.lgamma(n - ones + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)
+    return log_likelihood(ones, n) - average

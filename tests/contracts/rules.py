@@ -1,0 +1,106 @@
+"""Rules that every policy keeps, whatever its goal. Each is a function, which broken policies show can fail."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import maskedbandit as mb
+from maskedbandit.core import WAIT, Decision
+from maskedbandit.policies.policy import Policy
+from tests.golden import aim
+from tests.statistics import same_law_of_two
+
+LONG = 5000  # long enough for every policy to learn something of three arms
+RAW = mb.channels.Raw()
+ALPHAS, BETAS = (3.0, 5.0, 6.0), (7.0, 5.0, 4.0)  # laws without ties: means 0.3, 0.5, 0.6
+THREE = mb.Beta(ALPHAS, BETAS)
+
+
+def of_goal(goal: str) -> list[str]:
+    """Names of the policies that have this goal."""
+    return [name for name in mb.policies.room if mb.policies.room[name].goal == goal]
+
+
+def check_legal(decision: Decision, k: int) -> None:
+    """An arm that exists for some users, a stop that names one, or WAIT."""
+    arm, n, close = decision
+    assert all(isinstance(number, int | np.integer) for number in decision), f"{decision} is not made of whole numbers"
+    assert decision == WAIT or (0 <= arm < k and n >= 0 and close in (0, 1)), f"{decision} is not legal for {k} arms"
+
+
+def drive(
+    policy: Policy,
+    together: int = 1,
+    means: tuple[float, ...] = (0.3, 0.5, 0.6),
+    horizon: int = LONG,
+    seed: int = 1,
+    keep: Callable[[Any], Any] = lambda s: s,
+) -> list[tuple[int, ...]]:
+    """Decisions of a policy that is driven by hand, on the raw channel.
+
+    Cohorts stay open until `together` of them are, or until the policy waits; then they are told in random order.
+    """
+    k, law, decisions, t = len(means), RAW.law(), [], 0
+    rng, own = (np.random.Generator(np.random.PCG64([seed, purpose])) for purpose in range(2))
+    s, users, totals, closed = policy.init(k, aim(policy, horizon)), [0] * k, [0] * k, []
+    while t < horizon:
+        s = keep(s)
+        decision = policy.ask(s, law, own)
+        check_legal(decision, k)
+        arm, n, close = decision
+        decisions.append((int(arm), int(n), int(close)))
+        if decision == WAIT:
+            assert closed, "it waits, and there is nothing to wait for"
+        elif n == 0:
+            again = [policy.ask(s, law, own) for _ in range(5)]
+            assert all(each == decision for each in again), "it stopped, and then changed its answer"
+            break
+        else:
+            t += n
+            users[arm] += n
+            totals[arm] += rng.binomial(n, means[arm])
+            if close and t <= horizon:
+                closed.append((arm, users[arm], float(totals[arm])))
+                users[arm], totals[arm] = 0, 0
+        if closed and (decision == WAIT or len(closed) >= together):
+            for i in rng.permutation(len(closed)):
+                policy.tell(s, *closed[i])
+            closed.clear()
+    return decisions
+
+
+def check_asks_before_tells(policy: Policy) -> None:
+    """Whatever it is asked before anything was released, it answers."""
+    s, rng = policy.init(3, aim(policy, LONG)), np.random.Generator(np.random.PCG64(1))
+    for _ in range(100):
+        check_legal(policy.ask(s, RAW.law(), rng), 3)
+
+
+def check_repeats(play: Callable[[], Any]) -> None:
+    """The same seed gives the same run."""
+    first, again = play(), play()
+    same = first == again  # compared here, because pytest would explain the difference of long lists for hours
+    assert same, "the same seed gave two different runs"
+
+
+def check_pickles(policy: Policy) -> None:
+    """A state that was pickled before every decision goes on as if it had not been."""
+    there_and_back = drive(policy, together=4, keep=lambda s: pickle.loads(pickle.dumps(s)))
+    same = there_and_back == drive(policy, together=4)
+    assert same, "the state that came back decides otherwise"
+
+
+def check_same_pulls(a: np.ndarray, b: np.ndarray) -> None:
+    """Two samples of pulls, [runs, k], have one law, arm by arm; in up to sixteen cells of about the same size.
+
+    Pulls that are nearly always the same number say nothing of the law, and are passed over.
+    """
+    for mine, yours in zip(a.T, b.T, strict=True):
+        both = np.concatenate([mine, yours])
+        edges = np.unique(np.quantile(both, np.arange(1, 16) / 16, method="lower"))
+        if both.size - np.bincount(np.searchsorted(edges, both)).max() >= 20:
+            same_law_of_two(np.searchsorted(edges, mine), np.searchsorted(edges, yours))

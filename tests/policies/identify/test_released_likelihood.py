@@ -1,0 +1,177 @@
+"""The policy of released likelihood: right as often as it says on every channel, and broken twins that are not.
+
+Counts of errors are exact tests: a correct policy fails one with probability at most ALPHA = 1e-9.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.core import kernel, large_kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.identify import released_likelihood as subject
+from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
+from maskedbandit.theory.evidence import everywhere, evidence
+from maskedbandit.theory.likelihood import Releases
+from tests.policies.mutants import mutant
+from tests.statistics import at_most
+
+RAW = mb.channels.Raw()
+MU1, MU2, SS19B = [0.95, 0.9, 0.9, 0.9, 0.5], [0.75, 0.7, 0.7, 0.7, 0.7], [0.75, 0.625, 0.5, 0.375, 0.25]
+CHANNELS = {
+    "raw": RAW,
+    "response": mb.channels.Response(epsilon=2),
+    "central": mb.channels.Central(epsilon=0.5),
+    "gaussian": mb.channels.Central(epsilon=0.5, noise=mb.noises.DiscreteGaussian()),
+    "distributed": mb.channels.Distributed(epsilon=0.5),
+    "shuffled": mb.channels.Shuffled(epsilon=1, delta=1e-6),
+    "pure shuffled": mb.channels.PureShuffled(epsilon=0.5),
+}
+
+
+def errors(
+    policy: ReleasedLikelihood, channel: mb.channels.Channel, means: list[float], delta: float, runs: int
+) -> int:
+    """Wrong answers; a run that takes very long counts as right."""
+    found = mb.identify(policy, channel, mb.Bernoulli(means), delta=delta, runs=runs, seed=2, max_pulls=10**6)
+    return int((found.stopped & ~found.correct).sum())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANNELS)
+def test_it_is_right_as_often_as_it_says(name):
+    at_most(errors(ReleasedLikelihood(), CHANNELS[name], [0.5, 0.48], 0.1, 2000), 2000, 0.1)
+    at_most(errors(ReleasedLikelihood(), CHANNELS[name], [0.6, 0.55, 0.55, 0.5], 0.1, 2000), 2000, 0.1)
+
+
+@pytest.mark.slow
+def test_rewards_that_are_not_bits():
+    """Rounded to bits by a private channel, and as they are without privacy."""
+    for channel in (RAW, mb.channels.Central(epsilon=1)):
+        instance = mb.Beta([2.0, 2.0], [2.0, 2.2])
+        found = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.1, runs=500, seed=1, max_pulls=10**6)
+        at_most(int((found.stopped & ~found.correct).sum()), 500, 0.1)
+
+
+class HalfTheLevel(ReleasedLikelihood):
+    """A broken twin: it stops at ln(1 / delta) / 2."""
+
+    def init(self, k, delta):
+        s = super().init(k, delta)
+        return s._replace(level=s.level / 2)
+
+
+@kernel
+def silent(law: Law) -> Law:
+    return Law(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0)
+
+
+def with_bet(bet, **certain):
+    """The policy's `ask`, with another `bet`, and other kernels in `certain`."""
+    think = mutant(subject.think, compare=mutant(subject.compare, bet=bet))
+    return staticmethod(mutant(ReleasedLikelihood.ask, certain=mutant(subject.certain, **certain), think=think))
+
+
+@large_kernel
+def deaf_everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
+    return everywhere(silent(law), a, b, mean_a, mean_b, level)
+
+
+class Deaf(ReleasedLikelihood):
+    """A broken twin: its likelihood takes what was released for the rewards themselves."""
+
+    bet = mutant(subject.bet, "law, releases(s, a)", "silent(law), releases(s, a)", silent=silent)
+    ask = with_bet(bet, everywhere=deaf_everywhere)
+
+
+@large_kernel
+def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
+    for z in (0.25, 0.5, 0.75):
+        if evidence(law, a, b, mean_a - mean_b, z)[0] < level:
+            return z
+    return 2.0
+
+
+class Coarse(ReleasedLikelihood):
+    """A broken twin: it looks at the evidence at three values of z alone."""
+
+    bet = mutant(subject.bet, "s.mean[b] + place * gap", "round(4 * (s.mean[b] + place * gap)) / 4")
+    ask = with_bet(bet, everywhere=coarse)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("twin", "channel", "means", "delta"),
+    [
+        (HalfTheLevel(), RAW, [0.5, 0.49999], 0.001),
+        (Deaf(), mb.channels.Central(epsilon=0.05), [0.5, 0.49], 0.1),
+        (Coarse(), RAW, [0.61, 0.6], 0.1),
+    ],
+    ids=["half the level", "deaf", "coarse"],
+)
+def test_broken_twins_are_wrong_more_often(twin, channel, means, delta):
+    wrong = errors(twin, channel, means, delta, 10_000)
+    with pytest.raises(AssertionError):
+        at_most(wrong, 10_000, delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("means", "epsilon", "most"),
+    [
+        (MU1, 0.464, 1.2e4),
+        (MU1, 0.1, 3.6e4),
+        (MU1, 0.0215, 1.6e5),
+        (MU2, 0.464, 3.5e4),
+        (MU2, 0.1, 6.2e4),
+        (SS19B, 1, 2.4e3),
+        (SS19B, 0.1, 7.6e3),
+    ],
+)
+def test_users_it_takes(means, epsilon, most):
+    """Means of 200 runs, all of which stop; they lie at 0.5 to 0.7 of these numbers, 20 standard errors below."""
+    channel, instance = mb.channels.Central(epsilon=epsilon), mb.Bernoulli(means)
+    found = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=200, seed=4)
+    assert found.stopped.all()
+    assert found.samples.mean() < most
+
+
+@pytest.mark.slow
+def test_no_run_starves_and_without_the_cure_some_do():
+    """Tied rivals, loud noise: a best arm that begins badly must come back; the cure is a parameter."""
+    channel, instance, most = mb.channels.Central(epsilon=0.464), mb.Bernoulli(MU1), 2 * 10**5
+    cured = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=2000, seed=5, max_pulls=most)
+    assert cured.stopped.all()
+    ill = mb.identify(ReleasedLikelihood(fair=0), channel, instance, delta=0.01, runs=500, seed=5, max_pulls=most)
+    assert not ill.stopped.all()
+
+
+def test_a_state_keeps_room_for_more_releases():
+    """From the 192nd release on an arm's count doubles, so that 256 places are never used up."""
+    s = ReleasedLikelihood().init(2, 0.1)
+    s.leader[0], s.n[:], s.m[:] = 0, 1000, subject.MANY
+    s.gains[0, 1], s.found[1], s.mean[0] = 100.0, 2.0, 0.9
+    assert subject.next_cohort(s, RAW.law(), 0, 1) >= 1000
+    s.m[:] = subject.MANY - 1
+    assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
+
+
+def test_channels_whose_law_is_not_known_are_refused():
+    policy = ReleasedLikelihood()
+    for channel in (
+        mb.channels.Central(epsilon=1, grid=10),
+        mb.channels.Local(epsilon=1),
+        mb.channels.Tree(epsilon=1),
+        mb.channels.Central(epsilon=1, grid="paper"),
+    ):
+        assert policy.needs(channel.law())
+    for channel in CHANNELS.values():
+        assert policy.needs(channel.law()) == ""
+
+
+@pytest.mark.parametrize("bad", [{"growth": 0.0}, {"fair": 0.5}, {"fair": -0.1}, {"least": 0}, {"growth": np.nan}])
+def test_parameters_are_checked(bad):
+    with pytest.raises(mb.errors.InvalidValue):
+        ReleasedLikelihood(**bad)

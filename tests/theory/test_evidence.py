@@ -1,0 +1,151 @@
+"""Evidence: every bet is fair by enumeration, and what is seen everywhere holds on a fine grid of all bets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, log_pmf
+from maskedbandit.theory.evidence import ALONE, FIRST, RATIOS, both, everywhere, evidence, log_weight, shift
+from maskedbandit.theory.likelihood import Releases, likeliest, log_likelihood
+from tests.policies.mutants import mutant
+
+LAWS = {
+    "none": Law(NO_NOISE),
+    "response": Law(RESPONSE, grid=1, flip=0.2),
+    "laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1),
+    "gaussian": Law(GAUSSIAN, scale=2.0, grid=1, per_release=1),
+    "skellam": Law(SKELLAM, scale=2.0, grid=1, per_release=1),
+    "coins": Law(COINS, scale=0.5, grid=1, per_release=20),
+}
+MANY = 12  # scales; of what is below, hardly anything is gained
+
+
+def chances(law: Law, n: int, mu: float) -> dict[float, float]:
+    """The law of a release of n bits of mean mu, as it is told."""
+    if law.kind == RESPONSE:
+        flip = law.flip
+        bit = flip + (1 - 2 * flip) * mu
+        return {(x - n * flip) / (1 - 2 * flip): float(binom.pmf(x, n, bit)) for x in range(n + 1)}
+    bits = binom.pmf(np.arange(n + 1), n, mu)
+    if law.kind == NO_NOISE:
+        return {float(x): float(p) for x, p in enumerate(bits)}
+    noise = np.array([math.exp(log_pmf(law, n, z)) for z in range(-60, 61)])
+    return {float(r - 60): float(p) for r, p in enumerate(np.convolve(bits, noise)) if p > 0}
+
+
+def check_fair(law: Law, assumed: Law, n: int = 6) -> None:
+    """No bet on a mean above z gains on average where the mean is z or less, nor below where it is z or more."""
+    for z in (0.25, 0.5, 0.8):
+        for mean in (0.0, 0.1, z, 0.9, 1.0):
+            sign = 1 if mean <= z else -1
+            for s in (0.02, 0.2) if mean != z else (-0.2, -0.02, 0.02, 0.2):
+                to, total = z + sign * s, 0.0
+                for r, p in chances(law, n, mean).items():
+                    known = Releases(np.array([r]), np.array([n]), 1)
+                    total += p * math.exp(log_likelihood(assumed, known, to)[0] - log_likelihood(assumed, known, z)[0])
+                assert total <= 1 + 1e-9, f"a bet on {to} against {z} gains {total} where the mean is {mean}"
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_bets_are_fair(name):
+    check_fair(LAWS[name], LAWS[name])
+
+
+def test_rewards_that_are_not_bits_are_fair_too():
+    """Without noise the likelihood of a coin is a fair bet for all rewards in [0, 1]."""
+    for z, s in ((0.3, 0.2), (0.6, 0.3), (0.6, -0.3)):
+        rewards = np.array([0.0, 0.5, 1.0, 2 * z - 0.5] if 2 * z >= 0.5 else [0.0, 2 * z])
+        for reward in rewards[(rewards >= 0) & (rewards <= 1)]:
+            pair = (reward, 2 * z - reward)  # two rewards as likely, of mean z
+            if 0 <= pair[1] <= 1:
+                gains = [((z + s) / z) ** x * ((1 - z - s) / (1 - z)) ** (1 - x) for x in pair]
+                assert np.mean(gains) <= 1 + 1e-12
+
+
+def test_ignoring_the_noise_is_not_fair():
+    with pytest.raises(AssertionError, match="gains"):
+        check_fair(LAWS["laplace"], LAWS["none"]._replace(grid=1.0))
+
+
+def test_weights_add_up_to_one():
+    """Over pairs of scales, and over those of one arm; what is missing belongs to scales below 2^-4000."""
+    pairs = sum(
+        math.exp(log_weight(t) + RATIOS[s - t + FIRST])
+        for t in range(4000)
+        for s in range(max(0, t - FIRST), t - FIRST + RATIOS.size)
+    )
+    one = sum(math.exp(log_weight(j)) for j in range(4000))
+    assert 0.98 < pairs + 2 * ALONE * one <= 1 + 1e-12
+
+
+def whole_evidence(law: Law, a: Releases, b: Releases, z: float) -> float:
+    """ln M(z) with all bets of MANY scales, as its definition says."""
+    here = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
+    gain_a = [
+        log_likelihood(law, a, z + shift(j))[0] - here[0] if z + shift(j) <= 1 else -math.inf for j in range(MANY)
+    ]
+    gain_b = [log_likelihood(law, b, z - shift(j))[0] - here[1] if z >= shift(j) else -math.inf for j in range(MANY)]
+    terms = [math.log(ALONE) + log_weight(j) + gain for gains in (gain_a, gain_b) for j, gain in enumerate(gains)]
+    for t in range(MANY):
+        for place, weight in enumerate(RATIOS):
+            s = t + place - FIRST  # t = s 2^(place - FIRST), in shifts: the s-th is 2^(t's - place + FIRST)
+            if 0 <= s < MANY:
+                terms.append(log_weight(t) + weight + gain_a[s] + gain_b[t])
+    return float(np.logaddexp.reduce(terms))
+
+
+def told(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> Releases:
+    """Releases of these sizes."""
+    totals = []
+    for n in sizes:
+        law_of_sum = chances(law, n, mean)
+        p = np.array(list(law_of_sum.values()))
+        totals.append(float(rng.choice(list(law_of_sum), p=p / p.sum())))
+    return Releases(np.array(totals), np.array(sizes), len(sizes))
+
+
+def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> int:
+    """Where the evidence is seen to reach a level, it does at 90 values of z; how often it was, out of all cases.
+
+    The level is what M reaches at its least on a coarse grid, less a little, so it is near the edge.
+    """
+    rng, yes = np.random.Generator(np.random.PCG64(seed)), 0
+    for _ in range(cases):
+        low, gap = rng.uniform(0.05, 0.6), rng.uniform(0.1, 0.35)
+        a, b = told(law, low + gap, [12, 40], rng), told(law, low, [30], rng)
+        mean_a, mean_b = likeliest(law, a, 0.5), likeliest(law, b, 0.5)
+        if mean_a <= mean_b:
+            continue
+        fine = np.concatenate([np.linspace(0.01, 0.99, 30), np.linspace(mean_b, mean_a, 62)[1:-1]])
+        least = min(whole_evidence(law, a, b, float(z)) for z in fine)
+        for level in (least - 0.3, least + 0.02, least + 1.0):
+            if level > 0 and kernel(law, a, b, mean_a, mean_b, level) > 1:
+                assert level <= least + 1e-9, f"seen to be {level:.3f} everywhere, but it is {least:.3f} somewhere"
+                yes += 1
+    return yes
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_what_is_seen_everywhere_is_there(name):
+    assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else 4) > 0
+
+
+def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
+    """A broken twin: evidence at three values of z stands for all."""
+    return min(2.0 if evidence(law, a, b, mean_a - mean_b, z)[0] >= level else z for z in (0.25, 0.5, 0.75))
+
+
+def test_a_coarse_grid_is_rejected():
+    with pytest.raises(AssertionError, match="somewhere"):
+        check_everywhere(LAWS["none"], 1, coarse, cases=20)
+
+
+def test_the_wrong_ends_of_intervals_are_rejected():
+    """A twin that takes the greater likelihood of a bet, and of the null what it is at both ends, not between them."""
+    blind = mutant(everywhere, "if slope > 0.0 and slope_to < 0.0:", "if False:", both=mutant(both, "min(a", "max(a"))
+    with pytest.raises(AssertionError, match="somewhere"):
+        check_everywhere(LAWS["none"], 1, blind, cases=40)
