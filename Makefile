@@ -31,8 +31,10 @@ check: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
+# best_arm asks for a scipy of long ago, but runs with ours: so it comes without what it asks for
 bench: setup
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps best_arm
 	@$(BIN)/python -m bench
 
 # every experiment has a figure of its name; an hour or two, as leagues hold policies that decide for every single user

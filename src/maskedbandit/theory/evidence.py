@@ -69,11 +69,14 @@ def log_sum(x: float, y: float) -> float:
 
 
 @kernel
-def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: np.ndarray) -> None:
-    """ln L at z, moved up or down by each scale; a bet on a mean out of [0, 1] is lost."""
+def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: np.ndarray) -> float:
+    """ln L at z, moved up or down by each scale; a bet on a mean out of [0, 1] is lost. Returns the highest."""
+    highest = -math.inf
     for i in range(SCALES):
         mean = z + sign * shift(first + i)
         out[i] = log_likelihood(law, known, mean)[0] if 0.0 <= mean <= 1.0 else -math.inf
+        highest = max(highest, out[i])
+    return highest
 
 
 @kernel
@@ -90,11 +93,11 @@ def both(first: int, a: np.ndarray, b: np.ndarray, a_end: np.ndarray, b_end: np.
 
 
 @kernel
-def alone(first: int, gains: np.ndarray) -> float:
-    """ln of the weighted sum over bets on one arm."""
+def alone(first: int, at: np.ndarray, null: float) -> float:
+    """ln of the weighted sum over bets on one arm of L / null."""
     answer = -math.inf
     for i in range(SCALES):
-        answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + gains[i])
+        answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + at[i] - null)
     return answer
 
 
@@ -103,13 +106,11 @@ def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[
     """ln M(z), and what the best bets on a and on b gain there; bets are of the scales from twice the gap down."""
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
-    shifted(law, a, z, 1.0, first, at_a)
-    shifted(law, b, z, -1.0, first, at_b)
+    best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
     of_a, of_b = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
-    at_a -= of_a
-    at_b -= of_b
-    found = log_sum(both(first, at_a, at_b, at_a, at_b), log_sum(alone(first, at_a), alone(first, at_b)))
-    return found, max(at_a.max(), 0.0), max(at_b.max(), 0.0)
+    one_sided = log_sum(alone(first, at_a, of_a), alone(first, at_b, of_b))
+    found = log_sum(both(first, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
+    return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
 
 
 @kernel
@@ -164,11 +165,12 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
         most = max(null, null_to)
         if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
-        one_sided = log_sum(alone(first, next_a - to_a[0]), alone(first, at_b - of_b[0]))
+        one_sided = log_sum(alone(first, next_a, to_a[0]), alone(first, at_b, of_b[0]))
         seen = log_sum(both(first, at_a, at_b, next_a, next_b) - most, one_sided)
         if seen >= level:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
-            at_a[:], at_b[:] = next_a, next_b
+            at_a, next_a = next_a, at_a
+            at_b, next_b = next_b, at_b
         else:
             step /= 2
             if step < narrow:

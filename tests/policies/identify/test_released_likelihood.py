@@ -97,7 +97,7 @@ def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, lev
 class Coarse(ReleasedLikelihood):
     """A broken twin: it looks at the evidence at three values of z alone."""
 
-    bet = mutant(subject.bet, "s.mean[b] + place * gap", "round(4 * (s.mean[b] + place * gap)) / 4")
+    bet = mutant(subject.bet, "s.mean[b] + place * gap", "round(4 * (s.mean[b] + place * gap)) / 4 + 0.0")
     ask = with_bet(bet, everywhere=coarse)
 
 

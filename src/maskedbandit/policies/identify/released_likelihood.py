@@ -105,9 +105,8 @@ def bet(s: State, law: Law, b: int, place: float) -> None:
     """The evidence against a rival at a place between both means."""
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
-    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(
-        law, releases(s, a), releases(s, b), gap, s.mean[b] + place * gap
-    )
+    z = min(max(s.mean[b] + place * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 nothing can be compared with nothing
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), gap, z)
 
 
 @large_kernel
@@ -116,7 +115,7 @@ def think(s: State, law: Law, rng: np.random.Generator) -> None:
     k, before = s.n.size, s.leader[0]
     for a in range(k):
         if s.fresh[a] == 1:
-            guess = s.total[a][: s.m[a]].sum() / s.n[a] if s.m[a] == 1 else s.mean[a]
+            guess = s.total[a, 0] / s.n[a] if s.m[a] == 1 else s.mean[a]
             s.mean[a] = likeliest(law, releases(s, a), guess)
     s.leader[0] = highest(s.mean, rng)
     for b in range(k):
