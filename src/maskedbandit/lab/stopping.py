@@ -97,6 +97,10 @@ def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[
     values = shown[against].drop_nulls().to_list() or [0.1, 1.0]
     left, right = min(values), max(values)
     plot.set(xscale="log", yscale="log", xlim=(left, right) if right > left else (left / 3, 3 * left))
+    marks = sorted({value for value in values if value > 0})
+    if right < 100 * left and len(marks) <= 8:  # powers of ten would be too few
+        plot.set_xticks(marks, [f"{value:g}" for value in marks])
+        plot.set_xticks([], minor=True)
     if column == "ratio":
         plot.axhline(1, color=THEORY, linewidth=1, zorder=1)
     for label in shown["label"].unique(maintain_order=True):

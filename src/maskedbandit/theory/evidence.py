@@ -1,6 +1,7 @@
 """Evidence that one arm is better than another, from what was released of both, valid whenever one looks.
 
-For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t. Its gain is the likelihood ratio
+For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t, or 1 and 0 if that is outside
+[0, 1]. Its gain is the likelihood ratio
 
     L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z),
 
@@ -70,34 +71,40 @@ def log_sum(x: float, y: float) -> float:
 
 @kernel
 def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: np.ndarray) -> float:
-    """ln L at z, moved up or down by each scale; a bet on a mean out of [0, 1] is lost. Returns the highest."""
+    """ln L at z, moved up or down by each scale, but not out of [0, 1]. Returns the highest."""
     highest = -math.inf
     for i in range(SCALES):
-        mean = z + sign * shift(first + i)
-        out[i] = log_likelihood(law, known, mean)[0] if 0.0 <= mean <= 1.0 else -math.inf
+        out[i] = log_likelihood(law, known, min(max(z + sign * shift(first + i), 0.0), 1.0))[0]
         highest = max(highest, out[i])
     return highest
 
 
 @kernel
-def both(first: int, a: np.ndarray, b: np.ndarray, a_end: np.ndarray, b_end: np.ndarray) -> float:
-    """ln of the weighted sum over bets on both arms of the lesser of L_a L_b at two places."""
+def both(first: int, z: float, to: float, a: np.ndarray, b: np.ndarray, to_a: np.ndarray, to_b: np.ndarray) -> float:
+    """ln of the weighted sum over bets on both arms of at most the least L_a L_b between z and `to`.
+
+    ln L_a L_b is concave in z, so the lesser of its values at both ends, unless a bet is moved to 0 or 1 on the way:
+    then the lesser of each factor's.
+    """
     answer = -math.inf
     for i in range(SCALES):
         for k in range(SCALES):
             place = i - k + FIRST  # t / s = 2^(i - k)
             if 0 <= place < RATIOS.size:
-                least = min(a[i] + b[k], a_end[i] + b_end[k])
+                least = min(a[i] + b[k], to_a[i] + to_b[k])
+                if to + shift(first + i) > 1.0 or z < shift(first + k):
+                    least = min(a[i], to_a[i]) + min(b[k], to_b[k])
                 answer = log_sum(answer, log_weight(first + k) + RATIOS[place] + least)
     return answer
 
 
 @kernel
-def alone(first: int, at: np.ndarray, null: float) -> float:
-    """ln of the weighted sum over bets on one arm of L / null."""
+def alone(first: int, room: float, at: np.ndarray, null: float) -> float:
+    """ln of the weighted sum over bets on one arm of L / null, for shifts within the room up to 0 or 1."""
     answer = -math.inf
     for i in range(SCALES):
-        answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + at[i] - null)
+        if shift(first + i) <= room:
+            answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + at[i] - null)
     return answer
 
 
@@ -108,8 +115,8 @@ def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
     best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
     of_a, of_b = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
-    one_sided = log_sum(alone(first, at_a, of_a), alone(first, at_b, of_b))
-    found = log_sum(both(first, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
+    one_sided = log_sum(alone(first, 1 - z, at_a, of_a), alone(first, z, at_b, of_b))
+    found = log_sum(both(first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
     return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
 
 
@@ -165,8 +172,8 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
         most = max(null, null_to)
         if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
-        one_sided = log_sum(alone(first, next_a, to_a[0]), alone(first, at_b, of_b[0]))
-        seen = log_sum(both(first, at_a, at_b, next_a, next_b) - most, one_sided)
+        one_sided = log_sum(alone(first, 1 - to, next_a, to_a[0]), alone(first, z, at_b, of_b[0]))
+        seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most, one_sided)
         if seen >= level:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
             at_a, next_a = next_a, at_a

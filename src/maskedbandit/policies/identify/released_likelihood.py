@@ -81,7 +81,7 @@ def deviation(law: Law, n: int) -> float:
 @kernel
 def beginning(s: State, law: Law) -> int:
     """Users in the first cohort of each arm: what tells means apart by about 1/8, and drowns the noise."""
-    bits = 16 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
+    bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
     return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
 
 
