@@ -147,3 +147,12 @@ def test_the_wrong_ends_of_intervals_are_rejected():
     blind = mutant(everywhere, "if slope > 0.0 and slope_to < 0.0:", "if False:", both=mutant(both, "min(a", "max(a"))
     with pytest.raises(AssertionError, match="somewhere"):
         check_everywhere(LAWS["none"], 1, blind, cases=40)
+
+
+def test_it_is_sharp():
+    """The least of M on a fine grid is told from a twentieth below and a hundredth above it."""
+    law, n = LAWS["none"], np.array([400])
+    a, b = Releases(np.array([220.0]), n, 1), Releases(np.array([180.0]), n, 1)
+    least = min(whole_evidence(law, a, b, z) for z in np.linspace(0.3, 0.7, 81))
+    assert everywhere(law, a, b, 0.55, 0.45, least - 0.05) == 2
+    assert everywhere(law, a, b, 0.55, 0.45, least + 0.01) <= 1

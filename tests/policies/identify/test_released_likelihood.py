@@ -158,6 +158,55 @@ def test_a_state_keeps_room_for_more_releases():
     assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
 
 
+def told(*totals: float, n: int = 100, delta: float = 0.1) -> subject.State:
+    """A state in which each arm had one release of n users."""
+    s = ReleasedLikelihood().init(len(totals), delta)
+    s.clock[0] = len(totals)
+    for arm, total in enumerate(totals):
+        ReleasedLikelihood.tell(s, arm, n, total)
+    return s
+
+
+def test_the_level_counts_the_ways_to_err():
+    assert ReleasedLikelihood().init(5, 0.01).level == pytest.approx(np.log(400), rel=1e-15)
+    assert ReleasedLikelihood().init(2, 0.01).level == pytest.approx(np.log(100), rel=1e-15)
+
+
+def test_it_stops_only_if_the_evidence_is_there_for_all_z():
+    """The evidence at one z may suffice where that at another does not."""
+    law, rng, s = RAW.law(), np.random.default_rng(1), told(90.0, 10.0)
+    assert ReleasedLikelihood.ask(s, law, rng) == (0, 0, 0)
+    assert ReleasedLikelihood.ask(s, law, rng) == (0, 0, 0), "asked again, it says the same"
+    s = told(60.0, 55.0)
+    subject.think(s, law, rng)
+    s.found[1] = s.level + 1  # as if it had been seen at one z
+    assert not subject.certain(s, law)
+    assert s.found[1] < s.level, "and it has learned where it is short"
+    assert 0 <= s.weak[1] <= 1
+
+
+def test_what_was_sure_is_not_so_after_a_release():
+    law, rng, s = RAW.law(), np.random.default_rng(1), told(90.0, 10.0)
+    assert ReleasedLikelihood.ask(s, law, rng).n == 0
+    assert s.sure[1] == 1
+    s.clock[0] += 1
+    ReleasedLikelihood.tell(s, 1, 1000, 880.0)
+    assert ReleasedLikelihood.ask(s, law, rng).n > 0
+    assert s.sure[1] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "channel", [RAW, CHANNELS["central"], CHANNELS["response"]], ids=["raw", "central", "response"]
+)
+@pytest.mark.parametrize("means", [[1.0, 0.999, 0.999], [0.001, 0.0], [1.0, 0.0], [0.5, 0.0, 0.0, 1.0]], ids=str)
+def test_means_at_the_ends(means, channel):
+    """Where a likelihood is zero nothing is divided by it, and no state runs out of places."""
+    found = mb.identify(ReleasedLikelihood(), channel, mb.Bernoulli(means), delta=0.1, runs=50, seed=1, max_pulls=10**6)
+    assert found.releases.max() < subject.MOST
+    at_most(int((found.stopped & ~found.correct).sum()), 50, 0.1)
+
+
 def test_channels_whose_law_is_not_known_are_refused():
     policy = ReleasedLikelihood()
     for channel in (

@@ -177,7 +177,7 @@ def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
     short = s.level + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
     least = 1.0 if s.m[arm] >= MANY else LEAST_GROWTH
-    users = n * min(max(short / gain - 1, least), max(s.growth, least))
+    users = n * max(least, min(short / gain - 1, s.growth))
     gap = s.mean[s.leader[0]] - s.mean[rival]
     audible = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer tells of its noise alone
     return max(s.least, math.ceil(max(users, min(audible, s.growth * n))))
