@@ -179,6 +179,24 @@ def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
     for name in ("successive_elimination", "distributed", "discrete_laplace", "two curves [CZ23, Fig. 1]", "[SS19]"):
         assert name in said
     assert all(len(line) <= 150 for line in said.splitlines())
+    regret, _, rest = said.partition("policy for the best arm:")
+    search = rest.partition("channel:")[0]
+    assert regret.startswith("policy for regret:")
+    assert " ucb1 " in regret
+    assert " ucb1 " not in search
+    assert " ttucb " in search
+    assert " ttucb " not in regret
+    (own,) = [line for line in search.splitlines() if line.split()[:1] == ["released_likelihood"]]
+    assert "[" not in own  # what a file cites further down is not where it comes from
+
+
+def test_a_policy_that_does_not_fit_its_channel_writes_nothing(file, tmp_path, capsys) -> None:
+    file.write_text(TEXT.replace("successive_elimination", "ada_cucb"))
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"maskedbandit: {file}: channel is Distributed(")
+    assert said.endswith("it must be one that gives AdaCUCB Gaussian noise, or none\n")
+    assert said.count("\n") == 1  # not even a bar of progress
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"]])
@@ -251,5 +269,5 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
     done = subprocess.run(
         f"{sys.executable} -m maskedbandit list | head -1", shell=True, capture_output=True, text=True
     )
-    assert done.stdout.startswith("policy:")
+    assert done.stdout.startswith("policy for regret:")
     assert "Traceback" not in done.stderr

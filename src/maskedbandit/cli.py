@@ -196,10 +196,14 @@ def show(options: argparse.Namespace) -> None:
     from maskedbandit import channels, noises, policies
     from maskedbandit.lab.experiment import read
 
+    goals = {"regret": "policy for regret", "identify": "policy for the best arm"}
+    rows: dict[str, list[str]] = {heading: [] for heading in goals.values()}
     for room in (policies.room, channels.room, noises.room):
-        print(f"{room.kind}:")
         for name, about in room.about():
-            print(f"  {name:26}{about}")
+            heading = goals[room[name].goal] if room is policies.room else room.kind
+            rows.setdefault(heading, []).append(f"  {name:26}{about}")
+    for heading, lines in rows.items():
+        print(f"{heading}:", *lines, sep="\n")
     paths = sorted(options.experiments.glob("*.toml"))
     print(f"experiment (in {options.experiments}):")
     for path in paths:

@@ -63,9 +63,9 @@ class Room:
                 yield file
 
     def about(self) -> Iterator[tuple[str, str]]:
-        """Names, each with the first sentence of its file and the paper that the file cites first."""
+        """Names, each with the first sentence of its file and the paper that its first paragraph cites first."""
         for name in self:
             text = inspect.getdoc(import_module(self.modules[name])) or ""
             line = text.partition("\n")[0].partition(" [")[0].rstrip(".:")
-            paper = re.search(r"\[([A-Z][A-Za-z+]*\d\d)[,;\]]", text)
+            paper = re.search(r"\[([A-Z][A-Za-z+]*\d\d)[,;\]]", text.partition("\n\n")[0])
             yield name, line + (f" [{paper[1]}]" if paper else "")

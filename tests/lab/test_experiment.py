@@ -185,6 +185,7 @@ def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path)
         ('["C1", "C3"]', '["C1", "C1"]', "vary.instance.means is .*without repeats .'C1'"),
         ("horizon = [100, 1000]", "horizon = [10, 10]", "vary.horizon is .10, 10.: it must be without repeats"),
         ("horizon = [100, 1000]", "horizon = [0]", "horizon is 0"),
+        ('"bernoulli"', '"clipped_gaussian", sd = 0.1', "instance is .*whose rewards are bits, for theory 'central'"),
         ("horizon = [100, 1000]", "horizon = 100", "vary.horizon is 100: it must be a list"),
         ("horizon = [100, 1000]", "horizont = [100]", "vary.horizont"),
         ('["C1", "C3"]', '["C5"]', "means is 'C5': it must be 'easy', 'hard', 'C1'"),

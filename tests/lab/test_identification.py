@@ -4,6 +4,7 @@ The policies here are throw-away ones; those of the room are in the contracts.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -155,7 +156,9 @@ def test_a_table_has_a_row_for_each_run() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"delta": 0}, "delta is 0: it must be a number above 0 and below 1"),
+        ({"delta": 0}, "delta is 0: it must be a number of at least 1e-100 and below 1"),
+        ({"delta": 9e-101}, "delta is 9e-101"),
+        ({"delta": 1 - Fraction(1, 10**20)}, "delta is Fraction"),
         ({"delta": 1}, "delta is 1"),
         ({"delta": -0.1}, "delta is -0.1"),
         ({"delta": float("nan")}, "delta is nan"),
@@ -182,6 +185,23 @@ def test_bad_values_are_named(wrong, said) -> None:
     good = {"policy": Turns(), "channel": RAW, "instance": INSTANCE}
     with pytest.raises(InvalidValue, match=said):
         mb.identify(**{**good, **wrong})
+
+
+def test_delta_is_any_real_number_as_a_float() -> None:
+    for delta in (Fraction(1, 10), np.float64(0.1), 1e-100):
+        found = mb.identify(Turns(), RAW, INSTANCE, delta)
+        assert (type(found.delta), found.delta) == (float, float(delta))
+
+
+def test_means_that_theory_cannot_tell_apart_are_tied() -> None:
+    with pytest.raises(InvalidValue, match=r"nothing tells \[0, 2\] apart"):
+        mb.identify(Turns(), RAW, mb.Bernoulli([0.5, 0.4, 0.5 + 1e-13]))
+    assert mb.identify(Turns(), RAW, mb.Bernoulli([0.5, 0.4, 0.5 + 1e-11])).to_frame().height == 1
+
+
+def test_a_channel_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidValue, match=r"channel is Central.*: it must be one that gives UniformGLR"):
+        mb.identify(mb.policies.UniformGLR(), mb.channels.Central(1), INSTANCE)
 
 
 def test_a_single_arm_is_refused() -> None:

@@ -70,10 +70,17 @@ def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
     [
         ('goal = "identify"', 'goal = "identity"', "goal is 'identity': did you mean 'identify'"),
         ('goal = "identify"', "goal = 3", "goal is '3'"),
-        ("max_pulls = 5000", "horizon = 5000", "key is 'horizon'"),
+        ("max_pulls = 5000", "horizon = 5000", "key is 'horizon': .*goes with goal = 'regret', and this is 'identify'"),
+        ("delta = 0.1", "delta = 0.5", r"search.toml: delta is 0.5: it must be below 1/2 for a curve of theory"),
+        ('policy = "best_arm_dpse"', 'policy = "uniform_glr"', r"search.toml: channel is Central.* gives UniformGLR"),
+        (
+            'instance = { name = "bernoulli",',
+            'instance = { name = "clipped_gaussian", sd = 0.1,',
+            "instance is .*: it must be one whose rewards are bits, for theory 'central_tv'",
+        ),
         ("max_pulls = 5000", "", "max_pulls is None"),
         ("max_pulls = 5000", "max_pulls = 4", "max_pulls is 4: it must be a whole number of at least 5"),
-        ("delta = 0.1", "", "delta is None: it must be a number above 0 and below 1"),
+        ("delta = 0.1", "", "delta is None: it must be a number of at least 1e-100 and below 1"),
         ("delta = 0.1", "delta = 1", "delta is 1"),
         ("delta = 0.1", 'delta = 0.1\nfigure = "regret"', "figure is 'regret': .*cost, samples"),
         ("delta = 0.1", 'delta = 0.1\nvalue = "regret"', "key is 'value'"),
@@ -96,7 +103,7 @@ def test_keys_of_searches_are_unknown_where_regret_counts(tmp_path) -> None:
         text = TEXT.replace('goal = "identify"', "horizon = 10")
         for other in ("delta = 0.1\n", "max_pulls = 5000\n", 'caption = "What there is to say of it."\n'):
             text = text.replace(other, "")
-        with pytest.raises(InvalidValue, match=f"key is '{key}'"):
+        with pytest.raises(InvalidValue, match=f"key is '{key}': .*goes with goal = 'identify'"):
             experiment(tmp_path, f"{key} = {value}\n{text}")
 
 
@@ -118,7 +125,7 @@ def test_runs_that_did_not_stop_are_counted_and_kept_in_the_mean(collected) -> N
     cut = rows.filter((pl.col("label") == "DP-SE") & (pl.col("channel.epsilon") == 0.01)).row(0, named=True)
     assert (cut["stopped"], cut["mean"], cut["median"], cut["high"]) == (0, 5000, 5000, 5000)
     shown = samples.cells(cut)
-    assert shown["mean samples"].startswith("≥ 5,000")
+    assert shown["mean samples"] == "≥ 5,000"
     assert shown["median"] == shown["5 %"] == shown["95 %"] == "≥ 5,000"
     assert (shown["stopped"], shown["over bound"][:2]) == ("0/9", "≥ ")
     free = rows.filter((pl.col("label") == "no privacy") & (pl.col("instance.means") == "linspace")).row(0, named=True)
@@ -137,7 +144,9 @@ def test_the_summary_is_that_of_the_runs() -> None:
     found = found.with_columns(stopped=pl.Series(stopped), correct=pl.Series(right))
     (row,) = samples.summary(found).iter_rows(named=True)
     assert (row["mean"], row["median"], row["low"], row["high"]) == (pytest.approx(taken.mean()), 55, 10, 100)
-    assert row["error"] == pytest.approx(taken.std(ddof=1) / np.sqrt(21))
+    assert row["error"] is None  # a mean of runs that were cut off has none
+    (ended,) = samples.summary(found.with_columns(stopped=True)).iter_rows(named=True)
+    assert ended["error"] == pytest.approx(taken.std(ddof=1) / np.sqrt(21))
     assert (row["stopped"], row["wrong"], row["runs"]) == (19, 2, 21)
     assert row["ratio"] == pytest.approx(taken.mean() / 25)
     exact = binomtest(2, 21).proportion_ci(0.99, "exact")
@@ -149,6 +158,29 @@ def test_the_summary_is_that_of_the_runs() -> None:
         0, named=True
     )  # the control: what leaving them out would say
     assert dropped["mean"] < row["mean"]
+
+
+def test_the_median_of_an_even_number_of_runs_is_halfway() -> None:
+    shape = {"label": "a", "trust": "none", "policy": "P", "sees": "", "delta": 0.1, "max_pulls": 100, "id": "x/0"}
+    shape |= {"pure_epsilon": np.inf, "epsilon_at_1e-06": np.inf, "correct": True}
+
+    def row(*taken: float) -> dict[str, Any]:
+        found = pl.DataFrame({**shape, "run": np.arange(len(taken)), "samples": taken, "bound": 25.0})
+        return samples.summary(found.with_columns(stopped=pl.col("samples") < 100)).row(0, named=True)
+
+    for taken, median in (((10.0, 20.0, 40.0, 100.0), "30"), ((10.0, 20.0, 100.0, 100.0), "≥ 60")):
+        assert row(*taken)["median"] == np.median(taken)
+        assert samples.cells(row(*taken))["median"] == median
+
+
+def test_from_one_half_on_there_is_no_bound_to_compare_with(tmp_path) -> None:
+    text = TEXT.partition("[[curves]]")[0].replace("delta = 0.1", 'delta = 0.5\nfigure = "cost"')
+    found = table.collect(
+        named := experiment(tmp_path, text + '[[curves]]\nchannel = "raw"'), named.settings, tmp_path / "out"
+    )
+    (row,) = samples.summary(found).iter_rows(named=True)
+    assert (row["ratio"], samples.cells(row)["over bound"]) == (None, "")
+    assert draw(found, named)
 
 
 def test_the_bound_is_that_of_the_trust_model() -> None:
@@ -191,7 +223,10 @@ def test_theory_alone_is_a_table_and_a_figure_too(collected, tmp_path) -> None:
     _, found = collected
     lines = [setting for setting in found.settings if setting.label == "bound"]
     drawn = table.collect(found, lines, tmp_path / "out")
-    assert samples.summary(drawn)["runs"].to_list() == [0] * 4
+    rows = samples.summary(drawn)
+    assert rows["runs"].to_list() == [0] * 4
+    for name in ("error", "low", "median", "high", "stopped", "wrong", "wrong_low", "wrong_high", "ratio"):
+        assert rows[name].to_list() == [None] * 4
     assert len(stopping.samples(drawn).axes[1].lines) == 2  # the bound, and where privacy begins to cost
     assert len(stopping.cost(drawn).axes) == 2
     assert aligned(samples.summary(drawn), samples.cells)
@@ -266,9 +301,15 @@ def test_what_others_found_is_drawn_as_marks(tmp_path) -> None:
     assert plot.lines[0].get_xydata().tolist() == [[0.01, 4e5], [0.1, 1e4]]
     assert plot.lines[0].get_linestyle() == "None"
     assert "published figure" in draw(found, named).get_supxlabel()
-    for wrong in ("linspace = 3", "linspace = [[1, 2, 3]]", 'linspace = [["x", 1]]'):
+    shapes = ("linspace = 3", "linspace = [[1, 2, 3]]", 'linspace = [["x", 1]]')
+    for wrong in (*shapes, "linspace = [[0, 1]]", "linspace = [[1, -1]]", "linspace = [[1, inf]]"):
         with pytest.raises(InvalidValue, match=r"published is .*a table of lists of .epsilon, samples."):
             experiment(tmp_path, text.replace("linspace = [[0.01, 4e5], [0.1, 1e4]]", wrong))
+    for means in ('"instance.means" = ["linspace", "SS19b"]', ""):  # that vary, or the only ones
+        elsewhere = text.replace('"instance.means" = ["linspace", "SS19b"]', means).replace("\nlinspace =", "\nlin =")
+        with pytest.raises(InvalidValue, match="instance of published is 'lin': did you mean 'linspace'"):
+            experiment(tmp_path, elsewhere)
+        assert experiment(tmp_path, elsewhere.replace("\nlin =", "\nlinspace ="))
     with pytest.raises(InvalidValue, match="with published is 'policy'"):
         experiment(tmp_path, text.replace('label = "paper"', 'label = "paper"\npolicy = "ttucb"'))
 

@@ -129,6 +129,8 @@ def test_contraction_covers_randomized_bits() -> None:
     [
         (lambda: least_samples("centrall", MU1, 0.1), UnknownName, "did you mean 'central'"),
         (lambda: least_samples("central", MU1, 0), InvalidValue, "delta is 0"),
+        (lambda: least_samples("central", MU1, "a"), InvalidValue, "delta is 'a'"),
+        (lambda: least_samples("central", "ab", 0.1), InvalidValue, "means is 'ab'"),
         (lambda: least_samples("central", MU1, 1), InvalidValue, "delta is 1"),
         (lambda: least_samples("local", MU1, 0.1, 0), InvalidValue, "epsilon is 0"),
         (lambda: least_samples("local", [0.5, 0.5], 0.1, 1), InvalidValue, "one is the largest"),

@@ -156,12 +156,14 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def refuse_others(policy: Any, channel: Any, instance: Any, goal: str) -> None:
-    """Each is what it is called, and the policy has this goal."""
+    """Each is what it is called, and the policy has this goal and can use what the channel releases."""
     for kind, value in ((Policy, policy), (Channel, channel), (Instance, instance)):
         if not isinstance(value, kind):
             raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
     if policy.goal != goal:
         raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
+    if lack := policy.needs(channel.law()):
+        raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
 
 
 class Driven(NamedTuple):
@@ -192,8 +194,6 @@ def drive(
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
-    if policy.needs(law):
-        raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {policy.needs(law)}")
     parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
     go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))

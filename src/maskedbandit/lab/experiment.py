@@ -51,6 +51,7 @@ from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.parts import PARTS, made, parameters, refuse_twice, refuse_unknown, table
 from maskedbandit.lab.simulation import Run, simulate
 from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.exact import exact
 
 AIMS = {"regret": ("horizon",), "identify": ("delta", "max_pulls")}  # what is asked of a policy, by its goal
 FIGURES = {"regret": ("regret", "average", "value", "league"), "identify": ("samples", "cost")}
@@ -138,7 +139,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
     """All settings: every curve with every combination of the values that it takes."""
     goal = str(data.get("goal", "regret"))
     refuse_unknown("goal", [goal], AIMS)
-    refuse_unknown("key", data, (*FILE, *AIMS[goal], *ONLY[goal]))
+    refuse_keys("key", data, (*FILE, *AIMS[goal], *ONLY[goal]), goal)
     given = data.get("curves")
     if not isinstance(given, list) or not given:
         raise InvalidValue("curves", given, "one [[curves]] table or more")
@@ -148,7 +149,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         if "published" in curve and goal == "identify":
             refuse_unknown("key of [[curves]] with published", curve, ("label", "published"))
         else:
-            refuse_unknown("key of [[curves]]", curve, (*CURVE, *AIMS[goal]))
+            refuse_keys("key of [[curves]]", curve, (*CURVE, *AIMS[goal]), goal)
     curves = [{**data, **curve} for curve in given]
     for curve, own in zip(curves, given, strict=True):
         if "theory" in curve:
@@ -173,7 +174,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
     settings: list[Setting | Line | Point] = []
     for curve in curves:
         if "published" in curve:
-            settings += points(f"{name}/", len(settings), curve)
+            settings += points(f"{name}/", len(settings), curve, vary)
             continue
         for values in combinations(curve, vary):
             settings.append(setting(f"{name}/{len(settings)}", goal, curve, values, data.get("seed", 0)))
@@ -183,6 +184,15 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         raise InvalidValue("value", list(value.values()) or None, 'given if figure = "value", and only then')
     about, source, caption = (str(data.get(key, "")) for key in ("about", "source", "caption"))
     return Experiment(name, about, source, text, settings, goal, figure, value, caption)
+
+
+def refuse_keys(kind: str, given: dict[str, Any], known: tuple[str, ...], goal: str) -> None:
+    """Every key is read for this goal."""
+    (other,) = AIMS.keys() - {goal}
+    for key in given:
+        if key not in known and key in (*AIMS[other], *ONLY[other]):
+            raise InvalidValue(kind, key, f"left out: it goes with goal = {other!r}, and this is {goal!r}")
+    refuse_unknown(kind, given, known)
 
 
 def parts(curve: dict[str, Any]) -> tuple[str, ...]:
@@ -216,6 +226,10 @@ def setting(id: str, goal: str, curve: dict[str, Any], values: dict[str, Any], s
     instance = made("instance", own["instance"])
     aim = aimed(goal, {key: values.get(key, curve.get(key)) for key in AIMS[goal]}, instance)
     if "theory" in curve:
+        if curve["theory"] in (*theory.LOWER, *theory.SAMPLES) and not instance.bits:
+            raise InvalidValue("instance", instance, f"one whose rewards are bits, for theory {curve['theory']!r}")
+        if aim.get("delta", 0) >= 0.5:
+            raise InvalidValue("delta", aim["delta"], "below 1/2 for a curve of theory: from there on the bound is 0")
         channel = made("channel", own["channel"]) if "channel" in own else None
         if channel is not None and not hasattr(channel, "epsilon"):
             raise InvalidValue("channel", curve["channel"], f"one with an epsilon, for theory {curve['theory']!r}")
@@ -236,17 +250,21 @@ def aimed(goal: str, given: dict[str, Any], instance: Instance) -> dict[str, Any
     return {"delta": probability("delta", given["delta"]), "max_pulls": most}
 
 
-def points(prefix: str, first: int, curve: dict[str, Any]) -> list[Point]:
+def points(prefix: str, first: int, curve: dict[str, Any], vary: dict[str, list[Any]]) -> list[Point]:
     """What others found, one setting for each number."""
+    try:
+        pairs = [(place, *pair) for place, each in curve["published"].items() for pair in each]
+        rows = [(place, float(exact("ε", x)), float(exact("samples", y))) for place, x, y in pairs]
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        allowed = "a table of lists of [epsilon, samples], both finite and above 0"
+        raise InvalidValue("published", curve["published"], allowed) from None
+    means = vary.get("instance.means", [table("instance", curve.get("instance")).get("means")])
+    refuse_unknown("instance of published", curve["published"], [each for each in means if isinstance(each, str)])
     found: list[Point] = []
     aim = {key: curve.get(key) for key in AIMS["identify"]}
-    try:
-        for place, pairs in curve["published"].items():
-            for epsilon, samples in pairs:
-                values = {"instance.means": place, "channel.epsilon": float(epsilon)}
-                found.append(Point(f"{prefix}{first + len(found)}", label_of(curve), float(samples), aim, values))
-    except (AttributeError, TypeError, ValueError):
-        raise InvalidValue("published", curve["published"], "a table of lists of [epsilon, samples]") from None
+    for place, epsilon, samples in rows:
+        values = {"instance.means": place, "channel.epsilon": epsilon}
+        found.append(Point(f"{prefix}{first + len(found)}", label_of(curve), samples, aim, values))
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from maskedbandit.lab.engine import LONGEST, drive, refuse_others, whole
 from maskedbandit.lab.instances import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.theory.transport import SAME
+
+LEAST = 1e-100  # of delta; levels and their logarithms stay far from what floats can hold
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,17 @@ class Found:
 
 
 def probability(name: str, value: Any) -> float:
-    """A number above 0 and below 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
-        raise InvalidValue(name, value, "a number above 0 and below 1")
+    """A real number of at least LEAST and below 1, as a float."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not LEAST <= value < 1 or float(value) == 1:
+        raise InvalidValue(name, value, f"a number of at least {LEAST:g} and below 1")
     return float(value)
 
 
 def best_arm(instance: Instance) -> int:
-    """The arm of the highest mean, if there is one."""
+    """The arm of the highest mean, if there is one; means that theory cannot tell apart are tied."""
     means = instance.true_means()
-    best = np.flatnonzero(means == means.max())
+    best = np.flatnonzero(means >= means.max() - SAME)
     if means.size < 2:
         raise InvalidValue("instance", instance, "one of at least two arms")
     if best.size > 1:

@@ -41,12 +41,15 @@ def frame(found: Found) -> pl.DataFrame:
 
 
 def bound(found: Found) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone, and without privacy if the loss is not pure."""
+    """The lower bound of a run's trust model; known for bits alone, and without privacy if the loss is not pure.
+
+    From delta = 1/2 on there is none: a guess may be right.
+    """
     if not found.instance.bits:
         return None
     epsilon = found.loss.epsilon()
     name = "no_privacy" if math.isinf(epsilon) else "local" if found.channel.trust == "local" else "central"
-    return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon)
+    return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon) or None
 
 
 def drawn(line: Line | Point) -> pl.DataFrame:
@@ -77,6 +80,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Samples for every curve and all that varied: mean, standard error and quantiles; stops and wrong answers.
 
     A wrong answer is one that was given: `wrong_low` and `wrong_high` hold its chance in a run with confidence LEVEL.
+    Rows without runs have a mean alone, and a mean of runs some of which were cut off has no standard error.
     """
     varied = axes(table)
     keys = ["label", "trust", "policy", "sees", *varied, "delta", "max_pulls"]
@@ -90,7 +94,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
             pl.col("samples").mean().alias("mean"),
             (pl.col("observed").std() / pl.col("observed").count().sqrt()).alias("error"),
             pl.col("samples").quantile(0.05).alias("low"),
-            pl.col("samples").quantile(0.5).alias("median"),
+            pl.col("samples").median().alias("median"),
             pl.col("samples").quantile(0.95).alias("high"),
             pl.col("stopped").sum(),
             (pl.col("stopped") & ~pl.col("correct")).sum().alias("wrong"),
@@ -100,7 +104,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     )
     between = [interval(wrong, runs) for wrong, runs in rows.select("wrong", "runs").iter_rows()]
     ends = {f"wrong_{end}": pl.Series([pair[i] for pair in between]) for i, end in enumerate(("low", "high"))}
-    return rows.with_columns(**ends)
+    whole, ran = pl.col("stopped") == pl.col("runs"), pl.col("runs") > 0
+    rows = rows.with_columns(pl.when(whole).then("error").alias("error"), **ends)
+    return rows.with_columns(pl.when(ran).then(pl.col("low", "median", "high", "stopped", "wrong", *ends)).name.keep())
 
 
 def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
@@ -123,8 +129,8 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
         )
     least = "≥ " if row["stopped"] < row["runs"] else ""
     return {
-        "mean samples": f"{least}{row['mean']:,.0f} ± {row['error'] or 0:,.0f}",
-        "median": reached(row, "median"),
+        "mean samples": f"{least}{row['mean']:,.0f}" + ("" if least else f" ± {row['error'] or 0:,.0f}"),
+        "median": reached(row, "median", row["stopped"] <= row["runs"] // 2),
         "5 %": reached(row, "low"),
         "95 %": reached(row, "high"),
         "stopped": f"{row['stopped']}/{row['runs']}",
@@ -133,6 +139,6 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def reached(row: dict[str, Any], name: str) -> str:
-    """A quantile, or that it is not below where runs were cut off."""
-    return f"{'≥ ' if row[name] >= row['max_pulls'] else ''}{row[name]:,.0f}"
+def reached(row: dict[str, Any], name: str, cut: bool = False) -> str:
+    """A quantile, or that it is at least that: where runs were cut off, or halfway to there."""
+    return f"{'≥ ' if cut or row[name] >= row['max_pulls'] else ''}{row[name]:,.0f}"

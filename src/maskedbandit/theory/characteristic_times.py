@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, qu
 from maskedbandit.theory.transport import SAME
 
 KINDS = ("KL", "TV", "TV2", "gaussian")
+CLOSE = 1e-12  # costs are equal, and logarithms of sums 0, up to this
 
 
 class Optimum(NamedTuple):
@@ -83,13 +85,16 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
     """T* and w*."""
     if kind not in KINDS:
         raise UnknownName("kind", kind, KINDS)
-    arms = np.asarray(means, dtype=float)
+    try:
+        arms = np.asarray(means, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidValue("means", means, "two numbers in [0, 1] or more") from None
     if arms.ndim != 1 or arms.size < 2 or not ((arms >= 0) & (arms <= 1)).all():
         raise InvalidValue("means", means, "two numbers in [0, 1] or more")
     if (arms >= arms.max() - SAME).sum() > 1:
         raise InvalidValue("means", means, "numbers of which one is the largest")
-    if beta is not None and not 0 < beta < 1:
-        raise InvalidValue("beta", beta, "above 0 and below 1")
+    if beta is not None:
+        share("beta", beta)
     if epsilon is not None:
         if kind not in ("KL", "gaussian"):
             raise InvalidValue("epsilon", epsilon, f'None for kind "{kind}"')
@@ -102,6 +107,13 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
         y, v = solve(kind, arms[best], -rivals, count, beta, epsilon, variance)
         total = 1 + float(count @ v)
         return Optimum(total / y, np.insert(v[where], best, 1.0) / total)
+
+
+def share(name: str, value: float) -> float:
+    """A parameter that must be inside (0, 1)."""
+    if not (isinstance(value, Real) and 0 < value < 1):
+        raise InvalidValue(name, value, "a number above 0 and below 1")
+    return value
 
 
 def solve(
@@ -163,8 +175,8 @@ def root(f: Callable[[float], float], start: float) -> float:
         else:
             c, at_c, b, at_b = b, at_b, a, at_a
         a, at_a = x, y
-        least = 2e-16 * max(1.0, abs(a)) / abs(b - a) if b != a else 1.0
-        if abs(y) <= 1e-15 or least >= 0.5:
+        least = CLOSE * max(1.0, abs(a)) / abs(b - a) if b != a else 1.0
+        if abs(y) <= CLOSE or least >= 0.5:
             break
         part, along, rise = 0.5, (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
         if rise * rise < along and (1 - rise) ** 2 < 1 - along:
@@ -178,22 +190,27 @@ def common(parts: Parts, second: float, v: Floats) -> Floats:
     """The v of all rivals at which their C_a(v) is that of the best rival, whose v is given; from a guess.
 
     Each step goes to where the curve c v / (1 + b v) with the value and the slope found at v would be y: the costs of
-    a quadratic d are such curves.
+    a quadratic d are such curves. Later on it goes to where the tangent would be: costs are concave, so a tangent leads
+    to the low side and from there on up to the root, also past a kink.
     """
-    low, high = np.zeros(v.size), np.full(v.size, second)  # worse rivals take less
     v = np.minimum(v, second)
     v[0] = second
-    for turn in range(60):
-        lost, kept = parts(v)
-        cost = lost + v * kept
-        y = cost[0]
+    low, high, left, y = np.zeros(v.size), np.full(v.size, second), np.arange(v.size), 0.0  # worse rivals take less
+    for turn in range(60):  # a few arms near a kink of their costs take most of the turns
+        old = v[left]
+        lost, kept = parts(old, left)
+        cost = lost + old * kept
+        y = y if turn else cost[0]
         off = cost - y
-        found = np.abs(off) <= 1e-14 * y
-        if found.all():
+        wrong = ~(np.abs(off) <= CLOSE * y)
+        if not wrong.any():
             break
-        low, high = np.where(off < 0, v, low), np.where(off > 0, v, high)
-        guess = v * y / np.maximum(y + cost / (v * kept) * off, y / 10)
-        halved = np.where(low > 0, np.sqrt(low * high), high / 16)
-        good = (guess > low) & (guess < high) & (turn % 8 < 6)
-        v = np.where(found, v, np.where(good, guess, halved))
+        left = left[wrong]
+        old, cost, kept, off = (part[wrong] for part in (old, cost, kept, off))
+        low[left], high[left] = np.where(off < 0, old, low[left]), np.where(off > 0, old, high[left])
+        least, most = low[left], high[left]
+        curve = old * y / np.maximum(y + cost / (old * kept) * off, y / 10)
+        guess = curve if turn < 3 else old - off / kept
+        halved = np.where(least > 0, np.sqrt(least * most), most / 16)
+        v[left] = np.where((guess > least) & (guess < most) & (turn < 30), guess, halved)
     return v

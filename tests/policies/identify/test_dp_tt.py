@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
+from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law, log_mgf_of_sum
-from maskedbandit.policies.identify.dp_tt import LARGEST, closed_level, proved_level, tilt
+from maskedbandit.policies.identify.dp_tt import LARGEST, closed_level, level, proved_level, tilt
 from maskedbandit.theory.divergences import private_divergence
 from maskedbandit.theory.thresholds import ZETA_2
 from tests.golden import interpreted
@@ -101,6 +102,25 @@ def deviations(channel: mb.channels.Central, k: int, x: float, cut: float = 1.0,
     return max(int(counts[far & (values > mu)].sum()), int(counts[far & (values < mu)].sum()))
 
 
+def deviant(of: Kernel) -> int:
+    """For how many numbers of releases a level is not that of their joint noise."""
+    law, s, wrong = laplace(0.1), DPTT().init(5, 0.01), 0
+    for k in (1, 2, 5, 9):
+        s.releases[0], s.users[0] = k, 2 ** (k - 1)
+        t = np.linspace(0.05, 1, 20_000)[:-1]
+        # k draws of noise with E exp(lam Z) = (1 - p)^2 / ((1 - p e^lam) (1 - p e^-lam)), p = e^-epsilon
+        p, up, down = math.exp(-0.1), np.exp(0.1 * (t - 1)), np.exp(-0.1 * (t + 1))
+        log_mgf = k * (2 * math.log(1 - p) - np.log1p(-up) - np.log1p(-down))
+        wrong += abs(of(s, law, 0) / float(((part(k) + log_mgf) / t).min()) - 1) > 1e-5
+    return wrong
+
+
+def test_the_level_is_for_the_noise_of_all_releases():
+    assert deviant(level) == 0
+    assert deviant(mutant(level, "proved_level(law, k, n, x)", "proved_level(law, 1, n, x)")) == 3
+    assert deviant(mutant(level, "k * k / s.delta", "k / s.delta")) == 3
+
+
 @pytest.mark.parametrize("channel", CHANNELS[:3], ids=repr)
 def test_means_pass_the_level_as_seldom_as_proved(channel):
     for k in (1, 5, 9):
@@ -171,7 +191,7 @@ def test_the_closed_form_is_for_laplace_noise():
         mb.identify(DPTT(threshold="closed"), CHANNELS[2], mb.Bernoulli([0.9, 0.1]))
 
 
-@pytest.mark.parametrize("eta", [0, -1, 101, math.nan])
+@pytest.mark.parametrize("eta", [0, -1, 1e-17, 1e-9, 0.0099, 101, math.nan])
 def test_growth_out_of_range_is_refused(eta):
     with pytest.raises(InvalidValue, match=r"^eta is "):
         DPTT(eta=eta)

@@ -145,7 +145,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
             enough = heuristic_level(law, u, v, s.delta) if s.heuristic else level(law, k, u, v, s.delta)
-            if 2 * gap * gap * (u * v / (u + v)) < enough:
+            if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a level that is no number is never reached
                 fail(s.phases, b)
 
 

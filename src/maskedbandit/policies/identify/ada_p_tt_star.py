@@ -83,7 +83,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
             enough = near_level(law, k, u, v, s.delta) if gap < linear else far_level(law, k, u, v, s.delta)
-            if 2 * gap * min(gap, linear) * (u * v / (u + v)) < enough:
+            if not 2 * gap * min(gap, linear) * (u * v / (u + v)) >= enough:
                 fail(s.phases, b)
 
 

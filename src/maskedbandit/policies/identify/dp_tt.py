@@ -207,8 +207,8 @@ class DPTT(Policy):
     threshold: Literal["proved", "closed", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        if not 0 < self.eta <= 100:
-            raise InvalidValue("eta", self.eta, "a number above 0 and at most 100")
+        if not 0.01 <= self.eta <= 100:  # phases that hardly grow never end in floats
+            raise InvalidValue("eta", self.eta, "a number from 0.01 to 100")
         check_beta(self.beta)
         check_share(self.share)
         if self.threshold not in ("proved", "closed", "heuristic"):

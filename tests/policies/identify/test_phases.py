@@ -1,0 +1,91 @@
+"""Starvation on states made by hand, and levels that are no number. All tests are exact."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.core import kernel
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.policies import phases as home
+from maskedbandit.policies.identify import ada_p_tt, ada_p_tt_star, dp_tt
+from maskedbandit.policies.phases import BEST, NEWS, TESTS, TIME, fail, phases, settled, starved
+from tests.policies.mutants import mutant
+
+RNG = np.random.Generator(np.random.PCG64(1))
+
+
+def check_starved(starved) -> None:
+    """Of 4 arms with a share of 1/2, after 800 pulls: below 100 if unsure, and below 25 if not."""
+    p = phases(4, 2.0, 0.5)
+    p.clock[TIME] = 800
+    p.pulls[:], p.unsure[:] = [99, 100, 24, 25], [1, 1, 0, 0]
+    assert [starved(p, a) for a in range(4)] == [True, False, True, False]
+
+
+def check_fail(fail) -> None:
+    """A test that did not pass keeps both of its arms unsure."""
+    p = phases(4, 2.0, 0.5)
+    p.clock[TIME], p.clock[BEST] = 4, 2
+    assert settled(p)
+    fail(p, 1)
+    assert p.unsure.tolist() == [0, 1, 1, 0]
+    assert p.clock[TESTS] == 1
+    assert not settled(p)
+
+
+def test_arms_starve_below_their_share():
+    check_starved(starved)
+
+
+def test_a_failed_test_leaves_both_arms_unsure():
+    check_fail(fail)
+
+
+def test_other_shares_and_failures_are_rejected():
+    """Negative controls."""
+    for wrong in (0, 1, 0.5):
+        with pytest.raises(AssertionError):
+            check_starved(mutant(starved, PASSED=wrong))
+    for old in ("p.unsure[p.clock[BEST]] = 1", "p.unsure[b] = 1"):
+        with pytest.raises(AssertionError):
+            check_fail(mutant(fail, old, "pass"))
+
+
+@kernel
+def nowhere(*ignored):
+    """A level, or a cost, that is no number."""
+    return math.nan
+
+
+@pytest.mark.parametrize(
+    ("policy", "weigh", "names"),
+    [
+        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["level"]),
+        (mb.policies.AdaPTTStar(), ada_p_tt_star.weigh, ["near_level", "far_level"]),
+        (mb.policies.DPTT(), dp_tt.update, ["level"]),
+        (mb.policies.DPTT(), dp_tt.update, ["private_cost"]),
+    ],
+    ids=range(4),
+)
+def test_what_is_no_number_passes_no_test(policy, weigh, names):
+    """With the true levels these means pass."""
+    for broken, failed in ((False, 0), (True, 2)):
+        s = policy.init(3, 0.1)
+        s.mean[:] = [1.0, 0.0, 0.0]
+        if isinstance(s, dp_tt.State):
+            s.total[0], s.users[:], s.releases[:] = 10**6, 10**6, 1
+        else:
+            s.size[:], s.number[:] = 2**20, 20
+        s.phases.clock[TIME], s.phases.clock[NEWS] = 3, 1
+        run = mutant(weigh, **dict.fromkeys(names, nowhere)) if broken else weigh
+        run.function(s, Law(NO_NOISE), RNG)
+        assert s.phases.clock[TESTS] == failed
+
+
+def test_phases_of_the_slowest_growth_end():
+    p = phases(1, 1.01, 0.5)
+    assert [home.pull(p, 0).close for _ in range(2000)].count(1) > 300
