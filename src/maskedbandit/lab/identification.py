@@ -1,8 +1,8 @@
 """Search for the best arm with a fixed chance of error: how many users it takes until a policy stops.
 
 Every user counts: those of arms that were dropped, and those of a cohort that was open when the policy stopped. A run
-that does not stop is cut off after `max_pulls` users, of which its policy knows nothing, and is reported as one that
-did not stop; whoever leaves it out takes the mean of the fast runs alone.
+that does not stop before `max_pulls` users, of which its policy knows nothing, is cut off there, and is reported as one
+that did not stop; whoever leaves it out takes the mean of the fast runs alone.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,6 @@ def times(t: Any) -> Floats:
 
 def positive(name: str, value: float) -> float:
     """A parameter that must be above 0."""
-    if not value > 0:
+    if not isinstance(value, Real) or not value > 0:
         raise InvalidValue(name, value, "a number above 0")
     return value

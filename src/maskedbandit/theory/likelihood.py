@@ -52,16 +52,22 @@ def log_noise(law: Law, n: int, count: float, z: float) -> float:
 
 
 @kernel
+def bounded_exp(x: float) -> float:
+    """e^x, or e^700 above it: of ratios like that only the side counts."""
+    return math.exp(min(x, 700.0))
+
+
+@kernel
 def closer(law: Law, n: int, count: float, z: float) -> float:
     """h(z - 1) / h(z): how much likelier the noise is if one more of the sum was reward."""
     if law.kind == LAPLACE and count == 1.0:
-        return math.exp(1 / law.scale) if z >= 1.0 else math.exp(-1 / law.scale)
+        return bounded_exp(1 / law.scale) if z >= 1.0 else 1 / bounded_exp(1 / law.scale)
     if law.kind == GAUSSIAN:
-        return math.exp((2 * z - 1) / (2 * count * law.scale * law.scale))
+        return bounded_exp((2 * z - 1) / (2 * count * law.scale * law.scale))
     if law.kind == COINS:
         heads, tails = count / 2 + z, count / 2 - z + 1
         return math.inf if tails <= 0.0 else max(0.0, heads / tails)
-    return math.exp(log_pmf(law, n, z - 1) - log_pmf(law, n, z))
+    return bounded_exp(log_pmf(law, n, z - 1) - log_pmf(law, n, z))
 
 
 @kernel
@@ -77,7 +83,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     if mu <= 0.0 or mu >= 1.0:
         return log_noise(law, n, count, r if mu <= 0.0 else r - n), 0.0
     odds, laplace, normal = mu / (1 - mu), law.kind == LAPLACE and count == 1.0, law.kind == GAUSSIAN
-    up = math.exp(1 / law.scale if laplace else 1 / (count * law.scale * law.scale))
+    up = bounded_exp(1 / law.scale if laplace else 1 / (count * law.scale * law.scale))
     down = 1 / up
     top, end = 0, n  # the first x whose term is larger than the next
     while top < end:

@@ -207,6 +207,23 @@ def test_means_at_the_ends(means, channel):
     at_most(int((found.stopped & ~found.correct).sum()), 50, 0.1)
 
 
+def test_one_that_was_beaten_by_bad_luck_comes_back():
+    """Tied rivals have little evidence for ever; the beaten one is asked again when it has few of their users."""
+    s, rng = told(60.0, 59.0, 58.0, 0.0), np.random.default_rng(1)
+    subject.think(s, RAW.law(), rng)
+    assert s.found[3] > s.level
+    s.n[3], s.n[1], s.n[2] = 100, 6500, 6600
+    assert subject.challenger(s, rng)[0] != 3
+    s.n[1] = 6800
+    assert subject.challenger(s, rng) == (3, True)
+
+
+def test_hardly_any_noise_runs_as_python_too():
+    policy, law, rng = ReleasedLikelihood(), mb.channels.Central(epsilon=1000).law(), np.random.default_rng(1)
+    s = told(80.0, 20.0)
+    assert policy.ask(s, law, rng) == (0, 0, 0)
+
+
 def test_channels_whose_law_is_not_known_are_refused():
     policy = ReleasedLikelihood()
     for channel in (
@@ -214,6 +231,7 @@ def test_channels_whose_law_is_not_known_are_refused():
         mb.channels.Local(epsilon=1),
         mb.channels.Tree(epsilon=1),
         mb.channels.Central(epsilon=1, grid="paper"),
+        mb.channels.Distributed(epsilon=1, honest=0.9),
     ):
         assert policy.needs(channel.law())
     for channel in CHANNELS.values():

@@ -14,8 +14,9 @@ The rest is free to be clever, as all of it is post-processing. Noise is paid fo
 * as many users as that evidence should need, which at most multiply the arm's count by 1 + `growth`.
 
 Without more, a best arm whose first release was far too low is never tried again where other arms tie: they have the
-least evidence for ever. All rivals must be beaten before the answer, so the cure is cheap: a rival that is not, with
-fewer users than the share `fair` of what the most-pulled rival has, comes first.
+least evidence for ever. Rivals must be beaten before the answer, so the cure is cheap: one that is not, with fewer
+users than the share `fair` of what the most-pulled rival has, comes first; and so does one that is beaten, perhaps
+wrongly, with fewer than a twentieth of that.
 
 The shape of the guarantee is that of the lower bound [JA25, AJMB24]; no bound on samples is proved.
 """
@@ -30,7 +31,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one
+from maskedbandit.law import LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one
 from maskedbandit.policies.batches import begin, close, first, highest, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
@@ -41,6 +42,7 @@ MANY = 192  # from there on counts at least double, so there is room for all tha
 LEAST_GROWTH = 0.1
 MARGIN = 0.5  # more evidence than the level needs is aimed at
 NOWHERE = -1.0
+BEATEN = 0.05  # of the share `fair`, for rivals that are beaten
 
 
 class State(NamedTuple):
@@ -150,10 +152,11 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
     for b in range(s.n.size):
         if b != a:
             most = max(most, s.n[b])
+            need[b] = -s.n[b] / BEATEN
             if s.found[b] < s.level:
-                doubt[b], need[b] = -s.found[b], -s.n[b]
+                doubt[b], need[b] = -s.found[b], -float(s.n[b])
     starved = highest(need, rng)
-    if s.n[starved] < s.fair * most:
+    if -need[starved] < s.fair * most:
         return starved, True
     return highest(doubt, rng), False
 
@@ -218,8 +221,8 @@ class ReleasedLikelihood(Policy):
             return "rewards rounded to bits (grid = 1), or their law is not known"
         if law.per_pull > 0:
             return "noise that is added to whole sums, not to every reward"
-        if law.kind == GAUSSIAN and law.honest < 1:
-            return "one whole draw of Gaussian noise in each release (honest = 1), or its law is not known exactly"
+        if law.honest < 1:
+            return "noise of which every user adds a share (honest = 1), or its law is not known"
         return ""
 
     def init(self, k: int, delta: float) -> State:
