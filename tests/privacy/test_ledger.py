@@ -15,7 +15,7 @@ from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.ledger import Ledger
 from maskedbandit.privacy.loss import INF, ZERO, Loss
 
-fixed = settings(derandomize=True, deadline=None, max_examples=60)
+fixed = settings(max_examples=60)
 
 
 def accepted(ledger, losses, user="ann"):

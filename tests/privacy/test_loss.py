@@ -24,7 +24,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.divergences import skellam_bound, skellam_curve
 from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
 
-fixed = settings(derandomize=True, deadline=None, max_examples=50)
+fixed = settings(max_examples=50)
 
 losses = st.sampled_from(
     [

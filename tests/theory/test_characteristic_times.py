@@ -195,7 +195,7 @@ LIMIT = 1 + 1e-9
 
 @given(instance, losses)
 @example([1.0, 0.0], 1e-6)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_privacy_costs_between_what_it_must_and_may(means, epsilon) -> None:
     """max{T*_KL, T*_TV / eps} <= T*_eps, which falls with eps, down to T*_KL."""
     private, free = characteristic_time(means, epsilon=epsilon), characteristic_time(means)
@@ -206,7 +206,7 @@ def test_privacy_costs_between_what_it_must_and_may(means, epsilon) -> None:
 
 
 @given(instance)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_times_keep_their_order(means) -> None:
     """H <= T*_gauss <= 2H; T*_TV >= sqrt(2 T*_KL); 1/gap <= T*_TV <= K/gap; coins tell more than their Gaussians."""
     gap = max(means) - np.sort(means)[:-1]
@@ -223,7 +223,7 @@ def test_times_keep_their_order(means) -> None:
 
 
 @given(instance, st.sampled_from(KINDS), st.floats(0.01, 0.99), st.none() | losses, st.randoms())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_shares(means, kind, beta, epsilon, random) -> None:
     """Shares are shares; a given beta is kept and cannot be better; order does not matter; better rivals get more."""
     if kind in ("TV", "TV2"):

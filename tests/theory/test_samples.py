@@ -36,7 +36,7 @@ def test_local_times_have_the_numbers_of_an_independent_program(means, numbers) 
 
 
 @given(instance, losses, st.floats(1e-6, 0.49))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_bounds_keep_their_order(means, epsilon, delta) -> None:
     found = {name: least_samples(name, means, delta, epsilon) for name in SAMPLES}
     assert found["no_privacy"] <= found["central_tv"] * LIMIT
@@ -86,7 +86,7 @@ def test_published_regimes_with_a_factor_of_six() -> None:
 
 
 @given(instance)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_above_the_critical_epsilon_privacy_costs_nothing_and_below_it_something(means) -> None:
     """The larger term is the one of privacy below it: the sign that is easily mistaken."""
     free = least_samples("no_privacy", means, 0.01)
@@ -98,7 +98,7 @@ def test_above_the_critical_epsilon_privacy_costs_nothing_and_below_it_something
 
 
 @given(instance)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_published_condition_of_central_is_enough_and_not_needed(means) -> None:
     """That the best arm is within eps of all others, in logits; arms meet somewhere between."""
     top = max(means)

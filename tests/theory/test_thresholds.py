@@ -20,7 +20,7 @@ from maskedbandit.theory.thresholds import (
     c_gaussian,
     gaussian_base,
     gaussian_level,
-    log_likelihood,
+    highest_likelihood,
     price,
     w_bar,
     zeta,
@@ -93,7 +93,7 @@ def test_gaussian_levels():
 def test_prices_are_those_of_the_mixture_and_between_their_bounds(n, share):
     for ones in (round(n * share), n * share):  # sums of bits, and of rewards
         best = xlogy(ones, ones / n) + xlogy(n - ones, 1 - ones / n)
-        assert log_likelihood(ones, n) == pytest.approx(best, rel=1e-9, abs=1e-9)
+        assert highest_likelihood(ones, n) == pytest.approx(best, rel=1e-9, abs=1e-9)
         exact = best - betaln(ones + 0.5, n - ones + 0.5) + math.log(math.pi)
         assert price(ones, n) == pytest.approx(exact, rel=1e-6, abs=1e-6)
         assert math.log(math.pi * n / 2) / 2 - 1e-6 <= exact <= math.log(2 * math.sqrt(n)) + 1e-6

@@ -20,7 +20,7 @@ from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, RESPONSE, Law
 from maskedbandit.policies.batches import highest
-from maskedbandit.theory.thresholds import log_likelihood, price
+from maskedbandit.theory.thresholds import highest_likelihood, price
 
 ASKED, TOLD, LAST, BEST, RIVAL = range(5)
 THRESHOLDS = ("proved", "published", "heuristic")
@@ -114,7 +114,7 @@ def recount(s: Coins, law: Law, a: int) -> None:
     n = float(s.n[a])
     s.ones[a] = ones(law, s.total[a], n)
     s.mean[a] = s.ones[a] / n
-    s.likely[a] = log_likelihood(s.ones[a], n)
+    s.likely[a] = highest_likelihood(s.ones[a], n)
     s.log_n[a] = math.log(n)
 
 
@@ -123,7 +123,7 @@ def ratio(s: Coins, a: int, b: int) -> float:
     """Z of a over b; 0 if a does not look better."""
     z = 0.0
     if s.mean[a] > s.mean[b]:
-        pooled = log_likelihood(s.ones[a] + s.ones[b], float(s.n[a] + s.n[b]))
+        pooled = highest_likelihood(s.ones[a] + s.ones[b], float(s.n[a] + s.n[b]))
         z = max(z, s.likely[a] + s.likely[b] - pooled)
     return z
 

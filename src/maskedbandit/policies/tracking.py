@@ -29,7 +29,7 @@ def turns(k: int, beta: float) -> Turns:
     return Turns(np.zeros(k, np.int64), np.zeros(k, np.int64), float(beta))
 
 
-def check_share(beta: float) -> None:
+def check_beta(beta: float) -> None:
     """Refuse a share that is none."""
     if not 0 < beta < 1:
         raise InvalidValue("beta", beta, "a share between 0 and 1")

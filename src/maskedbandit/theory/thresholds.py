@@ -124,10 +124,10 @@ def gaussian_level(base: float, n_a: float, n_b: float) -> float:
 
 
 @kernel
-def log_likelihood(ones: float, n: float) -> float:
+def highest_likelihood(ones: float, n: float) -> float:
     """l(S, N) = S ln(S/N) + (N-S) ln(1 - S/N), the highest log-likelihood of coins.
 
-    >>> log_likelihood(0, 5), round(log_likelihood(1, 2), 6)
+    >>> highest_likelihood(0, 5), round(highest_likelihood(1, 2), 6)
     (0.0, -1.386294)
     """
     answer = 0.0
@@ -148,4 +148,4 @@ def price(ones: float, n: float) -> float:
     (1.402043, 1.736152)
     """
     average = math.lgamma(ones + 0.5) + math.lgamma(n - ones + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)
-    return log_likelihood(ones, n) - average
+    return highest_likelihood(ones, n) - average

@@ -24,7 +24,7 @@ STOP = -1  # among arms
 
 @dataclass
 class Plain:
-    """Counts of one run, and what the policy may do next."""
+    """Counts of one run; `allowed` of each policy is what it may do next."""
 
     k: int
     delta: float
@@ -74,9 +74,6 @@ class Plain:
         a = self.best()[0]
         excess = min(statistic(a, b) - self.level(a, b) for b in self.others(a))
         return {excess >= 0, excess >= SLACK, excess >= -SLACK}
-
-    def allowed(self) -> set[int]:
-        raise NotImplementedError
 
     def pulled(self, arm: int, s: Any) -> None:
         """It asked for this arm, and then its state was s."""

@@ -98,7 +98,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
         if kernel == "rank":
             ask = mutant(AdaPTT.ask, weigh=mutant(home.weigh, rank=mutant(home.rank, old, new)))
         else:
-            ask = mutant(AdaPTT.ask, challenger=mutant(home.challenger, old, new))
+            ask = mutant(AdaPTT.ask, step=mutant(home.step, challenger=mutant(home.challenger, old, new)))
 
     return Broken
 
@@ -157,12 +157,12 @@ def test_every_reward_is_in_one_phase(name):
 
 def test_a_reward_in_two_phases_is_rejected():
     """Negative control: a policy that closes a phase one user late."""
-    import maskedbandit.policies.phases as home
+    import maskedbandit.policies.identify.ada_p_tt as home
 
     late = mutant(home.pull, "p.pulls[arm] < p.edge[arm]", "p.pulls[arm] < p.edge[arm] + (p.pulls[arm] > 1)")
 
     class Late(AdaPTT):
-        ask = mutant(AdaPTT.ask, pull=late)
+        ask = mutant(AdaPTT.ask, step=mutant(home.step, pull=late))
 
     with pytest.raises(AssertionError):
         check_phases(interpreted(Late(), CENTRAL, WIDE, 3000, seed=1))

@@ -80,5 +80,5 @@ def test_the_first_and_the_last_of_them_are_rejected(home: ModuleType, state, ho
         check_ties(mutant(home.challenger, "rng.random() * equals < 1.0", chance), state, how)
 
 
-def test_the_challenger_of_ada_p_tt_star_is_that_of_ada_p_tt():
-    assert ada_p_tt_star.challenger is ada_p_tt.challenger
+def test_the_step_of_ada_p_tt_star_is_that_of_ada_p_tt():
+    assert ada_p_tt_star.step is ada_p_tt.step

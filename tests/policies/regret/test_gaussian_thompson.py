@@ -200,7 +200,7 @@ def test_exposure_and_regret_are_those_of_another_implementation():
 
 
 @given(st.integers(1, 60), st.sampled_from([1, "0.3", 40]), st.integers(0, 9), st.integers(0, 99))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_no_run_exposes_more_than_the_loss(horizon, inflation, initial, seed):
     policy = GaussianThompson(inflation=inflation, initial=initial)
     run = mb.simulate(policy, RAW, mb.Bernoulli([0.9, 0.1]), horizon, runs=3, seed=seed)

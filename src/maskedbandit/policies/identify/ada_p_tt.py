@@ -58,8 +58,7 @@ from maskedbandit.policies.phases import (
     told,
 )
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, leads, turns
-from maskedbandit.policies.tracking import check_share as check_beta
+from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
 
 
@@ -149,6 +148,16 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
                 fail(s.phases, b)
 
 
+@kernel
+def step(s: State, rng: np.random.Generator) -> Decision:
+    """What to ask for, once all tests are up to date."""
+    if settled(s.phases):
+        return settle(s.phases)
+    leader = int(s.phases.clock[LEADER])
+    arm = leader if leads(s.turns, leader) else challenger(s, rng)
+    return pull(s.phases, arm)
+
+
 @dataclass(frozen=True)
 class AdaPTT(Policy):
     """Noisy means of the last phases alone; `beta` is the leader's share of its turns, `share` the cure of starvation.
@@ -182,11 +191,7 @@ class AdaPTT(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             weigh(s, law, rng)
-        if settled(s.phases):
-            return settle(s.phases)
-        leader = int(s.phases.clock[LEADER])
-        arm = leader if leads(s.turns, leader) else challenger(s, rng)
-        return pull(s.phases, arm)
+        return step(s, rng)
 
     @staticmethod
     @kernel

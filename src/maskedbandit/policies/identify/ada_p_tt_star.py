@@ -29,11 +29,10 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, challenger, doubt, level, rank
-from maskedbandit.policies.phases import LEADER, NEWS, check_share, fail, lack, pull, ready, settle, settled
+from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, level, rank, step
+from maskedbandit.policies.phases import NEWS, check_share, fail, lack, ready
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import check_share as check_beta
-from maskedbandit.policies.tracking import leads
+from maskedbandit.policies.tracking import check_beta
 from maskedbandit.theory.thresholds import w_bar
 
 
@@ -117,10 +116,6 @@ class AdaPTTStar(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             weigh(s, law, rng)
-        if settled(s.phases):
-            return settle(s.phases)
-        leader = int(s.phases.clock[LEADER])
-        arm = leader if leads(s.turns, leader) else challenger(s, rng)
-        return pull(s.phases, arm)
+        return step(s, rng)
 
     tell = AdaPTT.tell

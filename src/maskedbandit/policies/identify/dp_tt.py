@@ -67,8 +67,7 @@ from maskedbandit.policies.phases import (
     told,
 )
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, leads, turns
-from maskedbandit.policies.tracking import check_share as check_beta
+from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
 

@@ -33,7 +33,7 @@ from maskedbandit.policies.one_by_one import (
     serve,
 )
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_share, leads, turns
+from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 
 
 class State(NamedTuple):
@@ -78,7 +78,7 @@ class EBTCI(Policy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_share(self.beta)
+        check_beta(self.beta)
         check_threshold(self.threshold)
 
     def needs(self, law: Law) -> str:

@@ -33,7 +33,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, RESPONSE, Law, draws
 from maskedbandit.policies.one_by_one import LAST, TOLD, file, first, ones, ready, serve
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_share, leads, turns
+from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import gaussian_base
 
 RIVAL = 3  # in the clock: the arm that kept the best one from stopping
@@ -145,7 +145,7 @@ class TTUCB(Policy):
     threshold: Literal["proved", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_share(self.beta)
+        check_beta(self.beta)
         if self.threshold not in ("proved", "heuristic"):
             raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
 
