@@ -9,11 +9,12 @@ SOURCE = Path(__file__).parent.parent / "src" / "maskedbandit"
 LAYERS = (
     ("core", "errors", "law"),
     ("rooms", "privacy"),
+    ("secagg", "shuffle"),
+    ("backends",),
     ("noises",),
     ("channels",),
     ("theory",),
     ("policies",),
-    ("secagg",),
     ("lab",),
     ("service",),
     ("cli", "__main__"),
@@ -24,8 +25,8 @@ APART = {
     ("policies", "channels"),
     ("policies", "noises"),
     ("service", "lab"),
-    ("secagg", "channels"),
-    ("secagg", "noises"),
+    ("policies", "backends"),
+    ("secagg", "shuffle"),
 }
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}
 

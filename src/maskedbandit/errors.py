@@ -7,6 +7,13 @@
     │   └── ModulusTooSmall         a cohort's sum does not fit the modulus
     ├── BudgetExceeded              the ledger refused a charge, and changed nothing
     ├── IllegalDecision             a policy asked for something that cannot be done
+    ├── ProtocolError               a protocol stopped, and nothing more is revealed
+    │   ├── Malformed               bytes that are no message of the kind that is due
+    │   ├── OutOfTurn               a message of another session or phase, or a second one
+    │   ├── Forged                  a signature, a seal or a proof that does not hold
+    │   ├── Disagreement            what another party says contradicts what is known
+    │   ├── TooFew                  too few are left for a sum that hides its terms
+    │   └── AlreadySpent            a user who took part in a cohort before
     └── ResultsExist                a run would overwrite the results of another
 
 On the command line each becomes one line on standard error and exit code 2.
@@ -73,3 +80,31 @@ class IllegalDecision(MaskedBanditError):
 
 class ResultsExist(MaskedBanditError):
     """A folder already holds results, and the run was not told to resume them."""
+
+
+class ProtocolError(MaskedBanditError):
+    """A protocol stopped before its end. The party that raises it has forgotten its secrets."""
+
+
+class Malformed(ProtocolError):
+    """Bytes are no message of the kind that is due."""
+
+
+class OutOfTurn(ProtocolError):
+    """A message belongs to another session or phase, or came before."""
+
+
+class Forged(ProtocolError):
+    """A signature, a seal or a proof does not hold."""
+
+
+class Disagreement(ProtocolError):
+    """What another party says contradicts what is known."""
+
+
+class TooFew(ProtocolError):
+    """Too few devices are left for a sum that hides its terms."""
+
+
+class AlreadySpent(ProtocolError):
+    """A user took part in a cohort before, and takes part in one alone."""

@@ -1,18 +1,21 @@
 """What a channel is: the protocol P = (R, S, A) that a reward passes before a policy hears of it [CZ23, Sec. 3.2].
 
-R, `randomize`, runs on the device of each of the n users of a cohort; S sums what they send; A, `analyze`, runs on the
-server and gives the released total. Trust models differ only in who adds noise: a trusted server (central), all users
-together (distributed), each user alone (local). The lab draws `perturb` instead, which has the same law.
+R, `randomize`, runs on the device of each of the n users of a cohort; S, `aggregate`, sums what they send; A,
+`analyze`, runs on the server and gives the released total. Trust models differ only in who adds noise: a trusted server
+(central), all users together (distributed), each user alone (local). The lab draws `perturb` instead, which has the
+same law; it is a real protocol that carries the sum if the channel's `backend` is one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from maskedbandit.backends.backend import Aggregate
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -72,6 +75,10 @@ class Channel(ABC):
 
         `place` is the user's number in the cohort, from 0 to n - 1: needed only where not all users do the same.
         """
+
+    def aggregate(self, sent: Sequence[Any], bits: Bits, cohort: bytes = b"") -> Aggregate:
+        """S: the sum of what the n devices of a cohort sent, of whom some may be lost; `cohort` names it."""
+        return Aggregate(sum(sent), range(len(sent)))
 
     @abstractmethod
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:

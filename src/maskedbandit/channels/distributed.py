@@ -3,18 +3,22 @@
 The sum of a whole cohort carries the noise that a trusted server would have added, though there is no such server
 [CZ23, Thm. 1]. Devices work modulo m, so that masks can be uniform. Users who drop out or leave their noise away take
 their shares with them: shares are calibrated to `ceil(honest * n)` users, the least number whose noise is counted on,
-and a cohort that ends with fewer must be thrown away. The secure aggregation itself is an ideal sum here.
+and a cohort that ends with fewer is thrown away. The secure aggregation is an ideal sum, or the real protocol that
+`backend` names.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
+from maskedbandit.backends.backend import Adder, Aggregate
+from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.codec import Residues, encode, modulus, tail, unwrap
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import kernel
@@ -48,6 +52,7 @@ class Distributed(NoisyChannel):
     modulus: int | Literal["power of two", "tight"] = "power of two"
     tail: Literal["chernoff", "paper"] = "chernoff"
     failure: float = 1e-12
+    backend: Adder = field(default_factory=Ideal)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,6 +70,8 @@ class Distributed(NoisyChannel):
             raise InvalidValue(
                 "modulus", self.modulus, "'power of two', 'tight' or a whole number above 1 and below 2^62"
             )
+        if not isinstance(self.backend, Adder):
+            raise InvalidValue("backend", self.backend, "a backend that adds up, such as Ideal()")
 
     def numbers(self, k: int) -> Residues:
         fixed = self.modulus if isinstance(self.modulus, int) else 0
@@ -97,6 +104,10 @@ class Distributed(NoisyChannel):
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         noise = self.whole(n).share(self.counted_on(n), bits)  # before the reward is looked at
         return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)[0]
+
+    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
+        n = len(sent)
+        return self.backend.sum(sent, self.residues(n)[0], self.counted_on(n), cohort, bits)
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         g, (m, room) = self.steps(n), self.residues(n)

@@ -1,0 +1,75 @@
+"""What a backend is: the S of the protocol P = (R, S, A), which turns what the devices of a cohort send into a sum.
+
+The ideal one adds up, which is all that the lab needs to draw releases of the right law. A real one runs a protocol
+with keys and messages, all parties in one process, as a rehearsal of the study: devices may be lost on the way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from maskedbandit.privacy.sampling import Bits
+
+
+class Phase(NamedTuple):
+    """One phase of a protocol: bytes of all devices together, and CPU seconds of all parties together."""
+
+    name: str
+    up: int
+    down: int
+    seconds: float
+
+
+class Aggregate(NamedTuple):
+    """What came of a cohort: the sum, and whose values are in it."""
+
+    total: Any
+    survivors: Sequence[int]  # places in the cohort, in order
+    phases: tuple[Phase, ...] = ()
+
+
+class Backend(ABC):
+    """A way to a sum, of one kind below or several. Subclasses are frozen dataclasses of parameters.
+
+    A cohort that cannot be summed up raises a `ProtocolError`, and nothing of it is released.
+    """
+
+    @abstractmethod
+    def refuse(self, n: int, least: int) -> None:
+        """Raise `InvalidValue` if it cannot work for a cohort of n of whom `least` are counted on."""
+
+
+class Adder(Backend):
+    """Adds up residues: whoever hears the sum hears nothing else."""
+
+    @abstractmethod
+    def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
+        """The sum, modulo the modulus, of the values of the survivors, if `least` of them are honest.
+
+        `cohort` names the cohort and all that its devices must agree on; `bits` are for keys and losses.
+        """
+
+
+class NoisyAdder(Backend):
+    """Adds up residues by two servers, each of which adds noise."""
+
+    @abstractmethod
+    def noisy_sum(
+        self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
+    ) -> Aggregate:
+        """The sum of the survivors' values and of two draws of noise, modulo the modulus."""
+
+
+class Mixer(Backend):
+    """Hands over messages without their senders."""
+
+    @abstractmethod
+    def mix(
+        self, bundles: Sequence[Sequence[int]], below: int, cohort: bytes, bits: Bits
+    ) -> tuple[list[int], Aggregate]:
+        """All messages, whole numbers `below` a bound, in an order that tells nothing; and who is among them.
+
+        The aggregate's total is the sum of the messages.
+        """

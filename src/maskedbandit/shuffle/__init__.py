@@ -1,0 +1,1 @@
+"""Shuffling: what many devices send reaches the analyzer without senders."""
