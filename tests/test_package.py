@@ -15,6 +15,7 @@ PUBLIC = [
     "Ledger",
     "Loss",
     "Release",
+    "backends",
     "channels",
     "errors",
     "identify",

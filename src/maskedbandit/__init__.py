@@ -24,6 +24,7 @@ _HOME = {
     "Ledger": "privacy.ledger",
     "Loss": "privacy.loss",
     "Release": "core",
+    "backends": "",
     "channels": "",
     "errors": "",
     "identify": "lab.identification",
@@ -37,7 +38,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
-    from maskedbandit import channels, errors, noises, policies, theory
+    from maskedbandit import backends, channels, errors, noises, policies, theory
     from maskedbandit.core import Decision, Release, kernel
     from maskedbandit.lab.identification import identify
     from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means

@@ -33,8 +33,11 @@ class Aggregate(NamedTuple):
 class Backend(ABC):
     """A way to a sum, of one kind below or several. Subclasses are frozen dataclasses of parameters.
 
-    A cohort that cannot be summed up raises a `ProtocolError`, and nothing of it is released.
+    A cohort that cannot be summed up raises a `ProtocolError`, and nothing of it is released. It may then be tried
+    again with fresh noise, `attempts` times in all, and each time costs its full price.
     """
+
+    attempts: int = 1
 
     @abstractmethod
     def refuse(self, n: int, least: int) -> None:

@@ -85,7 +85,7 @@ class Distributed(NoisyChannel):
         return -int(-Fraction(self.honest) * n // 1)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n), shares=self.counted_on(n))
+        return self.whole(n).loss(self.steps(n), shares=self.counted_on(n)) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
@@ -106,8 +106,9 @@ class Distributed(NoisyChannel):
         return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)[0]
 
     def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
-        n = len(sent)
-        return self.backend.sum(sent, self.residues(n)[0], self.counted_on(n), cohort, bits)
+        n, least = len(sent), self.counted_on(len(sent))
+        terms = f"{type(self.noise).__name__} {self.whole(n).scale} for {least} users in steps of 1/{self.steps(n)}, "
+        return self.backend.sum(sent, self.residues(n)[0], least, terms.encode() + cohort, bits)
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         g, (m, room) = self.steps(n), self.residues(n)

@@ -1,0 +1,128 @@
+"""Secure aggregation by one server and the devices themselves [BIK17; BBG20].
+
+Of the n users of a cohort some c = floor(corrupted n) may work for whoever wants to know; `least` honest ones are
+counted on, so d = n - c - least may be lost: the sum is opened only if c + least values are in it. On the complete
+graph every device shares its secrets with every other one. On a sparse graph it has k neighbours, so that its work
+grows with log n; secrets then hold but for a chance of 2^-40, and the round ends well but for one of 2^-20, if c and d
+are not exceeded.
+
+An "honest" server follows the protocol, and only looks. A "malicious" one may tell every device another story: keys and
+survivors are signed. On the complete graph that protects all that is promised. On a sparse one it protects the secrets
+of every device, and the number of values in the sum rests on the server, as no device sees all others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from typing import Literal
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from maskedbandit.backends.backend import Adder, Aggregate, Phase
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.sampling import Bits, bernoulli
+from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.masks import KEY, random_bytes
+from maskedbandit.secagg.parameters import Neighbourhood, complete, neighbourhood
+from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.server import Server
+
+SMALL = 128  # users up to whom a complete graph costs little
+
+
+@dataclass(frozen=True)
+class SecAgg(Adder):
+    """A rehearsal of the whole round in one process: n clients and a server that exchange bytes.
+
+    A device is lost with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
+    times, each at its full price. Sums of fewer than `smallest` honest values are refused: noise protects a user
+    there as well, but hardly a crowd.
+
+    >>> SecAgg(corrupted=0.1).plan(1000, least=800, modulus=2**11).neighbours
+    48
+    >>> SecAgg(smallest=3).sum([3, 4, 6], 8, least=3, cohort=b"example", bits=Bits()).total
+    5
+    """
+
+    corrupted: Number = 0
+    server: Literal["honest", "malicious"] = "honest"
+    graph: Literal["auto", "complete", "sparse"] = "auto"
+    dropout: Number = 0
+    attempts: int = 1
+    smallest: int = 32
+
+    def __post_init__(self) -> None:
+        for name in ("corrupted", "dropout"):
+            share = exact(name, getattr(self, name), strict=False)
+            if share >= 1:
+                raise InvalidValue(name, getattr(self, name), "a share of the users, at least 0 and below 1")
+            object.__setattr__(self, name, share)
+        if self.server not in ("honest", "malicious"):
+            raise InvalidValue("server", self.server, "'honest' or 'malicious'")
+        if self.graph not in ("auto", "complete", "sparse"):
+            raise InvalidValue("graph", self.graph, "'auto', 'complete' or 'sparse'")
+        for name in ("attempts", "smallest"):
+            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
+                raise InvalidValue(name, getattr(self, name), "a whole number of at least 1")
+
+    def corrupted_of(self, n: int) -> int:
+        """Users who may be corrupted."""
+        return int(Fraction(self.corrupted) * n)
+
+    def neighbourhood(self, n: int, least: int) -> Neighbourhood:
+        """How many neighbours a device has, and how many of them it takes to rebuild a secret."""
+        c = self.corrupted_of(n)
+        if least < self.smallest:
+            allowed = f"at least {self.smallest}: take larger cohorts or two servers, or set `smallest` lower"
+            raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
+        if least + c > n:
+            allowed = f"at most {n - c}, as {c} may be corrupted: lower `honest` of the channel"
+            raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
+        whole = self.graph == "complete" or (self.graph == "auto" and n <= SMALL)
+        return (complete if whole else neighbourhood)(n, c, n - c - least, self.server == "malicious")
+
+    def refuse(self, n: int, least: int) -> None:
+        self.neighbourhood(n, least)
+
+    def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> Plan:
+        """What the parties of a cohort's round agree on."""
+        k, threshold, _ = self.neighbourhood(n, least)
+        opened = max(least + self.corrupted_of(n), threshold)
+        return Plan(cohort, n, k, max(2, threshold), opened, modulus, self.server == "malicious", ring)
+
+    def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
+        seed = random_bytes(KEY, bits)
+        plan = self.plan(len(values), least, modulus, cohort, sha256(seed).digest())
+        leaves = {user: bits.below(5) for user in range(len(values)) if bernoulli(Fraction(self.dropout), bits)}
+        return rehearsed(plan, seed, dict(enumerate(values)), leaves, bits)
+
+
+def rehearsed(plan: Plan, seed: bytes, values: Mapping[int, int], leaves: Mapping[int, int], bits: Bits) -> Aggregate:
+    """One round in this process; user u answers in the phases before number `leaves[u]`, counted from 0."""
+    signers: dict[int, Ed25519PrivateKey] = {}
+    if plan.signed:  # long-term keys: their making is no part of the round
+        signers = {user: Ed25519PrivateKey.from_private_bytes(random_bytes(KEY, bits)) for user in values}
+    identities = {user: signer.public_key().public_bytes_raw() for user, signer in signers.items()}
+    began = time.process_time()
+    clients = {user: Client(plan, user, value, bits, signers.get(user), identities) for user, value in values.items()}
+    server = Server(plan, seed, clients, bits, identities)
+    phases: list[Phase] = []
+    while server.phase:
+        name, up, down = server.phase, 0, 0
+        for user in sorted(server.waiting):
+            if leaves.get(user, len(values)) > len(phases):
+                told = server.message_for(user)
+                sent = clients[user].receive(told)
+                server.receive(user, sent)
+                up, down = up + len(sent), down + len(told)
+        server.close()
+        now = time.process_time()
+        phases.append(Phase(name, up, down, now - began))
+        began = now
+    assert server.total is not None
+    return Aggregate(server.total, sorted(server.survivors), tuple(phases))

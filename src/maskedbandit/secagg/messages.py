@@ -1,0 +1,95 @@
+"""The messages of a round, as bytes of fixed widths.
+
+    up     ADVERT     two public keys [a signature]
+    down   ROSTER     seed, number of users, place in the ring, keys of the neighbours and one's own, proof
+    up     PARCELS    commitment, shares sealed for every neighbour
+    down   POST       which neighbours sealed shares, and what they sealed
+    up     MASKED     the masked value
+    down   SURVIVORS  whose masked values are in the sum, of all users
+    up     VOTE       a signature of the survivors                               in signed rounds
+    down   VOTES      which neighbours signed, and their signatures              in signed rounds
+    up     SHARES     one share for every neighbour that sealed some
+
+Every message begins with the version, its kind, and the round (ADVERT, ROSTER) or session it belongs to. Nothing in a
+message says how long it is: its length is due to the plan and to what was said before, or it is refused.
+
+A survivor's bit is set or not, so the server cannot ask for both secrets of a user in one message; a second message of
+a kind is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from maskedbandit.errors import Malformed, OutOfTurn
+from maskedbandit.secagg.masks import KEY, SEAL
+from maskedbandit.secagg.plan import VERSION
+from maskedbandit.secagg.shamir import SHARE
+
+ADVERT, ROSTER, PARCELS, POST, MASKED, SURVIVORS, VOTE, VOTES, SHARES = range(1, 10)
+KINDS = "", "keys", "roster", "sealed shares", "post", "masked value", "survivors", "vote", "votes", "shares"
+SIGNATURE = 64
+PARCEL = 2 * SHARE + SEAL
+COUNT = 4
+VALUE = 8
+
+
+def packed(kind: int, session: bytes, *parts: bytes) -> bytes:
+    """A message."""
+    return b"".join((bytes((VERSION, kind)), session, *parts))
+
+
+class Reader:
+    """What is left of a message that is of the kind that is due, and of this session."""
+
+    def __init__(self, message: bytes, kind: int, session: bytes) -> None:
+        if not isinstance(message, bytes) or len(message) < 2 + KEY or not 0 < message[1] < len(KINDS):
+            raise Malformed("a message has no kind and session")
+        if message[0] != VERSION:
+            raise Malformed(f"a message is of version {message[0]}, and this is {VERSION}")
+        if message[1] != kind:
+            raise OutOfTurn(f"a message of {KINDS[message[1]]} came where {KINDS[kind]} is due")
+        if message[2 : 2 + KEY] != session:
+            raise OutOfTurn(f"a message of {KINDS[kind]} belongs to another session")
+        self.kind, self.rest = kind, message[2 + KEY :]
+
+    def take(self, n: int) -> bytes:
+        """The next n bytes."""
+        if len(self.rest) < n:
+            raise Malformed(f"a message of {KINDS[self.kind]} is too short")
+        part, self.rest = self.rest[:n], self.rest[n:]
+        return part
+
+    def number(self, width: int) -> int:
+        """The next `width` bytes, as a number."""
+        return int.from_bytes(self.take(width))
+
+    def flags(self, n: int) -> int:
+        """The next n bits, the first one lowest."""
+        flags = int.from_bytes(self.take(-(-n // 8)), "little")
+        if flags >> n:
+            raise Malformed(f"a message of {KINDS[self.kind]} has bits for users that do not exist")
+        return flags
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        if self.rest:
+            raise Malformed(f"a message of {KINDS[self.kind]} is too long")
+
+    def pieces(self, width: int, n: int | None = None) -> list[bytes]:
+        """All that is left, in pieces of one width: n of them, or as many as there are."""
+        count, over = divmod(len(self.rest), width)
+        if over or (n is not None and n != count):
+            raise Malformed(f"a message of {KINDS[self.kind]} is too short or too long")
+        return [self.rest[i * width : (i + 1) * width] for i in range(count)]
+
+
+def flagged(flags: int, n: int) -> bytes:
+    """n bits as bytes."""
+    return flags.to_bytes(-(-n // 8), "little")
+
+
+def chosen(pieces: Sequence[bytes | None]) -> bytes:
+    """Which pieces there are, and these."""
+    flags = sum(1 << i for i, piece in enumerate(pieces) if piece is not None)
+    return flagged(flags, len(pieces)) + b"".join(piece for piece in pieces if piece is not None)

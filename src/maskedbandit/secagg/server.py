@@ -1,0 +1,290 @@
+"""The server of a round: it passes messages on, and learns the sum of the values of those who stay [BIK17, Fig. 4].
+
+With y the masked values, b the own masks and p the masks of pairs, all modulo m,
+
+    sum of x over survivors = sum of y - sum of b over survivors - sum of p over (survivor, lost one) pairs.
+
+The users answer in phases: keys, sealed shares, masked values, votes in signed rounds, shares. `close` ends a phase:
+whoever has not answered by then is lost. The server rebuilds the own masks of survivors and the keys of the lost from
+the shares of their neighbours, and checks both against what the users published: a wrong share spoils nothing while
+enough right ones are there.
+
+It runs without trust in clients: a message that is wrong is refused with a named error, its sender is as good as lost,
+and what others sent stays. It never holds a secret of a device that is not meant for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg import masks
+from maskedbandit.secagg.client import Identities, advertised, survived, verify
+from maskedbandit.secagg.graph import Tree, order
+from maskedbandit.secagg.masks import KEY, SEED
+from maskedbandit.secagg.messages import (
+    ADVERT,
+    COUNT,
+    MASKED,
+    PARCEL,
+    PARCELS,
+    POST,
+    ROSTER,
+    SHARES,
+    SIGNATURE,
+    SURVIVORS,
+    VALUE,
+    VOTE,
+    VOTES,
+    Reader,
+    chosen,
+    flagged,
+    packed,
+)
+from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.shamir import PRIME, SHARE, combine, weights
+
+TRIES = 100  # subsets of shares that are tried before a secret is given up
+
+
+class Step(NamedTuple):
+    """One phase: what is due from the users, what they are told, and what becomes of their answers."""
+
+    due: str
+    tell: Callable[[int], bytes]
+    take: Callable[[int, bytes], None]
+    end: Callable[[], Collection[int]]  # whose answers are due next
+
+
+class Server:
+    """The server in one round. `seed` puts the users in order; the plan commits to it.
+
+    `spend` is called for each user whose masked value comes: it writes down that the user took part, or raises.
+
+    >>> from maskedbandit.secagg.client import Client
+    >>> seed, bits = bytes(32), Bits()
+    >>> plan = Plan(b"example", 4, 3, 2, 3, 100, False, sha256(seed).digest())
+    >>> clients = {user: Client(plan, user, value, bits) for user, value in enumerate([30, 40, 50, 60])}
+    >>> server = Server(plan, seed, clients, bits)
+    >>> sent = {user: client.start() for user, client in clients.items()}
+    >>> while server.phase:
+    ...     for user, message in sent.items():
+    ...         server.receive(user, message)
+    ...     server.close()
+    ...     sent = {user: clients[user].receive(server.message_for(user)) for user in server.waiting}
+    >>> server.total, sorted(server.survivors)
+    (80, [0, 1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        seed: bytes,
+        users: Iterable[int],
+        bits: Bits,
+        identities: Identities | None = None,
+        spend: Callable[[int], None] = lambda user: None,
+    ) -> None:
+        if sha256(seed).digest() != plan.ring or len(seed) != KEY:
+            raise InvalidValue("seed", "hidden", f"the {KEY} bytes that the plan commits to")
+        if plan.signed and identities is None:
+            raise InvalidValue("identities", None, "given, as the round is signed")
+        self.plan, self.seed = plan, seed
+        self.waiting = set(users)  # users whose message is due
+        if len(self.waiting) > plan.n:
+            raise InvalidValue("users", len(self.waiting), f"at most {plan.n}, as planned")
+        self.survivors: frozenset[int] = frozenset()
+        self.total: int | None = None
+        self._bits, self._identities, self._spend = bits, identities or {}, spend
+        self._keys: dict[int, bytes] = {}
+        self._commitments: dict[int, bytes] = {}
+        self._parcels: dict[int, bytes] = {}
+        self._masked: dict[int, int] = {}
+        self._votes: dict[int, bytes] = {}
+        self._shares: dict[int, dict[int, int]] = {}  # by user whose secret it is: by neighbour, from 1 on
+        self._session = plan.round
+        self._steps = [
+            Step("keys", lambda user: b"", self._take_keys, self._end_keys),
+            Step("sealed shares", self._roster, self._take_parcels, self._end_parcels),
+            Step("masked values", self._post, self._take_masked, self._end_masked),
+            Step("votes", lambda user: self._told, self._take_vote, self._end_votes),
+            Step("shares", self._ballots, self._take_shares, self._end_shares),
+        ]
+        if not plan.signed:
+            self._steps[3:] = [Step("shares", lambda user: self._told, self._take_shares, self._end_shares)]
+
+    @property
+    def phase(self) -> str:
+        """What is due from the users; empty when the round is over."""
+        return self._steps[0].due if self._steps else ""
+
+    def receive(self, user: int, message: bytes) -> None:
+        """Take what a user answers in this phase."""
+        if user not in self.waiting:
+            raise OutOfTurn(f"nothing is due from user {user}")
+        self._steps[0].take(user, message)
+        self.waiting.remove(user)
+
+    def close(self) -> None:
+        """End the phase; whoever has not answered is lost. The round is over if too few are left."""
+        if not self._steps:
+            raise OutOfTurn("the round is over")
+        try:
+            self.waiting = set(self._steps[0].end())
+        except ProtocolError:
+            self.waiting, self._steps = set(), []
+            raise
+        self._steps.pop(0)
+
+    def message_for(self, user: int) -> bytes:
+        """What the user is told in this phase."""
+        if user not in self.waiting:
+            raise OutOfTurn(f"there is nothing to tell user {user}")
+        return self._steps[0].tell(user)
+
+    def _enough(self, users: Collection[int], least: int) -> Collection[int]:
+        """These users, if they are enough to go on with."""
+        if len(users) < least:
+            raise TooFew(f"{len(users)} users are left after the phase of {self.phase}: {least} are needed")
+        return users
+
+    # --- keys
+
+    def _take_keys(self, user: int, message: bytes) -> None:
+        reader = Reader(message, ADVERT, self.plan.round)
+        keys, signature = reader.take(2 * KEY), reader.take(SIGNATURE if self.plan.signed else 0)
+        reader.end()
+        if self.plan.signed:
+            verify(self._identities, user, signature, advertised(self.plan, user, keys))
+        self._keys[user] = keys + signature
+
+    def _end_keys(self) -> Collection[int]:
+        self._enough(self._keys, self.plan.least)
+        self._order = order(self.seed, self._keys)
+        self._place = {user: place for place, user in enumerate(self._order)}
+        self._tree = Tree([masks.name(user) + self._keys[user] for user in self._order])
+        self._session = self.plan.session(self._tree.root, len(self._order))
+        self._windows = [self.plan.around(place, len(self._order)) for place in range(len(self._order))]
+        return self._order
+
+    def _around(self, user: int) -> list[int]:
+        """The neighbours of a user, in the order of their places."""
+        return [self._order[place] for place in self._windows[self._place[user]]]
+
+    def _number(self, user: int, of: int) -> int:
+        """Which neighbour, counted from 0 on, a user is to another."""
+        return bisect_left(self._windows[self._place[of]], self._place[user])
+
+    def _roster(self, user: int) -> bytes:
+        here, count = self._place[user], len(self._order)
+        places = sorted([here, *self._windows[here]])
+        entries = [masks.name(self._order[place]) + self._keys[self._order[place]] for place in places]
+        numbers = count.to_bytes(COUNT) + here.to_bytes(COUNT)
+        return packed(ROSTER, self.plan.round, self.seed, numbers, *entries, *self._tree.proof(places))
+
+    # --- sealed shares
+
+    def _take_parcels(self, user: int, message: bytes) -> None:
+        reader = Reader(message, PARCELS, self._session)
+        self._commitments[user] = reader.take(KEY)
+        reader.pieces(PARCEL, len(self._around(user)))
+        self._parcels[user] = reader.rest
+
+    def _end_parcels(self) -> Collection[int]:
+        return self._enough(self._parcels, self.plan.least)
+
+    def _post(self, user: int) -> bytes:
+        pieces: list[bytes | None] = []
+        for other in self._around(user):
+            start = PARCEL * self._number(user, of=other)
+            pieces.append(self._parcels[other][start : start + PARCEL] if other in self._parcels else None)
+        return packed(POST, self._session, chosen(pieces))
+
+    # --- masked values
+
+    def _take_masked(self, user: int, message: bytes) -> None:
+        reader = Reader(message, MASKED, self._session)
+        value = reader.number(VALUE)
+        reader.end()
+        if value >= self.plan.modulus:
+            raise Malformed(f"user {user} sent a value that is no residue")
+        self._spend(user)
+        self._masked[user] = value
+
+    def _end_masked(self) -> Collection[int]:
+        self._enough(self._masked, self.plan.least)
+        self.survivors = frozenset(self._masked)
+        flags = sum(1 << self._place[user] for user in self.survivors)
+        self._told = packed(SURVIVORS, self._session, flagged(flags, len(self._order)))
+        return self.survivors
+
+    # --- votes
+
+    def _take_vote(self, user: int, message: bytes) -> None:
+        reader = Reader(message, VOTE, self._session)
+        vote = reader.take(SIGNATURE)
+        reader.end()
+        verify(self._identities, user, vote, survived(self._session, self._told[2 + KEY :]))
+        self._votes[user] = vote
+
+    def _end_votes(self) -> Collection[int]:
+        return self._enough(self._votes, self.plan.threshold)
+
+    def _ballots(self, user: int) -> bytes:
+        """As many votes as a client asks for; more would only have to be verified."""
+        votes, left = list[bytes | None](), self.plan.threshold
+        for other in self._around(user):
+            vote = self._votes.get(other) if left else None
+            left -= vote is not None
+            votes.append(vote)
+        return packed(VOTES, self._session, chosen(votes))
+
+    # --- shares
+
+    def _take_shares(self, user: int, message: bytes) -> None:
+        reader = Reader(message, SHARES, self._session)
+        around = [other for other in self._around(user) if other in self._parcels]
+        for other, share in zip(around, reader.pieces(SHARE, len(around)), strict=True):
+            if (y := int.from_bytes(share)) < PRIME:  # another is no share
+                self._shares.setdefault(other, {})[1 + self._number(user, of=other)] = y
+
+    def _end_shares(self) -> Collection[int]:
+        """Rebuild what hides the sum, and take it away."""
+        m, session = self.plan.modulus, self._session
+        total = sum(self._masked.values())
+        for user in self.survivors:
+            seed = self._rebuilt(user, lambda seed, user: masks.commitment(seed, session, user), self._commitments)
+            total -= masks.own_mask(seed, session, user, m)
+        public = {user: keys[KEY : 2 * KEY] for user, keys in self._keys.items()}
+        for user in self._parcels.keys() - self.survivors:
+            others = [other for other in self._around(user) if other in self.survivors]
+            if others:
+                seed = self._rebuilt(user, lambda seed, _: masks.key_pair(seed, self.plan.round, b"mask")[1], public)
+                private, _ = masks.key_pair(seed, self.plan.round, b"mask")
+                for other in others:
+                    secret = masks.agreed(private, public[other])
+                    total -= masks.pair_mask(secret, session, other, user, m)
+        self.total = total % m
+        return ()
+
+    def _rebuilt(self, user: int, publish: Callable[[bytes, int], bytes], published: dict[int, bytes]) -> bytes:
+        """The seed of a user, from as many shares as it takes: the one that gives what the user published."""
+        shares = list(self._shares.get(user, {}).items())
+        t = self.plan.threshold
+        if len(shares) < t:
+            raise TooFew(f"{len(shares)} shares of a secret of user {user} came back: {t} are needed")
+        for _ in range(TRIES):
+            xs, ys = zip(*shares[:t], strict=True)
+            secret = combine(ys, weights(xs))
+            if secret < 1 << 8 * SEED:
+                seed = secret.to_bytes(SEED)
+                if publish(seed, user) == published[user]:
+                    return seed
+            for i in range(len(shares) - 1, 0, -1):  # another subset: somebody gave a wrong share
+                j = self._bits.below(i + 1)
+                shares[i], shares[j] = shares[j], shares[i]
+        raise Disagreement(f"the shares of user {user}'s secret do not give what the user published")
