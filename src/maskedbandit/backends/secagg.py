@@ -115,7 +115,7 @@ def rehearsed(plan: Plan, seed: bytes, values: Mapping[int, int], leaves: Mappin
     while server.phase:
         name, up, down = server.phase, 0, 0
         for user in sorted(server.waiting):
-            if leaves.get(user, len(values)) > len(phases):
+            if user not in leaves or leaves[user] > len(phases):
                 told = server.message_for(user)
                 sent = clients[user].receive(told)
                 server.receive(user, sent)
