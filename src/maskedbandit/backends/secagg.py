@@ -8,13 +8,14 @@ are not exceeded.
 
 An "honest" server follows the protocol, and only looks. A "malicious" one may tell every device another story: keys and
 survivors are signed. On the complete graph that protects all that is promised. On a sparse one it protects the secrets
-of every device, and the number of values in the sum rests on the server, as no device sees all others.
+of every device, but for a chance of 2^-40 for each ring that the server has drawn; the number of values in the sum
+rests on the server there, as no device hears from all others.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -93,24 +94,38 @@ class SecAgg(Adder):
         """What the parties of a cohort's round agree on."""
         k, threshold, _ = self.neighbourhood(n, least)
         opened = max(least + self.corrupted_of(n), threshold)
-        return Plan(cohort, n, k, max(2, threshold), opened, modulus, self.server == "malicious", ring)
+        return Plan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
 
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
         seed = random_bytes(KEY, bits)
         plan = self.plan(len(values), least, modulus, cohort, sha256(seed).digest())
-        leaves = {user: bits.below(5) for user in range(len(values)) if bernoulli(Fraction(self.dropout), bits)}
-        return rehearsed(plan, seed, dict(enumerate(values)), leaves, bits)
+        return rehearsed(plan, seed, dict(enumerate(values)), self.leaves(len(values), bits), bits)
+
+    def leaves(self, n: int, bits: Bits) -> dict[int, int]:
+        """Who is lost, and before which phase, counted from 0; signed rounds have one phase more."""
+        phases = 5 if self.server == "malicious" else 4
+        return {user: bits.below(phases) for user in range(n) if bernoulli(Fraction(self.dropout), bits)}
 
 
-def rehearsed(plan: Plan, seed: bytes, values: Mapping[int, int], leaves: Mapping[int, int], bits: Bits) -> Aggregate:
-    """One round in this process; user u answers in the phases before number `leaves[u]`, counted from 0."""
+def rehearsed(
+    plan: Plan,
+    seed: bytes,
+    values: Mapping[int, int],
+    leaves: Mapping[int, int],
+    bits: Bits,
+    advance: Callable[[], object] = lambda: None,
+) -> Aggregate:
+    """One round in this process; user u answers in the phases before number `leaves[u]`, counted from 0.
+
+    `advance` is called for every message of a user.
+    """
     signers: dict[int, Ed25519PrivateKey] = {}
     if plan.signed:  # long-term keys: their making is no part of the round
         signers = {user: Ed25519PrivateKey.from_private_bytes(random_bytes(KEY, bits)) for user in values}
     identities = {user: signer.public_key().public_bytes_raw() for user, signer in signers.items()}
     began = time.process_time()
     clients = {user: Client(plan, user, value, bits, signers.get(user), identities) for user, value in values.items()}
-    server = Server(plan, seed, clients, bits, identities)
+    server = Server(plan, seed, bits, identities)
     phases: list[Phase] = []
     while server.phase:
         name, up, down = server.phase, 0, 0
@@ -120,6 +135,7 @@ def rehearsed(plan: Plan, seed: bytes, values: Mapping[int, int], leaves: Mappin
                 sent = clients[user].receive(told)
                 server.receive(user, sent)
                 up, down = up + len(sent), down + len(told)
+                advance()
         server.close()
         now = time.process_time()
         phases.append(Phase(name, up, down, now - began))

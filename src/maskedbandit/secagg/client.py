@@ -27,11 +27,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from maskedbandit.errors import Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.graph import rank, root_from
+from maskedbandit.secagg.graph import root_from
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
     ADVERT,
-    COUNT,
     MASKED,
     PARCEL,
     PARCELS,
@@ -99,8 +98,8 @@ class Client:
         identities: Identities | None = None,
         spend: Callable[[int], None] = lambda user: None,
     ) -> None:
-        if type(user) is not int or not 0 <= user < 1 << 64:
-            raise InvalidValue("user", user, "a whole number of at least 0, below 2^64")
+        if user not in plan.users[plan.index(user) : plan.index(user) + 1]:
+            raise InvalidValue("user", user, "one of the users of the plan")
         if type(value) is not int or not 0 <= value < plan.modulus:
             raise InvalidValue("value", "hidden", f"a whole number of at least 0, below the modulus {plan.modulus}")
         if plan.signed and (signer is None or identities is None):
@@ -148,41 +147,38 @@ class Client:
     def _share(self, message: bytes) -> bytes:
         """Check the keys of the neighbours; share both seeds among them."""
         plan, reader = self.plan, Reader(message, ROSTER, self.plan.round)
-        seed, count, here = reader.take(KEY), reader.number(COUNT), reader.number(COUNT)
+        seed, root = reader.take(KEY), reader.take(KEY)
         if sha256(seed).digest() != plan.ring:
-            raise Disagreement("the order of the users is not the one that the plan commits to")
-        if count < plan.least:
-            raise TooFew(f"{count} users are left, and at least {plan.least} values must be in the sum")
-        if count > plan.n or here >= count:
-            raise Disagreement(f"place {here} of {count} does not exist in a round of {plan.n}")
-        around = plan.around(here, count)
-        places = sorted([here, *around])
-        width = len(masks.name(0)) + len(self._keys)
-        entries = dict(zip(places, [reader.take(width) for _ in places], strict=True))
-        root = root_from(count, entries, reader.pieces(KEY))
-        if entries[here] != masks.name(self.user) + self._keys:
-            raise Disagreement("the server changed this device's own keys")
-        users = {place: int.from_bytes(entry[:8]) for place, entry in entries.items()}
-        ranks = {place: rank(seed, user) for place, user in users.items()}
-        if any(ranks[place] >= ranks[place + 1] for place in places if place + 1 in ranks):
-            raise Disagreement("the users are not in the order that the plan commits to")
-        keys = [entry[8 + i * KEY : 8 + (i + 1) * KEY] for entry in entries.values() for i in range(2)]
-        if len(set(keys)) < len(keys):
+            raise Disagreement("the seed of the ring is not the one that the plan commits to")
+        around = plan.drawn(seed, root).around(self.user)
+        came = reader.flags(len(around))
+        here = [other for i, other in enumerate(around) if came >> i & 1]
+        entries = {plan.index(other): masks.name(other) for other in around}
+        keys = {other: reader.take(len(self._keys)) for other in here}
+        for other in here:
+            entries[plan.index(other)] += keys[other]
+        entries[plan.index(self.user)] = masks.name(self.user) + self._keys
+        if root_from(plan.n, entries, reader.pieces(KEY)) != root:
+            raise Disagreement("the server changed keys, this device's own perhaps")
+        if len(here) < plan.threshold:
+            raise TooFew(f"{len(here)} neighbours came: {plan.threshold} are needed")
+        public = [each for text in (self._keys, *keys.values()) for each in parted(text)[:2]]
+        if len(set(public)) < len(public):
             raise Disagreement("two public keys are equal")
-        self._session, self._count, self._here = plan.session(root, count), count, here
+        self._session, self._neighbours = plan.session(root), around
         self._around: dict[int, Neighbour] = {}
-        for place in around:
-            user, (seal_key, mask_key, signature) = users[place], parted(entries[place][8:])
+        for other in here:
+            seal_key, mask_key, signature = parted(keys[other])
             if plan.signed:
-                verify(self._identities, user, signature, advertised(plan, user, seal_key + mask_key))
+                verify(self._identities, other, signature, advertised(plan, other, seal_key + mask_key))
             secret = masks.agreed(self._seal, seal_key)
-            channel = masks.derived(secret, self._session, masks.between(b"seal", self.user, user))
-            self._around[place] = Neighbour(user, mask_key, channel)
-        parcels, xs = [], range(1, len(around) + 1)
+            channel = masks.derived(secret, self._session, masks.between(b"seal", self.user, other))
+            self._around[other] = Neighbour(other, mask_key, channel)
+        parcels, xs = [], [1 + i for i in range(len(around)) if came >> i & 1]
         shares = [split(int.from_bytes(each), plan.threshold, xs, self._bits) for each in self._seeds]
-        for of_own, of_key, other in zip(*shares, self._around.values(), strict=True):
+        for of_own, of_key, neighbour in zip(*shares, self._around.values(), strict=True):
             text = of_own.to_bytes(SHARE) + of_key.to_bytes(SHARE)
-            parcels.append(masks.seal(other.channel, self.user, other.user, self._session, text))
+            parcels.append(masks.seal(neighbour.channel, self.user, neighbour.user, self._session, text))
         self._next = self._hide
         return packed(PARCELS, self._session, masks.commitment(self._seeds[0], self._session, self.user), *parcels)
 
@@ -209,13 +205,14 @@ class Client:
     def _agree(self, message: bytes) -> bytes:
         """Check the survivors, as far as this device can; sign them."""
         reader = Reader(message, SURVIVORS, self._session)
-        flags = reader.flags(self._count)
+        flags = reader.flags(self.plan.n)
         reader.end()
-        if not flags >> self._here & 1:
+        if not flags >> self.plan.index(self.user) & 1:
             raise Disagreement("this device sent its value, and is said to be lost")
         if flags.bit_count() < self.plan.least:
             raise TooFew(f"{flags.bit_count()} values are in the sum: at least {self.plan.least} must be")
-        if any(flags >> place & 1 and not other.present for place, other in self._around.items()):
+        shared = {user for user, other in self._around.items() if other.present}
+        if any(flags >> self.plan.index(user) & 1 and user not in shared for user in self._neighbours):
             raise Disagreement("a user is said to have survived who shared no secrets")
         self._survivors, self._next = message[2 + KEY :], self._reveal
         if not self.plan.signed:
@@ -238,12 +235,12 @@ class Client:
     def _shares(self, survivors: int) -> bytes:
         """One share of each neighbour that sealed some: of the own mask of a survivor, else of the key for masks."""
         shares = []
-        for place, other in self._around.items():
+        for user, other in self._around.items():
             if other.present:
                 text = masks.opened(other.channel, other.user, self.user, self._session, other.sealed)
                 if len(text) != 2 * SHARE:
                     raise Malformed(f"user {other.user} sealed something else than two shares")
-                shares.append(text[:SHARE] if survivors >> place & 1 else text[SHARE:])
+                shares.append(text[:SHARE] if survivors >> self.plan.index(user) & 1 else text[SHARE:])
         sent = packed(SHARES, self._session, *shares)
         self._forget()
         return sent

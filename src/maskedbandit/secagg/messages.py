@@ -1,8 +1,8 @@
 """The messages of a round, as bytes of fixed widths.
 
     up     ADVERT     two public keys [a signature]
-    down   ROSTER     seed, number of users, place in the ring, keys of the neighbours and one's own, proof
-    up     PARCELS    commitment, shares sealed for every neighbour
+    down   ROSTER     seed of the ring, root of the tree of keys, which neighbours came, their keys, proof
+    up     PARCELS    commitment, shares sealed for every neighbour that came
     down   POST       which neighbours sealed shares, and what they sealed
     up     MASKED     the masked value
     down   SURVIVORS  whose masked values are in the sum, of all users
@@ -30,7 +30,6 @@ ADVERT, ROSTER, PARCELS, POST, MASKED, SURVIVORS, VOTE, VOTES, SHARES = range(1,
 KINDS = "", "keys", "roster", "sealed shares", "post", "masked value", "survivors", "vote", "votes", "shares"
 SIGNATURE = 64
 PARCEL = 2 * SHARE + SEAL
-COUNT = 4
 VALUE = 8
 
 

@@ -3,36 +3,42 @@
 Everybody computes the plan alone and takes nothing of it from the server: its hash names the round, and whoever has
 another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; it is in
 every seal, signature and mask, so nothing of one session means anything in another.
+
+The ring in which users find their neighbours holds all who are invited: whoever does not come leaves a gap, and counts
+as lost. Its order comes from a seed that the plan commits to before there are keys, and from the keys, so nobody can
+choose it; a server that leaves out users can only have it drawn again.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.secagg.graph import window
+from maskedbandit.secagg.graph import LEAVES, USERS, Ring
 
 VERSION = 1
-MOST = 1 << 32  # users of a round
 
 
 @dataclass(frozen=True)
 class Plan:
     """The parameters of one round.
 
-    `cohort` names the study, the cohort, the attempt and the noise that the devices add, `n` users are invited, each
-    shares its secrets with `neighbours` others, of whom `threshold` can rebuild them; the sum is opened only if
-    `least` values are in it. `signed` rounds have signed keys, and survivors that the devices compare. `ring` is
-    the hash of the seed that puts the users in order.
+    `cohort` names the study, the cohort, the attempt and the noise that the devices add; `users` are all who are
+    invited, in order. Each shares its secrets with `neighbours` others, of whom `threshold` can rebuild them; the sum
+    is opened only if `least` values are in it. `signed` rounds have signed keys, and survivors that the devices
+    compare. `ring` is the hash of the seed of the ring.
 
-    >>> Plan(b"arm 3, cohort 1", 64, 63, 40, 52, 2**10, True, sha256(b"seed").digest()).round.hex()[:8]
-    '0613df1b'
+    >>> users = tuple(range(64))
+    >>> Plan(b"arm 3, cohort 1", users, 63, 40, 52, 2**10, True, sha256(b"seed").digest()).round.hex()[:8]
+    'cb445c01'
     """
 
     cohort: bytes
-    n: int
+    users: tuple[int, ...]
     neighbours: int
     threshold: int
     least: int
@@ -41,8 +47,11 @@ class Plan:
     ring: bytes
 
     def __post_init__(self) -> None:
-        if not 3 <= self.n < MOST:
-            raise InvalidValue("users of a round", self.n, "a whole number of at least 3, below 2^32")
+        if not 3 <= self.n < LEAVES:
+            raise InvalidValue("the number of users", self.n, "at least 3, and below 2^32")
+        rising = all(user < after for user, after in pairwise(self.users))
+        if not rising or self.users[0] < 0 or self.users[-1] >= USERS:
+            raise InvalidValue("users", self.users, "different whole numbers from 0 to 2^64 - 1, in order")
         if self.neighbours != self.n - 1 and (self.neighbours % 2 or not 2 <= self.neighbours < self.n):
             raise InvalidValue("neighbours", self.neighbours, f"{self.n - 1}, or an even number below that")
         if not 2 <= self.threshold <= self.neighbours:
@@ -52,17 +61,34 @@ class Plan:
         if not 2 <= self.modulus <= 1 << 64:
             raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 2^64")
 
+    @property
+    def n(self) -> int:
+        """How many are invited."""
+        return len(self.users)
+
     @cached_property
     def round(self) -> bytes:
         """The name of the round: a hash of the plan."""
-        numbers = (VERSION, self.n, self.neighbours, self.threshold, self.least, self.modulus, int(self.signed))
-        text = b"".join(number.to_bytes(9) for number in numbers)
+        numbers = VERSION, self.n, self.neighbours, self.threshold, self.least, self.modulus, int(self.signed)
+        text = b"".join(number.to_bytes(9) for number in (*numbers, *self.users))
         return sha256(b"maskedbandit round" + text + self.ring + self.cohort).digest()
 
-    def session(self, root: bytes, count: int) -> bytes:
+    def session(self, root: bytes) -> bytes:
         """The name of the session: a hash of the plan and of all keys, of which `root` is the commitment."""
-        return sha256(b"maskedbandit session" + self.round + root + count.to_bytes(4)).digest()
+        return sha256(b"maskedbandit session" + self.round + root).digest()
 
-    def around(self, position: int, count: int) -> list[int]:
-        """Positions of the neighbours, if `count` users are in the ring."""
-        return window(position, count, min(self.neighbours, count - 1))
+    @cached_property
+    def _rings(self) -> dict[bytes, Ring]:
+        return {}
+
+    def drawn(self, seed: bytes, root: bytes) -> Ring:
+        """The ring; parties in one process compute it once."""
+        key = sha256(b"maskedbandit ring" + seed + root).digest()
+        if key not in self._rings:
+            self._rings.clear()
+            self._rings[key] = Ring(key, self.users, self.neighbours)
+        return self._rings[key]
+
+    def index(self, user: int) -> int:
+        """Which of the users this is, counted from 0."""
+        return bisect_left(self.users, user)

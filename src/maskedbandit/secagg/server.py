@@ -15,8 +15,7 @@ and what others sent stays. It never holds a secret of a device that is not mean
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -24,11 +23,10 @@ from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import Identities, advertised, survived, verify
-from maskedbandit.secagg.graph import Tree, order
+from maskedbandit.secagg.graph import Tree
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
     ADVERT,
-    COUNT,
     MASKED,
     PARCEL,
     PARCELS,
@@ -67,9 +65,9 @@ class Server:
 
     >>> from maskedbandit.secagg.client import Client
     >>> seed, bits = bytes(32), Bits()
-    >>> plan = Plan(b"example", 4, 3, 2, 3, 100, False, sha256(seed).digest())
+    >>> plan = Plan(b"example", (0, 1, 2, 3), 3, 2, 3, 100, False, sha256(seed).digest())
     >>> clients = {user: Client(plan, user, value, bits) for user, value in enumerate([30, 40, 50, 60])}
-    >>> server = Server(plan, seed, clients, bits)
+    >>> server = Server(plan, seed, bits)
     >>> sent = {user: client.start() for user, client in clients.items()}
     >>> while server.phase:
     ...     for user, message in sent.items():
@@ -84,7 +82,6 @@ class Server:
         self,
         plan: Plan,
         seed: bytes,
-        users: Iterable[int],
         bits: Bits,
         identities: Identities | None = None,
         spend: Callable[[int], None] = lambda user: None,
@@ -94,15 +91,13 @@ class Server:
         if plan.signed and identities is None:
             raise InvalidValue("identities", None, "given, as the round is signed")
         self.plan, self.seed = plan, seed
-        self.waiting = set(users)  # users whose message is due
-        if len(self.waiting) > plan.n:
-            raise InvalidValue("users", len(self.waiting), f"at most {plan.n}, as planned")
+        self.waiting = set(plan.users)  # users whose message is due
         self.survivors: frozenset[int] = frozenset()
         self.total: int | None = None
         self._bits, self._identities, self._spend = bits, identities or {}, spend
         self._keys: dict[int, bytes] = {}
         self._commitments: dict[int, bytes] = {}
-        self._parcels: dict[int, bytes] = {}
+        self._parcels: dict[int, dict[int, bytes]] = {}  # by sender, by receiver
         self._masked: dict[int, int] = {}
         self._votes: dict[int, bytes] = {}
         self._shares: dict[int, dict[int, int]] = {}  # by user whose secret it is: by neighbour, from 1 on
@@ -164,44 +159,35 @@ class Server:
 
     def _end_keys(self) -> Collection[int]:
         self._enough(self._keys, self.plan.least)
-        self._order = order(self.seed, self._keys)
-        self._place = {user: place for place, user in enumerate(self._order)}
-        self._tree = Tree([masks.name(user) + self._keys[user] for user in self._order])
-        self._session = self.plan.session(self._tree.root, len(self._order))
-        self._windows = [self.plan.around(place, len(self._order)) for place in range(len(self._order))]
-        return self._order
-
-    def _around(self, user: int) -> list[int]:
-        """The neighbours of a user, in the order of their places."""
-        return [self._order[place] for place in self._windows[self._place[user]]]
-
-    def _number(self, user: int, of: int) -> int:
-        """Which neighbour, counted from 0 on, a user is to another."""
-        return bisect_left(self._windows[self._place[of]], self._place[user])
+        self._tree = Tree([masks.name(user) + self._keys.get(user, b"") for user in self.plan.users])
+        self._session = self.plan.session(self._tree.root)
+        self._ring = self.plan.drawn(self.seed, self._tree.root)
+        return self._keys
 
     def _roster(self, user: int) -> bytes:
-        here, count = self._place[user], len(self._order)
-        places = sorted([here, *self._windows[here]])
-        entries = [masks.name(self._order[place]) + self._keys[self._order[place]] for place in places]
-        numbers = count.to_bytes(COUNT) + here.to_bytes(COUNT)
-        return packed(ROSTER, self.plan.round, self.seed, numbers, *entries, *self._tree.proof(places))
+        around = self._ring.around(user)
+        proof = self._tree.proof([self.plan.index(other) for other in (user, *around)])
+        keys = chosen([self._keys.get(other) for other in around])
+        return packed(ROSTER, self.plan.round, self.seed, self._tree.root, keys, *proof)
+
+    def _around(self, user: int) -> list[int]:
+        """The neighbours of a user that came."""
+        return [other for other in self._ring.around(user) if other in self._keys]
 
     # --- sealed shares
 
     def _take_parcels(self, user: int, message: bytes) -> None:
-        reader = Reader(message, PARCELS, self._session)
-        self._commitments[user] = reader.take(KEY)
-        reader.pieces(PARCEL, len(self._around(user)))
-        self._parcels[user] = reader.rest
+        reader, around = Reader(message, PARCELS, self._session), self._around(user)
+        commitment = reader.take(KEY)
+        self._parcels[user] = dict(zip(around, reader.pieces(PARCEL, len(around)), strict=True))
+        self._commitments[user] = commitment
 
     def _end_parcels(self) -> Collection[int]:
         return self._enough(self._parcels, self.plan.least)
 
     def _post(self, user: int) -> bytes:
-        pieces: list[bytes | None] = []
-        for other in self._around(user):
-            start = PARCEL * self._number(user, of=other)
-            pieces.append(self._parcels[other][start : start + PARCEL] if other in self._parcels else None)
+        nothing: dict[int, bytes] = {}
+        pieces = [self._parcels.get(other, nothing).get(user) for other in self._around(user)]
         return packed(POST, self._session, chosen(pieces))
 
     # --- masked values
@@ -218,8 +204,8 @@ class Server:
     def _end_masked(self) -> Collection[int]:
         self._enough(self._masked, self.plan.least)
         self.survivors = frozenset(self._masked)
-        flags = sum(1 << self._place[user] for user in self.survivors)
-        self._told = packed(SURVIVORS, self._session, flagged(flags, len(self._order)))
+        flags = sum(1 << self.plan.index(user) for user in self.survivors)
+        self._told = packed(SURVIVORS, self._session, flagged(flags, self.plan.n))
         return self.survivors
 
     # --- votes
@@ -250,7 +236,7 @@ class Server:
         around = [other for other in self._around(user) if other in self._parcels]
         for other, share in zip(around, reader.pieces(SHARE, len(around)), strict=True):
             if (y := int.from_bytes(share)) < PRIME:  # another is no share
-                self._shares.setdefault(other, {})[1 + self._number(user, of=other)] = y
+                self._shares.setdefault(other, {})[1 + self._ring.number(user, of=other)] = y
 
     def _end_shares(self) -> Collection[int]:
         """Rebuild what hides the sum, and take it away."""

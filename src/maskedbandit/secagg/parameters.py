@@ -1,0 +1,126 @@
+"""How many neighbours a user needs, and how many of them must answer [BBG20], in whole numbers alone.
+
+Of n users at most c are corrupted and at most d are lost, chosen before the ring is drawn. A user has k neighbours, a
+random k of the n - 1 others, who hold shares of its two secrets; a threshold of t shares recovers one. Wanted are
+
+    E1  secrecy      of any user's neighbours at most a are corrupted, and the server learns one secret alone:
+                     t > a, or 2t > k + a if it may ask every other neighbour for the secret it likes
+    E2  one piece    the honest users who are left are connected
+    E3  correctness  of any user's neighbours at most b are lost: t <= k - b
+
+    P(not E1) <= n P(Hyp(n-1, c, k) > a)
+    P(not E2) <= n(n-k-1)/2 C(n-k, c+d-k) / C(n, c+d)      two runs of k/2 bad users cut the ring
+    P(not E3) <= n P(Hyp(n-1, d, k) > b)
+
+**Guarantee**: P(not E1) and P(not E2) are below 2^-(secrecy+1) each, P(not E3) is below 2^-correctness. In the complete
+graph all three hold for sure. A server that chooses whom to lose once it knows the ring is outside of E2.
+
+Google's published parameters draw neighbours from all n users instead of the n - 1 others, so its k is sometimes
+smaller by 2. Its check of complete graphs asks for t >= n - d, where correctness needs t <= k - d.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+from typing import NamedTuple
+
+from maskedbandit.errors import InvalidValue
+
+
+class Neighbourhood(NamedTuple):
+    """How many neighbours each user has, and the thresholds allowed."""
+
+    k: int
+    least: int
+    most: int
+
+
+@lru_cache(maxsize=256)
+def neighbourhood(
+    n: int, corrupted: int, lost: int, malicious: bool = False, secrecy: int = 40, correctness: int = 20
+) -> Neighbourhood:
+    """The least even k below n - 1 that a threshold fits, or else the complete graph.
+
+    Raises `InvalidValue` if the complete graph does not suffice, as then no other does: some t fits if a + b < k, or
+    a + 2b < k; the means kc/(n-1) and kd/(n-1) exceed a and b by k P(more) < 1/8 and 1/4 at most; so c + d < n - 1,
+    or c + 2d < n - 1.
+
+    >>> neighbourhood(1000, corrupted=100, lost=100)
+    Neighbourhood(k=48, least=27, most=28)
+    >>> neighbourhood(10, corrupted=3, lost=5)
+    Neighbourhood(k=9, least=4, most=4)
+    """
+    for name, value in (("secrecy", secrecy), ("correctness", correctness)):
+        if value < 2:
+            raise InvalidValue(name, value, "at least 2: a failure in 4 rounds")
+    safe = complete(n, corrupted, lost, malicious)
+    k = 2
+    while k < n - 1:
+        a = _most(n, corrupted, k, secrecy + 1)
+        b = _most(n, lost, k, correctness)
+        found = Neighbourhood(k, _least(k, a, malicious), k - b)
+        short = found.least - found.most
+        if short <= 0 and _connected(n, corrupted + lost, k, secrecy + 1):
+            return found
+        # a and b do not fall as k grows: two more neighbours make `short` less by 2 at most, or by 1 if malicious
+        k += max(2, 2 * short if malicious else short + short % 2)
+    return safe
+
+
+def complete(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neighbourhood:
+    """The complete graph, in which nothing is left to chance.
+
+    >>> complete(10, corrupted=3, lost=2, malicious=True)
+    Neighbourhood(k=9, least=7, most=7)
+    """
+    if n < 3:
+        raise InvalidValue("n", n, "at least 3 users")
+    if not 0 <= corrupted <= n - 2:
+        raise InvalidValue("corrupted", corrupted, f"from 0 to {n - 2} of {n} users: two must be honest")
+    k = n - 1
+    least = _least(k, corrupted, malicious)
+    if not 0 <= lost <= k - least:
+        raise InvalidValue("lost", lost, f"from 0 to {k - least} of {n} users, if {corrupted} are corrupted")
+    return Neighbourhood(k, least, k - lost)
+
+
+def _least(k: int, a: int, malicious: bool) -> int:
+    """The least threshold that a corrupted neighbours cannot abuse; one share alone is never enough."""
+    return max((k + a) // 2 + 1 if malicious else a + 1, 2)
+
+
+def _most(n: int, marked: int, k: int, power: int) -> int:
+    """The least a such that any user has more than a marked neighbours with probability below 2^-power, summed up.
+
+    The law is walked from its mode by P(j+1) / P(j) = (marked - j)(k - j) / ((j + 1)(n - marked - k + j)) and scaled in
+    the end. Numbers have 128 bits more than the tail needs; the tail is rounded up and the sum of all down.
+    """
+    one = 1 << power + 128
+    mode, last = (k + 1) * (marked + 1) // (n + 1), min(k, marked)
+    below, term = 0, one
+    for j in range(mode - 1, -1, -1):
+        term = term * (j + 1) * (n - marked - k + j) // ((marked - j) * (k - j))
+        if term == 0:
+            break
+        below += term
+    above = [one]
+    for j in range(mode, last):
+        above.append(-(-above[-1] * (marked - j) * (k - j) // ((j + 1) * (n - marked - k + j))))
+        if above[-1] == 1:  # as are all that follow
+            break
+    whole = below + sum(above) - len(above) ** 2  # each term is rounded up by less than their number
+    j = mode + len(above) - 1
+    more = last - j
+    while True:
+        more += above[j - mode]
+        if n * more << power >= whole:
+            return j
+        j -= 1
+
+
+def _connected(n: int, bad: int, k: int, power: int) -> bool:
+    """Two runs of k/2 bad users, with somebody between them on both sides, have a probability below 2^-power."""
+    if k > bad:
+        return True
+    return n * (n - k - 1) * comb(n - k, bad - k) << power < 2 * comb(n, bad)
