@@ -13,6 +13,7 @@
     │   ├── Forged                  a signature, a seal or a proof that does not hold
     │   ├── Disagreement            what another party says contradicts what is known
     │   ├── TooFew                  too few are left for a sum that hides its terms
+    │   ├── Implausible             a sum that no honest cohort gives
     │   └── AlreadySpent            a user who took part in a cohort before
     └── ResultsExist                a run would overwrite the results of another
 
@@ -104,6 +105,10 @@ class Disagreement(ProtocolError):
 
 class TooFew(ProtocolError):
     """Too few devices are left for a sum that hides its terms."""
+
+
+class Implausible(ProtocolError):
+    """A sum that no honest cohort gives: a device sent what its reward and noise cannot be."""
 
 
 class AlreadySpent(ProtocolError):

@@ -13,11 +13,12 @@ import pytest
 
 from maskedbandit.channels.codec import Grid, Residues, encode, modulus, tail, unwrap
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.errors import InvalidValue, ModulusTooSmall, RewardOutOfRange
+from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
 from maskedbandit.law import draws, steps
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
+from maskedbandit.privacy.sampling import Bits
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded
 
@@ -122,6 +123,24 @@ class TestResidues:
         channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
         assert channel.residues(75 if honest == "1/3" else 100)[1] == tau
 
+    @pytest.mark.parametrize(
+        ("honest", "n", "least"),
+        [(1, 100, 368), ("0.8", 100, 387), ("0.64", 64, 408), ("0.5", 100, 434), ("1/3", 75, 486)],
+    )
+    def test_surplus_shares_have_room(self, honest, n, least):
+        """The least room for the shares of all n users, at scale 32 and failure 1e-5: it is always there.
+
+        [CZ23, Thm. 1] gives 391 whatever the surplus is, which is too little from about 1.3 draws on.
+        """
+        channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
+        law = DiscreteLaplace(32).pmf(np.arange(5000), n / channel.counted_on(n))
+        tails = 2 * np.cumsum(law[::-1])[::-1]  # P(|Z| >= z)
+        assert np.argmax(tails <= 1e-5) - 1 == least
+        assert least <= channel.residues(n)[1]
+        paper = Distributed(epsilon="1/32", honest=1, failure=1e-5, tail="paper").residues(n)[1]
+        assert paper == 391
+        assert (tails[paper + 1] > 1e-5) == (n / channel.counted_on(n) > 1.3)
+
     def test_one_draw_is_exact(self):
         """P(|Z| >= 369) is the first below 1e-5, so a room of 368 is the least: the formula leaves one to spare."""
         assert Distributed(epsilon="1/32", failure=1e-5).residues(100)[1] - 1 == 368
@@ -179,3 +198,31 @@ def test_every_kind_of_number_is_a_reward(reward) -> None:
 def test_what_is_no_number_in_the_unit_interval_is_no_reward(reward) -> None:
     with pytest.raises(RewardOutOfRange):
         encode(reward, 5, seeded(1))
+
+
+class TestImplausibleSums:
+    """Poison that shows, and poison that does not."""
+
+    def test_a_sum_where_noise_does_not_lead_is_refused(self):
+        channel = Distributed(epsilon=1)
+        m, room = channel.residues(100)
+        assert channel.analyze(m - room, 100, Bits()) == -room
+        assert channel.analyze(100 + room, 100, Bits()) == 100 + room
+        for residue in (101 + room, 160, m - room - 1):
+            with pytest.raises(Implausible, match="100 rewards"):
+                channel.analyze(residue, 100, Bits())
+
+    def test_one_device_can_move_a_sum_by_half_the_modulus(self):
+        """And is noticed; by less than the size of the cohort it is not."""
+        channel, bits = Distributed(epsilon=1), seeded(1)
+        sent = [channel.randomize(0, 100, bits) for _ in range(100)]
+        m, honest = channel.residues(100)[0], channel.analyze(sum(sent), 100, bits)
+        assert m == 256
+        with pytest.raises(Implausible):
+            channel.analyze(sum(sent) + m // 2 + 40, 100, bits)
+        assert channel.analyze(sum(sent) + 90, 100, bits) == honest + 90
+
+    def test_honest_noise_that_wraps_often_is_not_refused(self):
+        channel = Distributed(epsilon=1, failure=0.1)
+        m, room = channel.residues(100)
+        assert channel.analyze(101 + room, 100, Bits()) == 101 + room - m

@@ -39,10 +39,12 @@ def drive(
     horizon: int = LONG,
     seed: int = 1,
     keep: Callable[[Any], Any] = lambda s: s,
+    told: Callable[[int, int, float], tuple[int, int, float]] = lambda arm, n, total: (arm, n, total),
 ) -> list[tuple[int, ...]]:
     """Decisions of a policy that is driven by hand, on the raw channel.
 
-    Cohorts stay open until `together` of them are, or until the policy waits; then they are told in random order.
+    Cohorts stay open until `together` of them are, or until the policy waits; then they are told in random order, each
+    as `told` has it.
     """
     k, law, decisions, t = len(means), RAW.law(), [], 0
     rng, own = (np.random.Generator(np.random.PCG64([seed, purpose])) for purpose in range(2))
@@ -68,9 +70,56 @@ def drive(
                 users[arm], totals[arm] = 0, 0
         if closed and (decision == WAIT or len(closed) >= together):
             for i in rng.permutation(len(closed)):
-                policy.tell(s, *closed[i])
+                policy.tell(s, *told(*closed[i]))
             closed.clear()
     return decisions
+
+
+def survivors(
+    means: tuple[float, ...], share: float = 0.8, seed: int = 5
+) -> Callable[[int, int, float], tuple[int, int, float]]:
+    """What is told of a cohort if every device is lost with probability 1 - share, but one: the sum of those left."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+
+    def told(arm: int, n: int, total: float) -> tuple[int, int, float]:
+        left = max(1, int(rng.binomial(n, share)))
+        return arm, left, float(rng.binomial(left, means[arm]))
+
+    return told
+
+
+def known_means(s: Any) -> np.ndarray | None:
+    """The means of all arms that a state holds, of what it keeps; nan: nobody was told yet. None: it holds no means."""
+    s = getattr(s, "coins", s)
+    n = getattr(s, "n", getattr(s, "users", getattr(s, "size", None)))
+    for name in ("total", "success"):
+        if hasattr(s, name):
+            sums, counts = np.asarray(getattr(s, name), float), np.asarray(n, float)
+            if sums.ndim > 1:  # every release by itself
+                sums, counts = sums.sum(axis=1), np.asarray(s.users).sum(axis=1)
+            sums = sums + getattr(s, "part", 0.0)
+            return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return np.where(s.mean == 0, np.nan, s.mean) if hasattr(s, "mean") else None
+
+
+def check_counts_who_was_told(policy: Policy) -> bool:
+    """A policy told of some of the users it asked for divides by those it was told of; False if it keeps no means.
+
+    Every reward is 1, so whatever the rewards are that a mean is made of, it is 1.
+    """
+    means, kept = (1.0, 1.0, 1.0), []
+
+    def keep(s: Any) -> Any:
+        kept[:] = [s]
+        return s
+
+    drive(policy, 2, means, keep=keep, told=survivors(means))
+    found = known_means(kept[0])
+    if found is None:
+        return False
+    assert not np.isnan(found).all(), "it keeps no means"
+    np.testing.assert_allclose(found[~np.isnan(found)], 1, err_msg="it counts users of whom it was not told")
+    return True
 
 
 def check_asks_before_tells(policy: Policy) -> None:

@@ -1,28 +1,38 @@
 """What every channel promises, run over every channel that the room finds.
 
-Exact cohorts are drawn through `randomize` and `analyze`, simulated ones through `perturb`, compiled as the engine
-compiles it. Seeds are fixed; under a new seed each random assertion rejects a correct channel with probability
-ALPHA = 1e-9. Each check stands next to a broken twin that it must reject.
+Exact cohorts are drawn through `randomize`, `aggregate` and `analyze`, simulated ones through `perturb`, compiled as
+the engine compiles it. Channels that a protocol can carry run on it too, for fewer cohorts. Seeds are fixed; under a
+new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9. Each check stands next to a
+broken twin that it must reject.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from maskedbandit.backends import room as backends
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.backends.sealed_shares import SealedShares
+from maskedbandit.backends.secagg import SecAgg
+from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
+from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.raw import Raw
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix
+from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.compiler import compiled
-from maskedbandit.law import draws, radius, steps
+from maskedbandit.law import COINS, draws, log_pmf, radius, steps
 from maskedbandit.noises import room as noises
 from maskedbandit.privacy.loss import ZERO, Loss
-from tests.statistics import at_most, mean_is, same_law_of_two, seeded
+from tests.statistics import at_most, mean_is, same_law, same_law_of_two, seeded
 
 EPSILON = Fraction(1, 5)
 FINE = Grid(fineness=Fraction(5))  # 3 steps for 6 users
@@ -59,15 +69,23 @@ def settings(name):
 
 
 CHANNELS = [each for name in room for each in settings(name)]
+REAL = (  # every channel that a protocol can carry, with every protocol that can, none of whose devices are lost
+    Distributed(backend=SecAgg(smallest=1)),
+    Shuffled(backend=Shuffler()),
+    SplitAndMix(eta="0.01", backend=Shuffler()),
+    TwoServers(backend=SealedShares()),
+)
+ROUNDS = 300  # of a protocol
 
 
 def title(channel):
     parts = [type(channel).__name__]
     for field in fields(channel):
         value = getattr(channel, field.name)
+        default = field.default if field.default_factory is MISSING else field.default_factory()
         if field.name == "grid":
             parts += ["fine"] if value.fineness else []
-        elif value != field.default and field.name != "epsilon":
+        elif value != default and field.name != "epsilon":
             parts.append(type(value).__name__ if field.name == "noise" else f"{field.name} {value}")
     return " ".join(parts)
 
@@ -77,11 +95,13 @@ each_channel = pytest.mark.parametrize("channel", CHANNELS, ids=title)
 
 def exactly(channel, rewards=REWARDS, size=N, seed=3):
     """Released totals by way of the devices."""
-    bits, n = seeded(seed), len(rewards)
-    return [
-        channel.analyze(sum(channel.randomize(reward, n, bits, i) for i, reward in enumerate(rewards)), n, bits)
-        for _ in range(size)
-    ]
+    bits, n, totals = seeded(seed), len(rewards), []
+    for _ in range(size):
+        sent = [channel.randomize(reward, n, bits, i) for i, reward in enumerate(rewards)]
+        total, survivors, _ = channel.aggregate(sent, bits)
+        assert list(survivors) == list(range(n))
+        totals.append(channel.analyze(total, n, bits))
+    return totals
 
 
 def fill(channel, law, totals, n, out, rng):
@@ -175,6 +195,41 @@ class TestPromises:
     def test_pure_losses_are_epsilon(self, channel):
         if channel.loss(6).pure_epsilon < float("inf"):
             assert [channel.loss(n).pure_epsilon for n in (1, 6, 1000)] == [channel.epsilon] * 3
+
+
+def released_noise(channel, size=ROUNDS):
+    """Noise of whole cohorts, in steps, and its law: rewards are whole, so no rounding disturbs."""
+    law, n, rewards = channel.law(), 6, [0, 1, 1, 0, 1, 1]
+    half = draws(law, 1, n) % 2 / 2 if law.kind == COINS else 0.0
+    found = (np.array(exactly(channel, rewards, size)) - sum(rewards)) * steps(law, n) - half
+    np.testing.assert_allclose(found, np.rint(found), atol=1e-9)
+    return np.rint(found).astype(int), lambda z: np.exp([log_pmf(law, n, each + half) for each in z.tolist()])
+
+
+@pytest.mark.parametrize("channel", REAL, ids=lambda channel: type(channel).__name__)
+def test_a_real_protocol_releases_the_law_of_the_lab(channel):
+    same_law(*released_noise(channel))
+
+
+def test_every_protocol_carries_every_channel_that_it_can():
+    """Nothing is left out of REAL."""
+    assert {type(channel) for channel in REAL} == {
+        room[name] for name in room if "backend" in {field.name for field in fields(room[name])}
+    }
+    assert {type(channel.backend) for channel in REAL} == {backends[name] for name in backends} - {Ideal}
+
+
+class OneDraw(SealedShares):
+    """Two servers of whom one forgets its noise."""
+
+    def noisy_sum(self, values, modulus, noise, cohort, bits):
+        given = iter([noise(), 0])
+        return super().noisy_sum(values, modulus, lambda: next(given), cohort, bits)
+
+
+def test_a_protocol_that_releases_another_law_is_rejected():
+    with pytest.raises(AssertionError, match="another law"):
+        same_law(*released_noise(TwoServers(backend=OneDraw()), size=400))
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,13 @@ from tests.contracts.rules import (
     RAW,
     THREE,
     check_asks_before_tells,
+    check_counts_who_was_told,
     check_pickles,
     check_repeats,
     check_same_pulls,
     drive,
     of_goal,
+    survivors,
 )
 from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
 
@@ -101,6 +103,18 @@ def test_short_horizons_and_few_arms_are_served(any_policy, horizon, k):
     python = interpreted(any_policy, RAW, mb.Bernoulli(np.linspace(0.1, 0.9, k)), horizon)
     assert python.status == DONE
     assert sum(python.pulls) == horizon or (any_policy.goal == "identify" and python.last[1] == 0)
+
+
+@pytest.mark.parametrize("together", [1, 5])
+@pytest.mark.parametrize("share", [0.8, 0.3])
+def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, share):
+    means = (0.3, 0.5, 0.6)
+    decisions = drive(any_policy, together, means, told=survivors(means, share))
+    assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= LONG
+
+
+def test_means_are_those_of_the_rewards_that_were_told(any_policy, any_name):
+    assert check_counts_who_was_told(any_policy) == (any_name != "uniform")
 
 
 def test_asks_before_any_tell_are_harmless(any_policy):
@@ -307,6 +321,32 @@ class RemembersOutside(Plain):
         return Decision(OUTSIDE.pop(id(s.n)) % 2 if OUTSIDE[id(s.n)] > 10 else 0, 1, 1)
 
 
+class CountsWhomItAskedFor(Plain):
+    """Its cohorts have ten users, and it takes all for told."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        return Decision(first_or_best(s, 0.0), 10, 1)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):
+        s.total[arm] += total
+        s.n[arm] += 10
+
+
+class WaitsForAll(Plain):
+    """It goes on once all users of the first cohorts were told."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        if s.n.sum() == 0:
+            return Decision(0, 100, 1)
+        return Decision(0, 1, 1) if s.n.sum() >= 100 else WAIT
+
+
 class HoldsAModule(Plain):
     """Its state cannot be stored."""
 
@@ -338,6 +378,18 @@ def test_counting_on_a_tell_after_every_ask_is_rejected():
         drive(MustBeToldAtOnce(), together=5)
     with pytest.raises(AssertionError, match="a cohort is missing"):
         check_asks_before_tells(MustBeToldAtOnce())
+
+
+def test_counting_users_of_whom_nothing_was_told_is_rejected():
+    assert check_counts_who_was_told(Plain())
+    with pytest.raises(AssertionError, match="of whom it was not told"):
+        check_counts_who_was_told(CountsWhomItAskedFor())
+
+
+def test_waiting_for_users_who_were_lost_is_rejected():
+    drive(WaitsForAll())
+    with pytest.raises(AssertionError, match="nothing to wait for"):
+        drive(WaitsForAll(), told=survivors((0.3, 0.5, 0.6)))
 
 
 @pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule])

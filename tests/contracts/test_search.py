@@ -22,7 +22,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.engine import DONE
 from maskedbandit.lab.identification import Found
 from maskedbandit.policies.policy import Policy
-from tests.contracts.rules import LONG, RAW, THREE, check_repeats, check_same_pulls, of_goal
+from tests.contracts.rules import LONG, RAW, THREE, check_repeats, check_same_pulls, drive, of_goal, survivors
 from tests.golden import DELTA, HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
 from tests.policies.mutants import mutant
 
@@ -90,6 +90,15 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
         found = interpreted(policy, channel_for(policy), far(best), ENOUGH, seed)
         assert found.status == DONE
         check_finds(best, np.array([found.last[1] == 0]), np.array([found.last[0]]))
+
+
+@pytest.mark.parametrize("best", [0, 2])
+def test_finds_the_best_arm_though_some_of_the_users_are_lost(policy, best):
+    for seed in range(2):
+        arm, n, _ = drive(policy, 3, means := tuple(far(best).means), ENOUGH, seed, told=survivors(means, seed=seed))[
+            -1
+        ]
+        check_finds(best, np.array([n == 0]), np.array([arm]))
 
 
 def test_where_it_is_cut_off_changes_nothing_before(policy):
@@ -236,6 +245,13 @@ def test_a_wrong_answer_is_rejected():
     found = search(AnswersTheWorst(), far(1), runs=9)
     with pytest.raises(AssertionError, match="did not find"):
         check_finds(1, found.stopped, found.answer)
+
+
+def test_a_wrong_answer_where_users_are_lost_is_rejected():
+    for policy in (AnswersTheWorst(), NeverStops()):
+        arm, n, _ = drive(policy, 3, means := (0.05, 0.95, 0.05), told=survivors(means))[-1]
+        with pytest.raises(AssertionError, match=r"did not (find|stop)"):
+            check_finds(1, np.array([n == 0]), np.array([arm]))
 
 
 def test_knowing_the_limit_is_rejected():

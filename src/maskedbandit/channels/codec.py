@@ -15,9 +15,9 @@ from numbers import Integral
 from typing import NamedTuple
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue, RewardOutOfRange
+from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
 from maskedbandit.law import LAPLACE, SKELLAM, Law, draws, radius, steps
-from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
 
 
@@ -69,6 +69,14 @@ class Residues(NamedTuple):
     paper: int  # 1: tau as in the paper
 
 
+def chance(failure: Number) -> float:
+    """The chance that the sum of a cohort wraps around its modulus."""
+    found = float(exact("failure", failure))
+    if not 1e-100 <= found < 1:
+        raise InvalidValue("failure", failure, "a probability from 1e-100 up, below 1")
+    return found
+
+
 @kernel
 def tail(residues: Residues, law: Law, n: int) -> int:
     """tau, in steps: the noise of a cohort of n exceeds it with probability of at most `failure`."""
@@ -94,6 +102,29 @@ def modulus(residues: Residues, law: Law, n: int, room: int) -> int:
     while power < least:
         power *= 2
     return power
+
+
+def fitted(residues: Residues, law: Law, n: int, g: int, draws: float) -> tuple[int, int]:
+    """The modulus for a cohort of n and its room: for exact numbers of steps and draws, which a law has as floats."""
+    law = law._replace(grid=float(g), root=0.0, per_release=draws, honest=1.0)
+    room = tail(residues, law, n)
+    m, least = modulus(residues, law, n, room), n * g + 2 * room + 1
+    if m < least:
+        raise ModulusTooSmall(m, n, least)
+    return m, room
+
+
+def decoded(total: int, residues: Residues, law: Law, n: int, g: int, draws: float) -> float:
+    """The sum of n rewards that a residue stands for.
+
+    What is outside of the room for noise is refused, if honest noise goes there once in 10^9 cohorts at most: a single
+    device can put it there.
+    """
+    m, room = fitted(residues, law, n, g, draws)
+    found = unwrap(total % m, m, n * g + room)
+    if found < -room and residues.failure <= 1e-9:
+        raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")
+    return found / g
 
 
 @kernel

@@ -19,10 +19,10 @@ import numpy as np
 
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.codec import Residues, encode, modulus, tail, unwrap
+from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted, modulus, tail, unwrap
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue, ModulusTooSmall
+from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, steps
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
@@ -59,9 +59,7 @@ class Distributed(NoisyChannel):
         object.__setattr__(self, "honest", exact("honest", self.honest))
         if Fraction(self.honest) > 1:
             raise InvalidValue("honest", float(self.honest), "a fraction of the users, above 0 and at most 1")
-        object.__setattr__(self, "failure", float(exact("failure", self.failure)))
-        if not 1e-100 <= self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a probability from 1e-100 up, below 1")
+        object.__setattr__(self, "failure", chance(self.failure))
         if self.tail not in ("chernoff", "paper"):
             raise InvalidValue("tail", self.tail, "'chernoff' or 'paper'")
         if self.modulus not in ("power of two", "tight") and not (
@@ -89,17 +87,7 @@ class Distributed(NoisyChannel):
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
-        # the exact number of steps and of shares, where the law has them in floating point
-        shares = n / self.counted_on(n)
-        law, numbers = (
-            self.law()._replace(grid=float(self.steps(n)), root=0.0, per_release=shares, honest=1.0),
-            self.numbers(1),
-        )
-        room = tail(numbers, law, n)
-        m, least = modulus(numbers, law, n, room), n * self.steps(n) + 2 * room + 1
-        if m < least:
-            raise ModulusTooSmall(m, n, least)
-        return m, room
+        return fitted(self.numbers(1), self.law(), n, self.steps(n), n / self.counted_on(n))
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         noise = self.whole(n).share(self.counted_on(n), bits)  # before the reward is looked at
@@ -111,8 +99,7 @@ class Distributed(NoisyChannel):
         return self.backend.sum(sent, self.residues(n)[0], least, terms.encode() + cohort, bits)
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        g, (m, room) = self.steps(n), self.residues(n)
-        return unwrap(int(total) % m, m, n * g + room) / g
+        return decoded(int(total), self.numbers(1), self.law(), n, self.steps(n), n / self.counted_on(n))
 
     def refuse(self, n: int) -> None:
         self.residues(n)

@@ -12,6 +12,7 @@ from maskedbandit.theory.bounds import INFORMATION, Floats, lower_bound, minimax
 from maskedbandit.theory.characteristic_times import KINDS, characteristic_time, proportions
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 from maskedbandit.theory.samples import TIMES, critical_epsilon, least_samples
+from maskedbandit.theory.shortfall import epsilon_left
 
 LOWER = tuple(INFORMATION)
 UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
@@ -33,6 +34,7 @@ __all__ = [
     "characteristic_time",
     "critical_epsilon",
     "curve",
+    "epsilon_left",
     "kl",
     "kl_upper",
     "least_samples",

@@ -18,7 +18,9 @@ and B is pulled in a share `beta` of its turns as the leader, by tracking, else 
 have sizes that are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with D of variance proxy S/4 and Y_a, -Y_b
 each above r / w with probability <= the share of delta that k names; (D + Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at
 most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is ln(.) / epsilon, as published.
-(C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's ln((K-1) / d) would do.)
+(C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's ln((K-1) / d) would do.) Devices
+may be lost if that does not depend on rewards: w are the users told, and while they are an eighth of every phase, k is
+at least 2 and j - 3, so the shares of delta still add up to no more than the whole.
 
 `threshold="heuristic"` is what the published program stops by, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
 r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.

@@ -12,7 +12,8 @@ E tau = O(sum_a (1 / gap_a^2 + 1 / (epsilon gap_a)) ln(K / (delta gap_a))) under
 
 The program with which DP-SE was compared in [AJMB23; AJMB24; JA25] divides the sum of an epoch by the users of all
 epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the level stays: `counts="published"`
-is for their figures. It needs up to twice the users or more where noise decides, and is not wrong more often.
+is for their figures. It needs up to twice the users or more where noise decides, and is not wrong more often; but
+nothing is promised of it where devices are lost, as arms then shrink unequally.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
-from maskedbandit.policies.regret.successive_elimination import AWAITED, FOREVER
+from maskedbandit.policies.regret.successive_elimination import FOREVER, note
 
 
 class State(NamedTuple):
@@ -34,7 +35,7 @@ class State(NamedTuple):
 
     mean: np.ndarray  # [k] of the last epoch
     left: np.ndarray  # [k] 1: not eliminated
-    clock: np.ndarray  # [5] as in successive elimination
+    clock: np.ndarray  # [6] as in successive elimination
     p: float
     users: np.ndarray  # [k] of all epochs
     published: int
@@ -58,7 +59,7 @@ class BestArmDPSE(Policy):
             raise InvalidValue("counts", self.counts, "'epoch' or 'published'")
 
     def init(self, k: int, delta: float) -> State:
-        clock = np.array([0, 0, k, 0, FOREVER])
+        clock = np.array([0, 0, k, 0, FOREVER, 0])
         return State(
             np.zeros(k), np.ones(k, np.int64), clock, delta, np.zeros(k, np.int64), int(self.counts == "published")
         )
@@ -70,4 +71,4 @@ class BestArmDPSE(Policy):
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.users[arm] += n
         s.mean[arm] = total / (s.users[arm] if s.published else n)
-        s.clock[AWAITED] -= 1
+        note(s, n)

@@ -250,6 +250,9 @@ class ReleasedLikelihood(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
+        if s.m[arm] == MOST:  # only if most of the users are lost in most cohorts: what is kept is right without it
+            close(s, arm, 0)
+            return
         s.total[arm, s.m[arm]] = total
         s.users[arm, s.m[arm]] = n
         s.m[arm] += 1

@@ -11,6 +11,9 @@ With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is i
 probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. Where
 fewer users are left than the next epoch of the pilot, or `first`, would take, `then` begins at once.
 
+Fewer rewards may be told than were asked for. If the least n_a of an epoch is n_e / w, its D counts as w times as large
+in both, D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until it has all.
+
 **Regret.** No bound is proved for this version. The users of pilot and `first` are few, with the probabilities above:
 O(k ln T / gap^2), and as many as the noise asks for. After them comes Thompson sampling on means that noise has moved,
 by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8]
@@ -93,7 +96,7 @@ def enough(law: Law, m: int, users: float, x: float, share: float) -> float:
 @kernel
 def target(s: State, law: Law) -> float:
     """Users that every arm needs in all for the step under way."""
-    k, n, log, gap = s.n.size, s.n[0], math.log(s.horizon), s.gap[0]
+    k, n, log, gap = s.n.size, s.n.min(), math.log(s.horizon), s.gap[0]
     if s.pilot >= 0:
         return float(s.pilot)
     if s.pilot == PAPER:
@@ -123,15 +126,20 @@ def apart(s: State) -> float:
 @kernel
 def advance(s: State, law: Law) -> None:
     """Once all cohorts are told, to the next step or epoch."""
-    if s.clock[STEP] == FIRST:
+    if s.clock[STEP] == FIRST and s.pilot == PAPER:
         s.clock[STEP] = THEN
         return
-    if s.clock[EPOCH] > 0:
-        s.gap[0] /= 2
-    if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s) > s.gap[0]):
-        s.clock[STEP] = FIRST
-    s.clock[EPOCH] += 1
-    size = min(target(s, law) - s.n[0], LARGEST)
+    if s.clock[STEP] == PILOT:
+        wide = 1.0  # D is so many times as large for the users that there are, if devices were lost
+        if s.clock[EPOCH] > 0:
+            if s.pilot == CORRECTED:
+                wide = max(1.0, target(s, law) / s.n.min())
+            s.gap[0] /= 2
+        if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s) > s.gap[0] * wide):
+            s.clock[STEP] = FIRST
+            s.gap[0] *= wide
+        s.clock[EPOCH] += 1
+    size = min(target(s, law) - s.n.min(), LARGEST)
     if size < 1 or (s.pilot == CORRECTED and size * s.n.size > s.clock[USERS]):
         s.clock[STEP] = THEN
         return

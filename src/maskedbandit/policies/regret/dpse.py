@@ -7,7 +7,8 @@ Epoch e gives every arm that is left to R new users and, from this epoch's sums 
     h = sqrt(y / 2R),   c = r / R,
 
 A the number of arms left. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
-paper; on channels whose noise grows with R, R is the least such number.
+paper; on channels whose noise grows with R, R is the least such number. If devices were lost, h and c are those of the
+least number of users told in the epoch.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, under central trust [SS19, Thm. 4.4].
 """
@@ -28,12 +29,12 @@ from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,
     BATCH,
     FOREVER,
-    SIZE,
     answer,
     begin,
     eliminate,
     file,
     next_cohort,
+    told,
 )
 
 
@@ -42,7 +43,7 @@ class State(NamedTuple):
 
     mean: np.ndarray  # [k] of the last epoch
     left: np.ndarray  # [k] 1: not eliminated
-    clock: np.ndarray  # [5] as in successive elimination
+    clock: np.ndarray  # [6] as in successive elimination
     p: float
 
 
@@ -81,14 +82,14 @@ class DPSE(Policy):
             raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
 
     def init(self, k: int, horizon: int) -> State:
-        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER])
+        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
         return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
 
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
-            e, n, arms = s.clock[BATCH], s.clock[SIZE], s.left.sum()
+            e, n, arms = s.clock[BATCH], told(s), s.left.sum()
             if e > 0:
                 y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
                 eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)

@@ -50,7 +50,7 @@ from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import ZERO, Loss
 
 DELTA = 1e-5  # at which the findings say what a run exposed
-DRAWS, ASKED = range(2)
+DRAWS, ASKED, OPEN = range(3)
 PHI = 0.3989422804014327  # the normal density at 0
 
 
@@ -63,7 +63,7 @@ class State(NamedTuple):
     rate: np.ndarray  # [k] sqrt((n + 1) / inflation): 1 / the standard deviation
     exposed: np.ndarray  # [k] sum of 1 / (n + 1) over the draws since the arm's first reward
     since: np.ndarray  # [k] draws up to which that sum goes
-    clock: np.ndarray  # [2] rounds in which all arms were drawn, arms whose first users were asked for
+    clock: np.ndarray  # [3] rounds of draws, arms whose first users were asked for, cohorts of these not told
     inflation: float
     initial: int
     claimed: float
@@ -144,7 +144,7 @@ class GaussianThompson(Policy):
     def init(self, k: int, horizon: int) -> State:
         inflation, claimed = self.variance(horizon)
         total, n, mean, exposed, since = np.zeros((5, k))
-        clock = np.array([0, 0 if self.initial > 0 else k])
+        clock = np.array([0, 0 if self.initial > 0 else k, 0])
         rate = np.full(k, 1 / math.sqrt(inflation))
         return State(total, n, mean, rate, exposed, since, clock, inflation, self.initial, claimed)
 
@@ -159,11 +159,15 @@ class GaussianThompson(Policy):
         k = s.n.size
         if s.clock[ASKED] < k:
             s.clock[ASKED] += 1
+            s.clock[OPEN] += 1
             return Decision(int(s.clock[ASKED] - 1), s.initial, 1)
         lead = 0
         for a in range(k):
             if s.n[a] < s.initial:
-                return WAIT
+                if s.clock[OPEN] > 0:
+                    return WAIT
+                s.clock[OPEN] += 1
+                return Decision(a, int(s.initial - s.n[a]), 1)  # some were lost, and the loss counts on all of them
             if s.mean[a] > s.mean[lead]:
                 lead = a
         s.clock[DRAWS] += 1
@@ -186,6 +190,8 @@ class GaussianThompson(Policy):
         if s.n[arm] > 0:
             s.exposed[arm] += (s.clock[DRAWS] - s.since[arm]) / (s.n[arm] + 1)
         s.since[arm] = s.clock[DRAWS]
+        if s.n[arm] < s.initial:
+            s.clock[OPEN] -= 1
         s.total[arm] += total
         s.n[arm] += n
         s.mean[arm] = s.total[arm] / (s.n[arm] + 1)

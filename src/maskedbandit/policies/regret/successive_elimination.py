@@ -8,6 +8,7 @@ Batch b gives every arm that is left to n = max(least, base^b) new users and kee
 A the number of arms left. Rounded rewards stay in [0, 1] and keep their mean, so Hoeffding's bound holds for them and
 rounding costs nothing; each of the two terms fails with probability <= p / (2 A b (b + 1)), so every bound of every
 batch holds with probability >= 1 - p (on distributed trust, but for sums that wrap around: the channel's `failure`).
+If devices were lost, n in beta is the least number of users told.
 The paper's radius, `radius="paper"`, sums p / b^2 instead, which is 1.645 p:
 
     beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
@@ -48,14 +49,14 @@ class State(NamedTuple):
 
     mean: np.ndarray  # [k] of the last batch
     left: np.ndarray  # [k] 1: not eliminated
-    clock: np.ndarray  # [5] batch, its size n, next arm to ask for, sums awaited, users that may yet be asked for
+    clock: np.ndarray  # [6] batch, its size n, next arm, sums awaited, users left to ask for, most that a cohort lost
     p: float
     base: float
     least: int
     paper: int
 
 
-BATCH, SIZE, NEXT, AWAITED, USERS = range(5)
+BATCH, SIZE, NEXT, AWAITED, USERS, LOST = range(6)
 FOREVER = 2**62
 LARGEST = 2.0**60  # batch: far above every horizon, and a float that is a whole number
 
@@ -105,6 +106,7 @@ def begin(s: Rounds, n: int) -> bool:
     s.clock[NEXT] = 0
     s.clock[AWAITED] = arms
     s.clock[USERS] -= arms * n
+    s.clock[LOST] = 0
     return True
 
 
@@ -122,7 +124,20 @@ def next_cohort(s: Rounds) -> Decision:
 def file(s: Rounds, arm: int, n: int, total: float) -> None:
     """Keep a released sum of the batch."""
     s.mean[arm] = total / n
+    note(s, n)
+
+
+@kernel
+def note(s: Rounds, n: int) -> None:
+    """A cohort of the batch was told, of n users; devices may have been lost."""
     s.clock[AWAITED] -= 1
+    s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
+
+
+@kernel
+def told(s: Rounds) -> int:
+    """The least number of users that a mean of the batch rests on: its radius is the widest."""
+    return s.clock[SIZE] - s.clock[LOST]
 
 
 @kernel
@@ -141,7 +156,7 @@ def published(law: Law, n: int, z: float) -> float:
 @kernel
 def confidence(s: State, law: Law) -> float:
     """beta of the batch that has just been released."""
-    b, n, arms = s.clock[BATCH], s.clock[SIZE], s.left.sum()
+    b, n, arms = s.clock[BATCH], told(s), s.left.sum()
     if s.paper == 1:
         z = math.log(2 * arms * b * b / s.p)
         return math.sqrt((z + math.log(2.0)) / (2 * n)) + published(law, n, z) / n
@@ -183,7 +198,7 @@ class SuccessiveElimination(Policy):
             raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
 
     def init(self, k: int, horizon: int) -> State:
-        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER])
+        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
         p = self.failure or 1 / horizon
         paper = int(self.radius == "paper")
         return State(np.zeros(k), np.ones(k, np.int64), clock, p, float(self.base), int(self.least), paper)

@@ -1,0 +1,65 @@
+"""Two servers that do not work together: shares sealed to each, and noise of each [CB17].
+
+A device sends one message to each server and is done: nobody waits for it, whatever the size of the cohort. Each server
+adds a whole draw of noise, so the privacy of a release rests on one honest server and on no other device. The price is
+twice the variance.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.sampling import Bits, bernoulli
+from maskedbandit.secagg.two_servers import HASH, Server, Terms, collected, key_pair, shared
+
+
+@dataclass(frozen=True)
+class SealedShares(NoisyAdder):
+    """A rehearsal in one process: devices, both servers and the collector, which exchange bytes.
+
+    A device is lost with probability `dropout`: before its first message or between the two. It is not in the sum.
+
+    >>> SealedShares().noisy_sum([3, 4, 6], 100, noise=lambda: 1, cohort=b"example", bits=Bits())[:2]
+    (15, (0, 1, 2))
+    """
+
+    dropout: Number = 0
+
+    def __post_init__(self) -> None:
+        share = exact("dropout", self.dropout, strict=False)
+        if share >= 1:
+            raise InvalidValue("dropout", self.dropout, "a share of the users, at least 0 and below 1")
+        object.__setattr__(self, "dropout", share)
+
+    def refuse(self, n: int, least: int) -> None:
+        """It always works: the noise does not come from the devices."""
+
+    def noisy_sum(
+        self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
+    ) -> Aggregate:
+        n, clock = len(values), [time.process_time()]
+        private, public = zip(*(key_pair(bits) for _ in range(2)), strict=True)
+        terms = Terms(cohort, modulus, 1, (public[0], public[1]))
+        servers = [Server(terms, role, private[role], noise) for role in range(2)]
+        clock.append(time.process_time())
+        up = 0
+        for user, value in enumerate(values):
+            reached = bits.below(2) if bernoulli(Fraction(self.dropout), bits) else 2
+            for server, message in zip(servers[:reached], shared(terms, user, value, bits), strict=False):
+                server.receive(user, message)
+                up += len(message)
+        clock.append(time.process_time())
+        first, second = servers
+        to_second, to_first = first.close(), second.close()
+        total, _ = collected(terms, first.publish(to_first), second.publish(to_second))
+        clock.append(time.process_time())
+        seconds = [end - start for start, end in pairwise(clock)]
+        phases = Phase("keys", 0, 2 * HASH * n, seconds[0]), Phase("shares", up, 0, seconds[1])
+        return Aggregate(total, first.survivors, (*phases, Phase("totals", 0, 0, seconds[2])))

@@ -1,0 +1,82 @@
+"""Two servers that do not work together: each sees half of every reward, and adds noise of its own [CB17].
+
+A device splits its reward, in steps, into two shares modulo m, each of them uniform: one for each server. Both servers
+add a whole draw of noise to their sum of shares, and the two noisy sums together are the release. Whoever works for one
+server knows its noise and takes it off, so one draw is what protects a reward, while two harm the estimate: twice the
+variance of distributed trust. In return nothing rests on the devices: cohorts may be of any size, and any number of
+devices may be lost, or lie, without a loss of privacy.
+
+The servers are ideal, or the real protocol that `backend` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maskedbandit.backends.backend import Aggregate, NoisyAdder
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass(frozen=True)
+class TwoServers(NoisyChannel):
+    """Two noisy sums of shares, each worth nothing without the other.
+
+    **Guarantee**: if one of the servers is honest, the release and all that the other server sees cost a user at most
+    `loss(n)`, however many of the n devices send something; with discrete Laplace noise that is the pure loss
+    `epsilon`. With a real protocol behind the sum the statement is computational.
+
+    `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two.
+
+    >>> TwoServers(epsilon=0.5).loss(n=2).epsilon()
+    0.5
+    """
+
+    trust = "distributed"
+    sees = "two servers: shares that mean nothing alone, and noisy sums"
+
+    failure: float = 1e-12
+    backend: NoisyAdder = field(default_factory=Ideal)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "failure", chance(self.failure))
+        if not isinstance(self.backend, NoisyAdder):
+            raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
+
+    def numbers(self, k: int) -> Residues:
+        return Residues(self.failure, fixed=0, tight=0, paper=0)
+
+    def law(self) -> Law:
+        return self.noise_law(per_release=2.0)
+
+    def loss(self, n: int) -> Loss:
+        return self.whole(n).loss(self.steps(n)) * self.backend.attempts
+
+    def residues(self, n: int) -> tuple[int, int]:
+        """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
+        return fitted(self.numbers(1), self.law(), n, self.steps(n), 2.0)
+
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+        return encode(reward, self.steps(n), bits)  # below m; the shares are made where they are sealed
+
+    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
+        n = len(sent)
+        noise = self.whole(n)
+        terms = f"{type(self.noise).__name__} {noise.scale} of two servers in steps of 1/{self.steps(n)}, "
+        return self.backend.noisy_sum(
+            sent, self.residues(n)[0], lambda: noise.share(1, bits), terms.encode() + cohort, bits
+        )
+
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+        return decoded(int(total), self.numbers(1), self.law(), n, self.steps(n), 2.0)
+
+    perturb = Distributed.perturb

@@ -1,0 +1,216 @@
+"""Two servers that do not work together: shares that mean nothing alone, and noise of each server [CB17].
+
+A device splits its residue x modulo m into a uniform r for the first server and x - r for the second, and seals each
+with HPKE to the server that it is for. A server adds up what it opened and adds noise of its own:
+
+    device              -> server 0    sealed r               the seal holds for one session, one server and one user
+                        -> server 1    sealed x - r
+    server 0           <-> server 1    PRESENT: whose shares it has
+    server i            -> collector   TOTAL: its shares of all users whom both have, summed up, + Z_i  (mod m)
+    collector                          sum of x + Z_0 + Z_1  (mod m)
+
+**Guarantee**: if one server is honest, all that everybody else sees of a user's x, the other server, the collector and
+all other users together, is a function of uniform numbers and of the sum of x + Z_i, Z_i a whole draw that the honest
+server makes once and tells nobody. So it costs the user what one draw costs, however many are lost or corrupted.
+
+That the seals hold is a computational assumption. Who a user is, a server knows from the connection: seals do not say
+who made them. A device whose two messages do not both arrive is not in the sum. A wrong message is refused with a named
+error and changes nothing, so no device can stop the others; anything wrong between the servers ends the cohort. There
+is no proof that x is in range: one device can move the sum by anything modulo m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+
+from maskedbandit.errors import AlreadySpent, Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
+from maskedbandit.privacy.sampling import Bits
+
+SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
+VERSION = 1
+SHARE, PRESENT, TOTAL = 0x21, 0x22, 0x23
+NUMBER = 8  # bytes of a residue, of a user and of a count
+HASH = 32  # bytes of a hash and of a key
+SEALED = HASH + NUMBER + 16  # bytes of a share that is sealed
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all parties of a cohort agree on before it begins: nobody takes them from a server unseen.
+
+    `cohort` names the study, the cohort and the noise, `least` is the least number of users in a sum that is shown,
+    `keys` are the public keys of both servers.
+    """
+
+    cohort: bytes
+    modulus: int
+    least: int
+    keys: tuple[bytes, bytes]
+
+    def __post_init__(self) -> None:
+        if type(self.modulus) is not int or not 1 < self.modulus < 1 << 63:
+            raise InvalidValue("modulus", self.modulus, "a whole number above 1 and below 2^63")
+        if type(self.least) is not int or not 1 <= self.least < 1 << 63:
+            raise InvalidValue("least", self.least, "a whole number of at least 1")
+        if len(self.keys) != 2 or any(len(key) != HASH for key in self.keys) or self.keys[0] == self.keys[1]:
+            raise InvalidValue("keys", [key.hex() for key in self.keys], f"two different keys of {HASH} bytes")
+
+    @cached_property
+    def session(self) -> bytes:
+        """What everything said in the cohort is bound to."""
+        numbers = b"".join(number.to_bytes(NUMBER) for number in (len(self.cohort), self.modulus, self.least))
+        return sha256(
+            b"maskedbandit two servers" + bytes((VERSION,)) + numbers + self.cohort + b"".join(self.keys)
+        ).digest()
+
+    def packed(self, kind: int, role: int, *parts: bytes) -> bytes:
+        """A message for, or of, the server of this role."""
+        return b"".join((bytes((VERSION, kind, role)), self.session, *parts))
+
+    def unpacked(self, message: bytes, kind: int, role: int) -> bytes:
+        """What is in a message, if it is of the kind that is due."""
+        if not isinstance(message, bytes) or len(message) < 3 + HASH or message[0] != VERSION:
+            raise Malformed("bytes that are no message of this version")
+        if message[1:3] != bytes((kind, role)):
+            raise OutOfTurn("a message of another kind, or of another server, is due")
+        if message[3 : 3 + HASH] != self.session:
+            raise OutOfTurn("a message belongs to another cohort")
+        return message[3 + HASH :]
+
+    def context(self, role: int, user: int) -> bytes:
+        """What a seal is bound to, besides the key of its server."""
+        return b"maskedbandit share" + self.session + bytes((role,)) + user.to_bytes(NUMBER)
+
+
+def key_pair(bits: Bits) -> tuple[X25519PrivateKey, bytes]:
+    """A server's keys for one cohort; devices must have the public one from somebody whom they trust."""
+    private = X25519PrivateKey.from_private_bytes(bits.below(1 << 8 * HASH).to_bytes(HASH))
+    return private, private.public_key().public_bytes_raw()
+
+
+def sealed(terms: Terms, role: int, user: int, share: int) -> bytes:
+    """The message with the share of a user for the server of this role."""
+    try:
+        key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), share.to_bytes(NUMBER)
+        return terms.packed(SHARE, role, SUITE.encrypt(text, key, terms.context(role, user)))
+    except ValueError:
+        raise Forged(f"the public key of server {role} is none") from None
+
+
+def shared(terms: Terms, user: int, value: int, bits: Bits) -> tuple[bytes, bytes]:
+    """The one message that the device of a user sends to each server."""
+    if type(value) is not int or not 0 <= value < terms.modulus:
+        raise InvalidValue("value", "hidden", "a residue")
+    first = bits.below(terms.modulus)
+    return sealed(terms, 0, user, first), sealed(terms, 1, user, (value - first) % terms.modulus)
+
+
+class Server:
+    """The server of one role, 0 or 1, in one cohort.
+
+    `noise` draws the noise of one release: once, and before all shares come, as the time that it takes tells something
+    of it. `spend` is called for each user whose share comes: it writes down that the user took part, or raises.
+
+    >>> bits, keys = Bits(), [key_pair(Bits()) for role in range(2)]
+    >>> terms = Terms(b"example", 100, 2, (keys[0][1], keys[1][1]))
+    >>> servers = [Server(terms, role, keys[role][0], noise=lambda: 1) for role in range(2)]
+    >>> for user, value in enumerate([30, 40, 50]):
+    ...     for server, message in zip(servers, shared(terms, user, value, bits)):
+    ...         server.receive(user, message)
+    >>> present = [server.close() for server in servers]
+    >>> collected(terms, servers[0].publish(present[1]), servers[1].publish(present[0]))
+    (22, 3)
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        role: int,
+        private: X25519PrivateKey,
+        noise: Callable[[], int],
+        spend: Callable[[int], None] = lambda user: None,
+    ) -> None:
+        if role not in (0, 1):
+            raise InvalidValue("role", role, "0 or 1")
+        if private.public_key().public_bytes_raw() != terms.keys[role]:
+            raise InvalidValue("private", "hidden", f"the key of server {role}, which the terms name")
+        self.terms, self.role = terms, role
+        self.survivors: tuple[int, ...] = ()  # who is in the total
+        self._private, self._noise, self._spend = private, noise(), spend
+        self._shares: dict[int, int] = {}
+        self._phase = SHARE
+
+    def _due(self, phase: int) -> None:
+        if self._phase != phase:
+            raise OutOfTurn("this server is in another phase of the cohort, or at its end")
+
+    def _forget(self) -> None:
+        self._phase = 0
+        del self._private, self._noise, self._spend, self._shares
+
+    def receive(self, user: int, message: bytes) -> None:
+        """Take the share of a user."""
+        self._due(SHARE)
+        if user in self._shares:
+            raise AlreadySpent(f"user {user} sent a share before")
+        body = self.terms.unpacked(message, SHARE, self.role)
+        if len(body) != SEALED:
+            raise Malformed(f"a sealed share has {len(body)} bytes instead of {SEALED}")
+        try:
+            share = int.from_bytes(SUITE.decrypt(body, self._private, self.terms.context(self.role, user)))
+        except (InvalidTag, ValueError):
+            raise Forged(f"the seal of user {user} does not hold for this server and cohort") from None
+        if share >= self.terms.modulus:
+            raise Malformed(f"user {user} sealed something that is no residue")
+        self._spend(user)
+        self._shares[user] = share
+
+    def close(self) -> bytes:
+        """Take no more shares; what the other server is told of who sent some."""
+        self._due(SHARE)
+        self._phase = PRESENT
+        return self.terms.packed(PRESENT, self.role, *(user.to_bytes(NUMBER) for user in sorted(self._shares)))
+
+    def publish(self, present: bytes) -> bytes:
+        """The noisy total of the users whom the other server has too. There is no second one, whatever happens."""
+        self._due(PRESENT)
+        shares, noise = self._shares, self._noise
+        self._forget()
+        listed = self.terms.unpacked(present, PRESENT, 1 - self.role)
+        if len(listed) % NUMBER:
+            raise Malformed("a list of users ends within one of them")
+        users = [int.from_bytes(listed[i : i + NUMBER]) for i in range(0, len(listed), NUMBER)]
+        if any(user >= after for user, after in pairwise(users)):
+            raise Malformed("a list of users is not in order, or names one twice")
+        both = [user for user in users if user in shares]
+        if len(both) < self.terms.least:
+            raise TooFew(f"both servers have shares of {len(both)} users: {self.terms.least} are needed")
+        self.survivors = tuple(both)
+        total = (sum(shares[user] for user in both) + noise) % self.terms.modulus
+        names = sha256(b"".join(user.to_bytes(NUMBER) for user in both)).digest()
+        return self.terms.packed(TOTAL, self.role, len(both).to_bytes(NUMBER), names, total.to_bytes(NUMBER))
+
+
+def collected(terms: Terms, first: bytes, second: bytes) -> tuple[int, int]:
+    """The sum modulo m with the noise of both servers, and the number of users in it."""
+    total, heads = 0, []
+    for role, message in enumerate((first, second)):
+        body = terms.unpacked(message, TOTAL, role)
+        if len(body) != NUMBER + HASH + NUMBER:
+            raise Malformed("a total is too short or too long")
+        heads.append(body[:-NUMBER])
+        part = int.from_bytes(body[-NUMBER:])
+        if part >= terms.modulus:
+            raise Malformed("a total is no residue")
+        total += part
+    if heads[0] != heads[1]:
+        raise Disagreement("the servers added up the shares of different users")
+    return total % terms.modulus, int.from_bytes(heads[0][:NUMBER])

@@ -1,0 +1,196 @@
+"""Two servers: one draw is what protects, two are what the release carries, and who is lost does not matter.
+
+Exact losses come from the wrapped pmf of the residues, which are all that a server sees besides uniform shares. Seeds
+are fixed; under a new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
+"""
+
+import inspect
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.backends.sealed_shares import SealedShares
+from maskedbandit.backends.secagg import SecAgg
+from maskedbandit.channels.codec import Grid, fitted
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.errors import Implausible, InvalidValue
+from maskedbandit.law import draws
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.skellam import Skellam
+from maskedbandit.privacy.loss import ORDERS
+from tests.floatfree import offences
+from tests.statistics import mean_is, same_law, seeded
+
+FAR = 3000
+Z = np.arange(-FAR, FAR + 1)
+NOISES = [DiscreteLaplace(), Skellam(), DiscreteGaussian()]
+
+
+def residues(channel, total, n, count):
+    """The law of a sum modulo m with so many draws of noise."""
+    m, _ = channel.residues(n)
+    law = one = channel.whole(n).pmf(Z)
+    for _ in range(count - 1):
+        law = np.convolve(law, one)[FAR : 3 * FAR + 1]
+    return np.bincount((Z + total) % m, weights=law, minlength=m)
+
+
+def loss_of(channel, n, count=1, g=None):
+    """The largest log-ratio for cohorts that differ in one reward, 0 against 1."""
+    g, worst = g or channel.steps(n), 0.0
+    for others in {0, (n - 1) * g}:
+        p, q = residues(channel, others, n, count), residues(channel, others + g, n, count)
+        seen = (p > 1e-250) & (q > 1e-250)
+        worst = max(worst, float(np.max(np.abs(np.log(p[seen] / q[seen])))))
+    return worst
+
+
+def released(channel, size, rewards, seed=4):
+    """Noise in steps of whole cohorts, of whom some may be lost, and how many were told."""
+    bits, n, noise, told = seeded(seed), len(rewards), [], []
+    for _ in range(size):
+        sent = [channel.randomize(reward, n, bits) for reward in rewards]
+        total, survivors, _ = channel.aggregate(sent, bits)
+        here = sum(rewards[user] for user in survivors)
+        noise.append(round((channel.analyze(total, n, bits) - here) * channel.steps(n)))
+        told.append(len(survivors))
+    return np.array(noise), np.array(told)
+
+
+class TestLoss:
+    @pytest.mark.parametrize("n", [1, 2, 10])
+    @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
+    @pytest.mark.parametrize("grid", [1, 4, "paper"])
+    def test_one_draw_costs_epsilon(self, n, epsilon, grid):
+        """Against the other server, who takes its own draw off."""
+        channel = TwoServers(epsilon, grid=grid)
+        assert channel.loss(n).pure_epsilon == Fraction(epsilon)
+        assert loss_of(channel, n) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
+        assert loss_of(channel, n, count=2) <= float(Fraction(epsilon)) * (1 + 1e-9)
+
+    def test_half_of_the_noise_of_each_costs_more(self):
+        """The control: a budget that both servers share, as if nobody knew either draw."""
+        channel = TwoServers("0.5")
+        assert loss_of(replace(channel, epsilon=1), 3) > 0.99
+        assert loss_of(replace(channel, noise=DiscreteLaplace(Fraction(1, 2))), 3) > 0.99
+
+    @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
+    def test_renyi_losses_bound_one_draw(self, noise):
+        channel, n = TwoServers("0.2", noise), 4
+        p, q = (residues(channel, total, n, 1) for total in (0, channel.steps(n)))
+        for order, bound in zip(ORDERS, channel.loss(n).curve, strict=True):
+            if order <= 8:
+                a = float(order)
+                assert np.log(np.sum(p**a * q ** (1 - a))) / (a - 1) * (1 - 1e-7) <= float(bound)
+
+    def test_does_not_depend_on_who_is_lost(self):
+        for channel in (TwoServers("0.3"), TwoServers("0.3", backend=SealedShares("0.9"))):
+            assert [channel.loss(n).pure_epsilon for n in (1, 2, 10**6)] == [Fraction(3, 10)] * 3
+
+    def test_every_attempt_costs_its_price(self):
+        class Stubborn(SealedShares):
+            attempts = 3
+
+        assert TwoServers("0.3", backend=Stubborn()).loss(5).pure_epsilon == Fraction(9, 10)
+
+
+class TestReleases:
+    @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
+    def test_carry_two_draws(self, noise):
+        channel = TwoServers("0.5", noise, grid=3)
+        whole = channel.whole(4)
+        law = np.convolve(whole.pmf(Z), whole.pmf(Z))
+        found, _ = released(channel, 2000, [0, 1, 1, 1])
+        same_law(found, lambda z: law[np.clip(z + 2 * FAR, 0, 4 * FAR)])
+        with pytest.raises(AssertionError, match="another law"):
+            same_law(found, whole.pmf)
+        assert draws(channel.law(), 1, 4) == 2
+
+    def test_of_the_devices_that_are_left(self):
+        """Neither the noise nor the modulus depends on how many these are."""
+        noise, told = released(TwoServers("0.5", backend=SealedShares("0.5")), 200, [1] * 30)
+        same_law(noise, lambda z: DiscreteLaplace(2).pmf(z, 2.0))
+        mean_is(told, 15.0)
+        assert min(told) < 12 < 18 < max(told)
+
+    def test_rewards_are_sent_without_noise(self):
+        channel, bits = TwoServers("0.1", grid=5), seeded(1)
+        assert {channel.randomize(0.4, 3, bits) for _ in range(100)} == {2}
+        assert {channel.randomize(0.5, 3, bits) for _ in range(100)} == {2, 3}
+
+
+class TestRoom:
+    @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
+    @pytest.mark.parametrize("failure", [0.5, 1e-3, 1e-12])
+    @pytest.mark.parametrize("grid", [1, 7])
+    def test_holds_two_draws(self, noise, failure, grid):
+        channel = TwoServers("0.2", noise, grid=grid, failure=failure)
+        m, room = channel.residues(5)
+        one = channel.whole(5).pmf(Z)
+        two = np.convolve(one, one)[2 * FAR :]
+        assert 2 * two[room + 1 :].sum() <= failure
+        assert m >= 5 * grid + 2 * room + 1
+        assert m & (m - 1) == 0
+
+    def test_room_for_one_draw_does_not_hold_two(self):
+        channel = TwoServers("1/32", failure=1e-5)
+        _, narrow = fitted(channel.numbers(1), channel.law(), 9, 1, 1.0)
+        assert 2 * DiscreteLaplace(32).pmf(np.arange(narrow + 1, 4000), 2.0).sum() > 1e-5
+        assert (narrow, channel.residues(9)[1]) == (369, 552)  # the least room for two draws is 434
+
+    def test_lab_and_channel_agree_on_the_modulus(self):
+        channel = TwoServers("0.3", grid=Grid(fineness=Fraction(2)))
+        for n in (1, 7, 1000, 10**6):
+            m, room = channel.residues(n)
+            g = channel.steps(n)
+            law, numbers = channel.law(), channel.numbers(1)
+            for total in (n * g + room, -room):
+                assert channel.analyze(total, n, seeded(1)) == total / g
+                assert channel.perturb(numbers, law, 0, float(total), n, 0, None) == total / g
+            with pytest.raises(Implausible):
+                channel.analyze(n * g + room + 1, n, seeded(1))
+            wrapped = (n * g + room + 1 - m) / g
+            assert channel.perturb(numbers, law, 0, n * g + room + 1.0, n, 0, None) == wrapped
+
+
+class TestValues:
+    @pytest.mark.parametrize("failure", [0, 1, -1, float("nan"), "never"])
+    def test_failure(self, failure):
+        with pytest.raises(InvalidValue, match="failure"):
+            TwoServers(failure=failure)
+
+    @pytest.mark.parametrize("backend", [None, "ideal", Ideal, SecAgg()])
+    def test_backend(self, backend):
+        with pytest.raises(InvalidValue, match="backend"):
+            TwoServers(backend=backend)
+        with pytest.raises(InvalidValue, match="backend"):
+            Distributed(backend=SealedShares())
+
+    @pytest.mark.parametrize("n", [0, -1, 1.5, None])
+    def test_cohorts(self, n):
+        with pytest.raises(InvalidValue, match="cohort"):
+            TwoServers().randomize(1, n, seeded(1))
+
+    def test_its_protocol_is_told_the_noise(self):
+        """Parties with other terms cannot take part in one cohort."""
+        named = []
+
+        class Listening(Ideal):
+            def noisy_sum(self, values, modulus, noise, cohort, bits):
+                named.append(cohort)
+                return super().noisy_sum(values, modulus, noise, cohort, bits)
+
+        for epsilon, grid, cohort in ((1, 1, b"a"), (2, 1, b"a"), (1, 2, b"a"), (1, 1, b"b")):
+            TwoServers(epsilon, grid=grid, backend=Listening()).aggregate([1, 0], seeded(1), cohort)
+        assert len(set(named)) == 4
+
+
+def test_devices_and_servers_use_no_float():
+    for exact in (TwoServers.randomize, TwoServers.aggregate):
+        source = inspect.getsource(exact).replace("reward: float", "reward")
+        assert [what for _, what in offences(source)] == []

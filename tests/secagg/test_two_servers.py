@@ -1,0 +1,430 @@
+"""Two servers: right sums whoever is lost, views that show the sum alone, and a named error for everything else.
+
+Seeds are fixed; under a new seed each random assertion rejects a correct protocol with probability ALPHA = 1e-9.
+"""
+
+from collections import Counter
+from itertools import product
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskedbandit.errors import AlreadySpent, Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
+from maskedbandit.errors import ProtocolError as Stopped
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.sampling import Bits, discrete_laplace
+from maskedbandit.secagg.two_servers import (
+    HASH,
+    NUMBER,
+    PRESENT,
+    SEALED,
+    SHARE,
+    TOTAL,
+    VERSION,
+    Server,
+    Terms,
+    collected,
+    key_pair,
+    sealed,
+    shared,
+)
+from tests.statistics import same_law, seeded
+
+BITS = Bits()
+PAIRS = [key_pair(BITS) for _ in range(3)]
+PRIVATE, KEYS = [private for private, _ in PAIRS], (PAIRS[0][1], PAIRS[1][1])
+TERMS = Terms(b"cohort", 1000, 2, KEYS)
+HEAD = 3 + HASH  # bytes before what a message says
+
+
+def servers(terms=TERMS, noise=(7, 11), **how):
+    return [Server(terms, role, PRIVATE[role], lambda role=role: noise[role], **how) for role in range(2)]
+
+
+def filled(values=(30, 40, 50), terms=TERMS, **how):
+    """Two servers that have the shares of users 0, 1, 2, ..."""
+    pair = servers(terms, **how)
+    for user, value in enumerate(values):
+        for server, message in zip(pair, shared(terms, user, value, BITS), strict=True):
+            server.receive(user, message)
+    return pair
+
+
+def ended(pair):
+    """What both servers publish."""
+    present = [server.close() for server in pair]
+    return pair[0].publish(present[1]), pair[1].publish(present[0])
+
+
+def flipped(message, place):
+    return message[:place] + bytes((message[place] ^ 1,)) + message[place + 1 :]
+
+
+class TestSum:
+    @settings(max_examples=40, deadline=None)
+    @given(
+        st.lists(st.tuples(st.integers(0, 10**9), st.sampled_from(["both", "first", "second", "none"])), max_size=6),
+        st.integers(2, 2**62),
+        st.integers(-(10**12), 10**12),
+        st.integers(1, 3),
+        st.data(),
+    )
+    def test_is_that_of_the_users_whom_both_have(self, users, m, noise, least, data):
+        terms = Terms(b"any", m, least, KEYS)
+        pair = servers(terms, (noise, 3))
+        numbers = data.draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(users), max_size=len(users), unique=True))
+        right = {}
+        for number, (value, reached) in zip(numbers, users, strict=True):
+            for place, (server, message) in enumerate(zip(pair, shared(terms, number, value % m, BITS), strict=True)):
+                if reached in ("both", ("first", "second")[place]):
+                    server.receive(number, message)
+            if reached == "both":
+                right[number] = value
+        if len(right) < least:
+            present = [server.close() for server in pair]
+            for server, told in zip(pair, present[::-1], strict=True):
+                with pytest.raises(TooFew, match=f"of {len(right)} users: {least} are"):
+                    server.publish(told)
+            return
+        assert collected(terms, *ended(pair)) == ((sum(right.values()) + noise + 3) % m, len(right))
+        assert [server.survivors for server in pair] == [tuple(sorted(right))] * 2
+
+    def test_noise_is_drawn_once_by_each_and_before_any_share(self):
+        drawn = []
+        pair = [Server(TERMS, role, PRIVATE[role], lambda role=role: drawn.append(role) or 5) for role in range(2)]
+        assert drawn == [0, 1]
+        for user in range(2):
+            for server, message in zip(pair, shared(TERMS, user, 0, BITS), strict=True):
+                server.receive(user, message)
+        assert collected(TERMS, *ended(pair)) == (10, 2)
+        assert drawn == [0, 1]
+
+    def test_sizes_of_messages_tell_nothing_of_values(self):
+        sizes = {len(message) for value in (0, 1, 500, 999) for message in shared(TERMS, value, value, BITS)}
+        assert sizes == {HEAD + SEALED}
+        totals = [ended(filled(values, noise=noise)) for values, noise in (((0, 0), (0, 0)), ((999, 998), (10**9, -1)))]
+        assert len({len(total) for pair in totals for total in pair}) == 1
+
+
+class Chosen:
+    """Bits of which the next ones are known."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+
+    def below(self, n):
+        return self.numbers.pop(0)
+
+
+def views(corrupted, values, m=4, noises=(0, 0, 1, 3), split=lambda value, r, m: (r, (value - r) % m)):
+    """How often one server and the collector together see what: over all draws of the shares and of the other's noise.
+
+    The seals are taken as given; the law of the noise is that of a draw among `noises`.
+    """
+    seen = Counter()
+    for draws in product(range(m), repeat=len(values)):
+        shares = [split(value, r, m) for value, r in zip(values, draws, strict=True)]
+        for noise in noises:
+            other = (sum(share[1 - corrupted] for share in shares) + noise) % m
+            seen[tuple(share[corrupted] for share in shares), other] += 1
+    return seen
+
+
+class TestViews:
+    """What a server sees, with the collector: a function of uniform numbers and of a sum with noise."""
+
+    def test_shares_are_those_of_the_model(self):
+        terms = Terms(b"tiny", 4, 1, KEYS)
+        for value, r in product(range(4), repeat=2):
+            pair = servers(terms, (0, 0))
+            for server, message in zip(pair, shared(terms, 1, value, Chosen(r)), strict=True):
+                server.receive(1, message)
+            totals = [int.from_bytes(message[-NUMBER:]) for message in ended(pair)]
+            assert totals == [r, (value - r) % 4]
+
+    @pytest.mark.parametrize("corrupted", [0, 1])
+    def test_views_depend_on_the_sum_alone(self, corrupted):
+        by_sum = {}
+        for values in product(range(4), repeat=3):
+            seen = views(corrupted, values)
+            assert by_sum.setdefault(sum(values) % 4, seen) == seen
+        assert len({tuple(sorted(seen.items())) for seen in by_sum.values()}) == 4
+
+    @pytest.mark.parametrize("corrupted", [0, 1])
+    def test_shares_that_are_not_uniform_are_seen(self, corrupted):
+        def biased(value, r, m):
+            return (min(r, m - 2), (value - min(r, m - 2)) % m)
+
+        laws = [views(corrupted, values, split=biased) for values in ((0, 1, 0), (1, 0, 0))]
+        assert (laws[0] == laws[1]) == (corrupted == 0)
+
+    def test_one_server_alone_carries_a_whole_draw(self):
+        """The other one takes off what it knows, and the sum of a user who is alone still has the noise of one draw."""
+        bits, left = seeded(5), []
+        terms = Terms(b"alone", 2**20, 1, KEYS)
+        for _ in range(1500):
+            pair = [Server(terms, role, PRIVATE[role], lambda: discrete_laplace(2, bits)) for role in range(2)]
+            to_first, to_second = shared(terms, 0, 1, bits)
+            pair[0].receive(0, to_first)
+            pair[1].receive(0, to_second)
+            known = pair[1]._shares[0]
+            total = int.from_bytes(ended(pair)[0][-NUMBER:])
+            left.append((total + known - 1 + 2**19) % 2**20 - 2**19)
+        same_law(left, DiscreteLaplace(2).pmf)
+        with pytest.raises(AssertionError, match="another law"):
+            same_law(left, DiscreteLaplace(1).pmf)
+
+
+class TestDevices:
+    """What a device sends is for one server, one user and one cohort, once."""
+
+    def test_a_second_share_is_refused_and_changes_nothing(self):
+        pair = filled()
+        before = dict(pair[0]._shares)
+        for message in (*shared(TERMS, 1, 999, BITS), b""):
+            with pytest.raises(AlreadySpent, match="user 1"):
+                pair[0].receive(1, message)
+        assert pair[0]._shares == before
+        assert collected(TERMS, *ended(pair)) == (138, 3)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            Terms(b"cohort 2", 1000, 2, KEYS),
+            Terms(b"cohort", 1001, 2, KEYS),
+            Terms(b"cohort", 1000, 3, KEYS),
+            Terms(b"cohort", 1000, 2, (KEYS[0], PAIRS[2][1])),
+        ],
+        ids=["name", "modulus", "least", "key"],
+    )
+    def test_a_share_of_other_terms_is_refused(self, other):
+        pair, (message, _) = servers(), shared(other, 5, 1, BITS)
+        with pytest.raises(OutOfTurn, match="another cohort"):
+            pair[0].receive(5, message)
+        with pytest.raises(Forged):  # though it says that it is of this one
+            pair[0].receive(5, message[:3] + TERMS.session + message[HEAD:])
+
+    def test_a_share_for_the_other_server_is_refused(self):
+        pair, (to_first, to_second) = servers(), shared(TERMS, 5, 1, BITS)
+        with pytest.raises(OutOfTurn, match="another server"):
+            pair[0].receive(5, to_second)
+        with pytest.raises(Forged):
+            pair[0].receive(5, to_first[:HEAD] + to_second[HEAD:])
+
+    def test_a_share_of_another_user_is_refused(self):
+        """Nobody can send again what somebody else sent, in its own name."""
+        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        with pytest.raises(Forged, match="user 6"):
+            pair[0].receive(6, message)
+        pair[0].receive(5, message)
+
+    def test_every_byte_counts(self):
+        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        for place in range(len(message)):
+            with pytest.raises((Forged, OutOfTurn, Malformed)):
+                pair[0].receive(5, flipped(message, place))
+        pair[0].receive(5, message)
+
+    @pytest.mark.parametrize("cut", [0, 1, 2, HEAD - 1, HEAD, HEAD + SEALED - 1])
+    def test_lengths_are_due(self, cut):
+        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        for wrong in (message[:cut], message + b"x", None, "text", bytearray(message)):
+            with pytest.raises(Malformed):
+                pair[0].receive(5, wrong)
+
+    @pytest.mark.parametrize("share", [1000, 2**63, 2**64 - 1])
+    def test_what_is_no_residue_is_refused(self, share):
+        pair = servers()
+        with pytest.raises(Malformed, match="no residue"):
+            pair[0].receive(5, sealed(TERMS, 0, 5, share))
+        pair[0].receive(5, sealed(TERMS, 0, 5, 999))
+
+    @pytest.mark.parametrize("value", [-1, 1000, 2.0, True, None])
+    def test_only_residues_are_shared_and_errors_do_not_show_them(self, value):
+        with pytest.raises(InvalidValue, match="value is 'hidden'"):
+            shared(TERMS, 1, value, BITS)
+
+    def test_no_share_is_sealed_for_a_key_that_is_none(self):
+        with pytest.raises(Forged, match="key of server 1"):
+            shared(Terms(b"cohort", 1000, 2, (KEYS[0], bytes(32))), 1, 5, BITS)
+
+    def test_whoever_may_not_take_part_is_refused_before_the_share_is_kept(self):
+        spent = {5}
+
+        def spend(user):
+            if user in spent:
+                raise AlreadySpent(f"user {user} took part in another cohort")
+            spent.add(user)
+
+        first = Server(TERMS, 0, PRIVATE[0], lambda: 0, spend)
+        with pytest.raises(AlreadySpent, match="another cohort"):
+            first.receive(5, shared(TERMS, 5, 1, BITS)[0])
+        with pytest.raises(Forged):
+            first.receive(6, flipped(shared(TERMS, 6, 1, BITS)[0], HEAD))
+        assert spent == {5}
+        first.receive(6, shared(TERMS, 6, 1, BITS)[0])
+        assert spent == {5, 6}
+        assert set(first._shares) == {6}
+
+    def test_a_share_that_comes_late_is_refused(self):
+        pair, (message, _) = filled(), shared(TERMS, 5, 1, BITS)
+        pair[0].close()
+        with pytest.raises(OutOfTurn):
+            pair[0].receive(5, message)
+
+
+class TestServers:
+    """Between the servers anything wrong ends the cohort: nothing is published, nothing is left."""
+
+    def ends(self, server, message, error):
+        with pytest.raises(error):
+            server.publish(message)
+        for again in (message, server.terms.packed(PRESENT, 1 - server.role, *map(number, range(3)))):
+            with pytest.raises(OutOfTurn):
+                server.publish(again)
+        assert not hasattr(server, "_shares")
+
+    def test_nothing_is_published_twice(self):
+        pair = filled()
+        present = [server.close() for server in pair]
+        pair[0].publish(present[1])
+        for told in present:
+            with pytest.raises(OutOfTurn):
+                pair[0].publish(told)
+        with pytest.raises(OutOfTurn):
+            pair[0].close()
+
+    def test_nothing_is_published_before_the_end(self):
+        pair = filled()
+        told = pair[1].close()
+        with pytest.raises(OutOfTurn):
+            pair[0].publish(told)
+        pair[0].close()
+        pair[0].publish(told)
+
+    @pytest.mark.parametrize(
+        ("users", "error"),
+        [([0], TooFew), ([], TooFew), ([0, 7, 8], TooFew), ([1, 0], Malformed), ([0, 0, 1], Malformed)],
+    )
+    def test_a_list_of_too_few_or_in_disorder_ends_it(self, users, error):
+        first, _ = filled()
+        first.close()
+        self.ends(first, TERMS.packed(PRESENT, 1, *map(number, users)), error)
+
+    def test_a_list_of_another_kind_ends_it(self):
+        other = Terms(b"cohort 2", 1000, 2, KEYS)
+        good = TERMS.packed(PRESENT, 1, *map(number, range(3)))
+        for wrong, error in (
+            (good[:-1], Malformed),
+            (b"", Malformed),
+            (TERMS.packed(PRESENT, 0, *map(number, range(3))), OutOfTurn),  # its own one comes back
+            (TERMS.packed(SHARE, 1, *map(number, range(3))), OutOfTurn),
+            (other.packed(PRESENT, 1, *map(number, range(3))), OutOfTurn),
+            (bytes((VERSION + 1,)) + good[1:], Malformed),
+        ):
+            first, _ = filled()
+            first.close()
+            self.ends(first, wrong, error)
+
+    def test_a_server_that_lies_to_choose_the_set_gets_whole_noise_and_no_second_total(self):
+        first, second = filled((1, 2, 3, 4))
+        second.close()
+        first.close()
+        message = first.publish(TERMS.packed(PRESENT, 1, number(0), number(3)))
+        assert first.survivors == (0, 3)
+        assert int.from_bytes(message[HEAD : HEAD + NUMBER]) == 2
+
+    def test_nothing_of_a_cohort_is_shown_or_left(self):
+        first, second = filled((123, 456, 789), noise=(111, 222))
+        assert not any(secret in repr(first) for secret in ("111", *map(str, first._shares.values())))
+        first.publish((first.close(), second.close())[1])
+        assert set(vars(first)) == {"terms", "role", "survivors", "_phase"}
+
+    def test_keys_and_roles_fit(self):
+        for role, private in ((0, PRIVATE[1]), (1, PRIVATE[0]), (2, PRIVATE[0]), (-1, PRIVATE[1])):
+            with pytest.raises(InvalidValue, match=r"role|private is 'hidden'"):
+                Server(TERMS, role, private, lambda: 0)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"modulus": 1},
+            {"modulus": 2**63},
+            {"modulus": 8.0},
+            {"least": 0},
+            {"least": True},
+            {"keys": (KEYS[0], KEYS[0])},
+            {"keys": (KEYS[0], b"short")},
+            {"keys": (*KEYS, PAIRS[2][1])},
+        ],
+    )
+    def test_terms_are_checked(self, wrong):
+        with pytest.raises(InvalidValue, match=next(iter(wrong))):
+            Terms(**{"cohort": b"", "modulus": 8, "least": 1, "keys": KEYS} | wrong)
+
+
+def number(user):
+    return user.to_bytes(NUMBER)
+
+
+class TestCollector:
+    def test_totals_of_different_users_are_refused(self):
+        first, second = filled((1, 2, 3, 4)), filled((1, 2, 3, 4))
+        for pair in (first, second):
+            for server in pair:
+                server.close()
+        told = TERMS.packed(PRESENT, 1, *map(number, (0, 1, 2)))
+        one = first[0].publish(told)
+        for users in ((0, 1), (0, 1, 3)):
+            pair = filled((1, 2, 3, 4))
+            pair[1].close()
+            other = pair[1].publish(TERMS.packed(PRESENT, 0, *map(number, users)))
+            with pytest.raises(Disagreement):
+                collected(TERMS, one, other)
+        other = second[1].publish(TERMS.packed(PRESENT, 0, *map(number, (0, 1, 2))))
+        assert collected(TERMS, one, other)[1] == 3
+
+    def test_messages_of_another_kind_are_refused(self):
+        first, second = ended(filled())
+        other = ended(filled(terms=Terms(b"cohort 2", 1000, 2, KEYS)))
+        for pair, error in (
+            ((second, first), OutOfTurn),
+            ((first, first), OutOfTurn),
+            ((first, other[1]), OutOfTurn),
+            ((first, second[:-1]), Malformed),
+            ((first, second + b"x"), Malformed),
+            ((first, second[:-NUMBER] + (1000).to_bytes(NUMBER)), Malformed),
+            ((first, TERMS.packed(PRESENT, 1, second[HEAD:])), OutOfTurn),
+            ((first, flipped(second, HEAD + NUMBER)), Disagreement),
+        ):
+            with pytest.raises(error):
+                collected(TERMS, *pair)
+        assert collected(TERMS, first, second) == (138, 3)
+
+
+def test_no_bytes_crash_a_party():
+    """Random bytes, cut messages and altered ones: each is refused with a named error, or is the right message."""
+    random = Random(3)
+    first, second = filled((1, 2, 3))
+    told, total = second.close(), ended(filled())
+    share = shared(TERMS, 9, 5, BITS)[0]
+    for _ in range(400):
+        kind = random.choice((share, told, total[0]))
+        cut = kind[: random.randrange(len(kind))] + random.randbytes(random.randrange(3))
+        noise = bytes((VERSION, random.choice((SHARE, PRESENT, TOTAL)), random.randrange(2))) + TERMS.session
+        for wrong in (
+            cut,
+            random.randbytes(random.randrange(200)),
+            noise + random.randbytes(random.choice((24, 48, 56))),
+        ):
+            with pytest.raises(Stopped):
+                first.receive(9, wrong)
+            with pytest.raises(Stopped):
+                collected(TERMS, wrong, total[1])
+            listener = Server(TERMS, 0, PRIVATE[0], lambda: 0)
+            listener.close()
+            with pytest.raises(Stopped):
+                listener.publish(wrong)
+    first.receive(9, share)
