@@ -15,8 +15,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.backends.sealed_shares import SealedShares
+from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.shuffled import ONE, Shuffled, coins_needed, hide, power_below, tosses
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.lab.compiler import compiled
 from maskedbandit.law import COINS, Law, cumulant, draws, log_mgf, log_pmf, radius, steps
 from tests.floatfree import offences
@@ -110,7 +113,7 @@ class TestNumberOfCoins:
 
     def test_no_floats(self):
         functions = (power_below, hide, coins_needed, Shuffled.randomize, Shuffled.needed, Shuffled.coins)
-        for exact in (*functions, Shuffled.counted_on):
+        for exact in (*functions, Shuffled.counted_on, Shuffled.aggregate, Shuffled.tossed):
             source = inspect.getsource(getattr(exact, "__wrapped__", exact)).replace("@lru_cache(maxsize=256)", "")
             assert offences(source.replace("reward: float", "reward")) == []
 
@@ -337,7 +340,106 @@ class TestLaw:
             same_law((sample + channel.coins() / 2).astype(int), lambda z: binom.pmf(z, channel.coins() - 8, 0.5))
 
 
+class Losing(Ideal):
+    """A shuffler that some devices never reach."""
+
+    def __init__(self, *lost):
+        object.__setattr__(self, "lost", lost)
+
+    def mix(self, bundles, below, least, cohort, bits, weights=None):
+        here = [device for device in range(len(bundles)) if device not in self.lost]
+        if sum(weights[device] for device in here) < least:
+            raise TooFew
+        mixed, found = super().mix([bundles[device] for device in here], below, least, cohort, bits)
+        return mixed, found._replace(survivors=here)
+
+
+def cohorts(channel, rewards, size, seed=7):
+    """Released totals by way of the backend."""
+    bits, n, found = seeded(seed), len(rewards), []
+    for _ in range(size):
+        sent = [channel.randomize(reward, n, bits, place) for place, reward in enumerate(rewards)]
+        found.append(channel.analyze(channel.aggregate(sent, bits, b"cohort").total, n, bits))
+    return np.array(found)
+
+
+class TestAggregate:
+    def test_the_real_shuffler_releases_the_coins_and_the_bits(self):
+        channel = Shuffled("2", "0.01", backend=Shuffler())
+        coins = channel.coins()
+        sample = np.rint(cohorts(channel, [1, 0, 1], 600) + coins / 2 - 2).astype(int)
+        same_law(sample, lambda z: binom.pmf(z, coins, 0.5))
+        with pytest.raises(AssertionError, match=r"another law|probability 0"):  # as if one more coin were missing
+            same_law(sample, lambda z: binom.pmf(z - 1, coins, 0.5))
+
+    @pytest.mark.parametrize("lost", [(), (1,), (0, 4), (2, 3)])
+    def test_survivors_are_estimated_without_bias(self, lost):
+        """With the coins of the lost their mean is lost, which the number of messages tells."""
+        channel, rewards = Shuffled(1, "1e-3", "0.5", Losing(*lost)), [1, 0, 1, 1, 0]
+        there = sum(reward for place, reward in enumerate(rewards) if place not in lost)
+        coins = sum(channel.tossed(place, 5) for place in range(5) if place not in lost)
+        sample = cohorts(channel, rewards, 4000)
+        mean_is(sample, there, math.sqrt(coins) / 2)
+        same_law(np.rint(sample - there + coins / 2).astype(int), lambda z: binom.pmf(z, coins, 0.5))
+        if lost:
+            missing = channel.coins() - coins
+            with pytest.raises(AssertionError, match="the mean is"):  # as if nothing were missing
+                mean_is(sample - missing / 2, there, math.sqrt(coins) / 2)
+
+    def test_coins_that_are_needed_must_be_there(self):
+        bits, n = seeded(3), 5
+        channel = Shuffled(1, "1e-3", "0.6")
+        for lost, enough in (((0,), True), ((0, 1), True), ((0, 1, 2), False)):
+            losing = Shuffled(1, "1e-3", "0.6", Losing(*lost))
+            sent = [channel.randomize(1, n, bits, place) for place in range(n)]
+            coins = sum(channel.tossed(place, n) for place in range(n) if place not in lost)
+            assert (coins >= channel.needed()) == enough
+            if enough:
+                losing.aggregate(sent, bits)
+            else:
+                with pytest.raises(TooFew):
+                    losing.aggregate(sent, bits)
+
+    def test_users_without_coins_are_not_missed(self):
+        """Of a cohort larger than its number of coins many may be lost."""
+        n = 400
+        channel = Shuffled(1, "1e-3")
+        lost = [place for place in range(n) if not channel.tossed(place, n)]
+        assert len(lost) > 300
+        found = Shuffled(1, "1e-3", backend=Losing(*lost)).aggregate([0] * n, seeded(1))
+        assert (found.total, len(found.survivors)) == (0, n - len(lost))
+
+    @pytest.mark.parametrize("dropout", ["0.1", "0.5"])
+    def test_a_rehearsal_with_losses_ends_in_a_sum_or_in_a_named_error(self, dropout):
+        channel, bits, n = Shuffled(1, "1e-3", "0.7", Shuffler(dropout=dropout)), seeded(4), 60
+        for _ in range(5):
+            sent = [channel.randomize(1, n, bits, place) for place in range(n)]
+            try:
+                found = channel.aggregate(sent, bits)
+            except TooFew:
+                continue
+            here = found.survivors
+            missing = sum(channel.tossed(place, n) for place in range(n) if place not in here)
+            assert found.total == sum(sent[place] for place in here) + Fraction(missing, 2)
+
+    def test_devices_send_as_many_messages_whatever_they_hold(self):
+        class Spy(Ideal):
+            def mix(self, bundles, *args):
+                seen.append([len(bundle) for bundle in bundles])
+                return super().mix(bundles, *args)
+
+        seen, channel = [], Shuffled(1, "1e-3", backend=Spy())
+        for rewards in ([0] * 7, [1] * 7):
+            cohorts(channel, rewards, 3)
+        assert all(sizes == [1 + channel.tossed(place, 7) for place in range(7)] for sizes in seen)
+
+
 class TestValues:
+    @pytest.mark.parametrize("backend", [None, "shuffler", SealedShares()])
+    def test_backend(self, backend):
+        with pytest.raises(InvalidValue, match="backend"):
+            Shuffled(backend=backend)
+
     @pytest.mark.parametrize("place", [None, -1, 6, 1.5, "first"])
     def test_place_is_needed(self, place):
         with pytest.raises(InvalidValue, match="place"):

@@ -70,9 +70,16 @@ class Mixer(Backend):
 
     @abstractmethod
     def mix(
-        self, bundles: Sequence[Sequence[int]], below: int, cohort: bytes, bits: Bits
+        self,
+        bundles: Sequence[Sequence[int]],
+        below: int,
+        least: int,
+        cohort: bytes,
+        bits: Bits,
+        weights: Sequence[int] | None = None,
     ) -> tuple[list[int], Aggregate]:
-        """All messages, whole numbers `below` a bound, in an order that tells nothing; and who is among them.
+        """All messages, whole numbers `below` a bound, in an order that tells nothing; and who sent them.
 
-        The aggregate's total is the sum of the messages.
+        The aggregate's total is the sum of the messages. It takes `least` honest survivors; if devices have weights,
+        honest survivors of that weight.
         """

@@ -29,7 +29,13 @@ class Ideal(Adder, NoisyAdder, Mixer):
         return Aggregate((sum(values) + noise() + noise()) % modulus, range(len(values)))
 
     def mix(
-        self, bundles: Sequence[Sequence[int]], below: int, cohort: bytes, bits: Bits
+        self,
+        bundles: Sequence[Sequence[int]],
+        below: int,
+        least: int,
+        cohort: bytes,
+        bits: Bits,
+        weights: Sequence[int] | None = None,
     ) -> tuple[list[int], Aggregate]:
         mixed = sorted(message for bundle in bundles for message in bundle)
         return mixed, Aggregate(sum(mixed), range(len(bundles)))

@@ -9,11 +9,16 @@ variance N/4. A reward changes the sum by at most one, in law; so a release is (
 where F sums P up to z and k is the last z < (N + 1) / (1 + e^epsilon), as P(z) / P(z - 1) = (N + 1 - z) / z falls (by
 symmetry the other direction costs the same). One more coin is post-processing, so delta(N) falls: the least N is found
 by bisection. Proofs by tail bounds ask for many times as many. The number is the same for cohorts of every size.
+
+The shuffler is an ideal one, or the real protocol that `backend` names. Devices that are lost take their coins with
+them. How many messages came tells how many coins are missing; half of them are added, so the estimate is one of the
+survivors' sum, with less noise than allowed for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral
@@ -21,6 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maskedbandit.backends.backend import Aggregate, Mixer
+from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import encode
 from maskedbandit.core import kernel
@@ -107,6 +114,7 @@ class Shuffled(Channel):
     epsilon: Number = 1
     delta: Number = Fraction(1, 10**6)
     honest: Number = 1
+    backend: Mixer = field(default_factory=Ideal)
 
     def __post_init__(self) -> None:
         epsilon, delta = exact("epsilon", self.epsilon), exact("delta", self.delta)
@@ -119,6 +127,8 @@ class Shuffled(Channel):
             raise InvalidValue("honest", self.honest, "a fraction of the coins, from 0.01 to 1")
         for name, value in (("epsilon", epsilon), ("delta", delta), ("honest", honest)):
             object.__setattr__(self, name, value)
+        if not isinstance(self.backend, Mixer):
+            raise InvalidValue("backend", self.backend, "a backend that mixes, such as Ideal()")
 
     def needed(self) -> int:
         """Coins that must be tossed honestly."""
@@ -142,16 +152,29 @@ class Shuffled(Channel):
         return Law(COINS, scale=0.5, grid=1.0, per_release=float(self.coins()))
 
     def loss(self, n: int) -> Loss:
-        return Loss.approximate(self.epsilon, self.delta)
+        return Loss.approximate(self.epsilon, self.delta) * self.backend.attempts
+
+    def tossed(self, place: int, n: int) -> int:
+        """Coins that user number `place` of n tosses."""
+        return self.coins() * (place + 1) // n - self.coins() * place // n
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         """The number of ones among the messages: the bit, and this user's coins."""
         if not isinstance(place, Integral) or not 0 <= place < n:
             raise InvalidValue("place", place, f"the user's number in the cohort, a whole number from 0 to {n - 1}")
-        coins, i = self.coins(), int(place)
-        tossed = coins * (i + 1) // n - coins * i // n
+        tossed = self.tossed(int(place), n)
         ones = sum(bits.below(SPAN).bit_count() for _ in range(tossed // 64)) + bits.below(1 << tossed % 64).bit_count()
         return encode(reward, 1, bits) + ones
+
+    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
+        """The number of ones, and half of the coins that are missing; nothing, if fewer than `needed()` are there."""
+        n = len(sent)
+        terms = f"{self.coins()} coins of which {self.needed()} are needed, "
+        coins = [self.tossed(place, n) for place in range(n)]
+        bundles = [[1] * ones + [0] * (1 + each - ones) for ones, each in zip(sent, coins, strict=True)]
+        mixed, found = self.backend.mix(bundles, 2, self.needed(), terms.encode() + cohort, bits, coins)
+        missing = self.coins() - (len(mixed) - len(found.survivors))
+        return found._replace(total=found.total + Fraction(missing, 2)) if missing else found
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         return total - self.coins() / 2

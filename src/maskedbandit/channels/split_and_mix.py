@@ -1,0 +1,156 @@
+"""Split-and-mix: noise from the devices, and a sum that a shuffler carries in shares [IKOS06; BBGN20].
+
+Devices round, add their share of Pólya noise and reduce modulo m as under distributed trust. Instead of masking that
+residue, a device splits it into k shares that are uniform but for their sum, and a shuffler mixes the shares of all.
+What the server then sees is within eta of what can be made of the noisy sum alone, which is epsilon-private; so
+
+    delta = (1 + e^epsilon) eta:    from a cohort to what is made of its sum, to the same of the other cohort, and back,
+
+and k follows from eta, m and the least number of honest devices. It takes one message, no keys between devices and no
+answer from them: those who are lost are lost before they send. In return there is a delta, though a small one, and
+somebody must run a shuffler who does not work with the server.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from maskedbandit.backends.backend import Aggregate, Mixer
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.channels.channel import Channel, usable
+from maskedbandit.channels.codec import Grid, Residues
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.shuffled import ONE
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, calibration
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.shuffle.split_and_mix import shares_needed, split
+
+
+def power_above(epsilon: Fraction) -> int:
+    """At least e^epsilon, in fixed point: the series, with every term rounded up.
+
+    It ends where terms halve at least, so that those left out come to no more than the last one.
+    """
+    p, q = epsilon.as_integer_ratio()
+    total, term, i = ONE, ONE, 0
+    while term > 1 or i * q < 2 * p:
+        i += 1
+        term = -(-term * p // (q * i))
+        total += term
+    return total + term
+
+
+@dataclass(frozen=True)
+class SplitAndMix(Channel):
+    """The noise of distributed trust, from a shuffler.
+
+    **Guarantee**: if the server sees the shares of a cohort as a multiset, and at least `counted_on(n)` of its users
+    are honest and send theirs, a release is (epsilon, delta)-private for each of them, delta = (1 + e^epsilon) eta.
+    With a real shuffler the statement is computational, and holds unless shuffler and server collude.
+
+    `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two. A cohort in which fewer
+    than two honest users are counted on is refused: it has no crowd to hide in.
+
+    >>> channel = SplitAndMix(epsilon=0.5, honest=0.8)
+    >>> channel.loss(n=1000), channel.shares(n=1000)
+    (Loss(ε = 0.5 at δ = 2.409e-12), 11)
+    """
+
+    trust = "shuffled"
+    sees = "server: an unordered multiset of shares, worth little more than a noisy sum"
+
+    epsilon: Number = 1
+    eta: Number = Fraction(1, 2**40)
+    honest: Number = 1
+    failure: float = 1e-12
+    grid: Grid | int | Literal["paper"] = 1
+    backend: Mixer = field(default_factory=Ideal)
+
+    def __post_init__(self) -> None:
+        epsilon, eta = usable(self.epsilon), exact("eta", self.eta)
+        if not Fraction(1, 2**256) <= eta < 1:
+            raise InvalidValue("eta", self.eta, "a probability from 2^-256 up, below 1")
+        for name, value in (("epsilon", epsilon), ("eta", eta)):
+            object.__setattr__(self, name, value)
+        for name in ("honest", "failure", "grid"):
+            object.__setattr__(self, name, getattr(self.summed, name))
+        if self.delta() >= 1:
+            raise InvalidValue("epsilon", float(epsilon), "smaller, as (1 + e^epsilon) eta must be below 1")
+        if not isinstance(self.backend, Mixer):
+            raise InvalidValue("backend", self.backend, "a backend that mixes, such as Ideal()")
+
+    @cached_property
+    def summed(self) -> Distributed:
+        """The noisy sum inside."""
+        return Distributed(self.epsilon, grid=self.grid, honest=self.honest, failure=self.failure)
+
+    def delta(self) -> Fraction:
+        """(1 + e^epsilon) eta, rounded upwards."""
+        power = power_above(min(Fraction(self.epsilon), Fraction(200)))  # by then delta is above 1
+        return (1 + Fraction(power, ONE)) * Fraction(self.eta)
+
+    def counted_on(self, n: int) -> int:
+        """Least number of honest survivors of a cohort of n; fewer must not be released."""
+        return self.summed.counted_on(n)
+
+    def shares(self, n: int) -> int:
+        """Messages that each device of a cohort of n sends."""
+        self.refuse(n)
+        return shares_needed(self.counted_on(n), self.summed.residues(n)[0], Fraction(self.eta))
+
+    @property
+    def draws(self) -> Any:
+        return DiscreteLaplace.draws
+
+    def numbers(self, k: int) -> Residues:
+        return self.summed.numbers(k)
+
+    def law(self) -> Law:
+        return self.summed.law()
+
+    def loss(self, n: int) -> Loss:
+        return Loss.approximate(self.epsilon, self.delta()) * self.backend.attempts
+
+    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+        """The noisy residue, which the device sends in shares alone."""
+        return self.summed.randomize(reward, n, bits)
+
+    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
+        n, (m, _), k = len(sent), self.summed.residues(len(sent)), self.shares(len(sent))
+        terms = f"{k} shares of sums with {self.epsilon} for {self.counted_on(n)} users, "
+        bundles = [split(value, k, m, bits) for value in sent]
+        _, found = self.backend.mix(bundles, m, self.counted_on(n), terms.encode() + cohort, bits)
+        return found._replace(total=found.total % m)
+
+    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+        return self.summed.analyze(total, n, bits)
+
+    def refuse(self, n: int) -> None:
+        if self.counted_on(n) < 2:
+            name = f"the number of honest users counted on in a cohort of {n}"
+            raise InvalidValue(name, self.counted_on(n), "at least 2: one alone has no crowd to hide in")
+        self.summed.refuse(n)
+
+    @staticmethod
+    @kernel
+    def perturb(
+        numbers: Residues, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+    ) -> float:
+        if calibration(law.honest, n) < 2:
+            return math.nan
+        return sum_of_shares(numbers, law, arm, total, n, noise, rng)
+
+
+sum_of_shares = Distributed.perturb

@@ -1,0 +1,227 @@
+"""Split-and-mix as a channel: the noise of distributed trust, and a view that is within eta of the noisy sum.
+
+Seeds are fixed; under a new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
+"""
+
+import inspect
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.backends.sealed_shares import SealedShares
+from maskedbandit.backends.shuffler import Shuffler
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.shuffled import ONE
+from maskedbandit.channels.split_and_mix import SplitAndMix, power_above
+from maskedbandit.errors import InvalidValue, TooFew
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.shuffle.split_and_mix import shares_needed, split
+from tests.floatfree import offences
+from tests.statistics import same_law, same_law_of_two, seeded
+
+
+class Quick(Distributed):
+    """The noisy sum, but it computes the numbers of a cohort once."""
+
+    __hash__ = object.__hash__
+    steps, whole = cache(Distributed.steps), cache(Distributed.whole)
+    residues, counted_on = cache(Distributed.residues), cache(Distributed.counted_on)
+
+
+def channel(*args, **kwargs):
+    found = SplitAndMix(*args, **kwargs)
+    quick = {name: getattr(found.summed, name) for name in ("epsilon", "grid", "honest", "failure")}
+    found.__dict__["summed"] = Quick(**quick)
+    return found
+
+
+def released(channel, size, n=5, devices=None, seed=3):
+    """Noise in what whole cohorts release, all rewards 1, by way of the backend."""
+    bits, found = seeded(seed), []
+    for _ in range(size):
+        sent = [channel.randomize(1, n, bits) for _ in range(n)]
+        if devices is not None:
+            sent[devices:] = [0] * (n - devices)  # these lie, and add no noise
+        total = channel.aggregate(sent, bits, b"cohort").total
+        found.append(round(channel.analyze(total, n, bits)) - (n if devices is None else devices))
+    return np.array(found)
+
+
+class TestRelease:
+    def test_the_ideal_and_the_real_shuffler_release_one_law(self):
+        ideal, real = channel("0.5"), channel("0.5", eta="0.01", backend=Shuffler())
+        a, b = released(ideal, 1500), released(real, 700, seed=5)
+        same_law(a, DiscreteLaplace(2).pmf)
+        same_law(b, DiscreteLaplace(2).pmf)
+        same_law_of_two(a[:700], b)
+
+    def test_a_lost_share_of_noise_is_caught(self):
+        sample = released(channel(1, eta="0.01"), 9000, n=4, devices=2)
+        with pytest.raises(AssertionError, match="another law"):
+            same_law(sample, DiscreteLaplace(1).pmf)
+
+    def test_exactly_the_devices_that_are_counted_on_make_one_draw(self):
+        counting = channel(1, honest="0.5", eta="0.01")
+        assert counting.counted_on(4) == 2
+        same_law(released(counting, 5000, n=4, devices=2), DiscreteLaplace(1).pmf)
+
+    @pytest.mark.parametrize("seed", range(12))
+    def test_the_sum_of_the_survivors_whoever_is_lost(self, seed):
+        bits, n = seeded(seed), 12
+        losing = SplitAndMix(1, honest="0.5", eta="0.01", backend=Shuffler(dropout="0.3"))
+        sent = [losing.randomize(1, n, bits) for _ in range(n)]
+        try:
+            found = losing.aggregate(sent, bits)
+        except TooFew:
+            return
+        assert len(found.survivors) >= losing.counted_on(n)
+        assert found.total == sum(sent[device] for device in found.survivors) % losing.summed.residues(n)[0]
+
+    def test_fewer_than_are_counted_on_are_thrown_away(self):
+        bits, n = seeded(1), 40
+        losing = SplitAndMix(1, eta="0.01", backend=Shuffler(dropout="0.5"))
+        with pytest.raises(TooFew):
+            losing.aggregate([losing.randomize(1, n, bits) for _ in range(n)], bits)
+
+    def test_the_backend_sees_shares_alone(self):
+        class Spy(Ideal):
+            def mix(self, bundles, below, least, cohort, bits, weights=None):
+                seen.append((bundles, below, least, cohort))
+                return super().mix(bundles, below, least, cohort, bits)
+
+        seen, bits, n = [], seeded(1), 6
+        spied = SplitAndMix(1, honest="0.5", backend=Spy())
+        sent = [spied.randomize(1, n, bits) for _ in range(n)]
+        spied.aggregate(sent, bits, b"arm 1")
+        ((bundles, below, least, cohort),) = seen
+        assert (below, least) == (spied.summed.residues(n)[0], 3)
+        assert [sum(bundle) % below for bundle in bundles] == sent
+        assert {len(bundle) for bundle in bundles} == {spied.shares(n)}
+        assert cohort.endswith(b"arm 1")
+
+
+class TestLoss:
+    def test_delta_is_from_above_and_near(self):
+        for epsilon in ("0.000001", "0.1", "1/3", "1", "5", "20"):
+            made = SplitAndMix(epsilon)
+            with localcontext() as context:
+                context.prec = 100
+                near = (1 + Fraction((Decimal(made.epsilon.numerator) / made.epsilon.denominator).exp())) / 2**40
+            assert near * (1 - Fraction(1, 10**90)) < made.delta() < near * (1 + Fraction(1, 10**40))
+            assert made.loss(100) == Loss.approximate(epsilon, made.delta())
+            assert made.loss(100).epsilon(made.delta()) == pytest.approx(float(Fraction(epsilon)))
+            assert made.loss(100).epsilon(made.delta() * Fraction(999, 1000)) == math.inf
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 3), Fraction(7), Fraction(200)])
+    def test_the_power_is_from_above(self, epsilon):
+        with localcontext() as context:
+            context.prec = 200
+            near = Fraction((Decimal(epsilon.numerator) / epsilon.denominator).exp())
+        assert (
+            near * (1 - Fraction(1, 10**150)) < Fraction(power_above(epsilon), ONE) < near * (1 + Fraction(1, 10**40))
+        )
+
+    def test_what_is_seen_of_neighbours(self):
+        """By enumeration of a tiny cohort: noise of its own law modulo q, two devices, seven shares each."""
+        from tests.shuffle.test_split_and_mix import seen
+
+        q, k, epsilon, n = 3, 7, Fraction(1), 2
+        z = np.arange(-200, 201)
+        share = np.bincount(z % q, weights=DiscreteLaplace(1 / epsilon).pmf(z, 1 / n), minlength=q)
+        eta = Fraction(1, 2)
+        while shares_needed(n, q, eta * Fraction(9, 10)) <= k:
+            eta *= Fraction(9, 10)  # nearly the least that seven shares are worth
+        delta = float((1 + Fraction(power_above(epsilon), ONE)) * eta)
+
+        def view(rewards, k):
+            law = {}
+            for a in range(q):
+                for b in range(q):
+                    for multiset, ways in seen(((rewards[0] + a) % q, (rewards[1] + b) % q), k, q).items():
+                        law[multiset] = law.get(multiset, 0.0) + share[a] * share[b] * ways / q ** (n * k - n)
+            return law
+
+        def excess(k):
+            pairs = [(view(x, k), view(y, k)) for x, y in (((0, 0), (1, 0)), ((1, 1), (0, 1)))]
+            pairs += [(q_, p_) for p_, q_ in pairs]
+            return max(sum(max(0.0, p[e] - math.e * r.get(e, 0.0)) for e in p) for p, r in pairs)
+
+        assert excess(k) <= delta
+        assert excess(1) > excess(2) > excess(3) > excess(7)
+        assert excess(1) > delta  # the control: residues that are not split
+
+    def test_attempts_are_paid(self):
+        class Stubborn(Shuffler):
+            attempts = 3
+
+        made = SplitAndMix(1, backend=Stubborn())
+        assert made.loss(10) == 3 * SplitAndMix(1).loss(10)
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
+    def test_shares_follow_from_honest_devices_and_modulus(self, n, honest, eta):
+        made = SplitAndMix(1, eta=eta, honest=honest)
+        assert made.shares(n) == shares_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
+        assert made.counted_on(n) == math.ceil(Fraction(honest) * n)
+
+    def test_law_is_that_of_distributed_trust(self):
+        made, other = SplitAndMix("0.5", honest="0.8", failure=1e-6), Distributed("0.5", honest="0.8", failure=1e-6)
+        assert made.law() == other.law()
+        assert made.numbers(3) == other.numbers(3)
+
+    @pytest.mark.parametrize(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
+    def test_cohorts_of_one_honest_device_are_refused(self, n, honest):
+        made = SplitAndMix(1, honest=honest)
+        for refused in (lambda: made.refuse(n), lambda: made.aggregate([0] * n, seeded(1)), lambda: made.shares(n)):
+            with pytest.raises(InvalidValue, match="at least 2"):
+                refused()
+        assert math.isnan(made.perturb(made.numbers(1), made.law(), 0, 1.0, n, 0, None))
+        made.refuse(n + 10)
+        assert made.perturb(made.numbers(1), made.law(), 0, 1.0, n + 10, 2, None) == 3.0
+
+
+class TestValues:
+    @pytest.mark.parametrize("eta", [0, 1, -1, Fraction(1, 2**257), "x", None, float("nan")])
+    def test_eta(self, eta):
+        with pytest.raises(InvalidValue, match="eta"):
+            SplitAndMix(eta=eta)
+
+    @pytest.mark.parametrize("epsilon", [28, 1000, 10**9])
+    def test_epsilon_so_large_that_delta_is_one(self, epsilon):
+        with pytest.raises(InvalidValue, match="epsilon"):
+            SplitAndMix(epsilon)
+        assert SplitAndMix(27).delta() < 1
+
+    @pytest.mark.parametrize("backend", [None, "shuffler", SealedShares()])
+    def test_backend(self, backend):
+        with pytest.raises(InvalidValue, match="backend"):
+            SplitAndMix(backend=backend)
+
+    def test_honest_and_failure_are_those_of_the_sum(self):
+        for wrong in ({"honest": 1.5}, {"failure": 0}, {"grid": 0}):
+            with pytest.raises(InvalidValue, match=next(iter(wrong))):
+                SplitAndMix(**wrong)
+        assert replace(SplitAndMix(), honest="0.5").honest == Fraction(1, 2)
+
+
+def test_no_floats_on_the_exact_path():
+    for exact in (power_above, SplitAndMix.delta, SplitAndMix.aggregate, SplitAndMix.shares, split):
+        assert offences(inspect.getsource(exact)) == []
+
+
+def test_channels_need_no_cryptography():
+    """Only a real protocol does."""
+    made = "mb.channels.Shuffled(); mb.channels.SplitAndMix()"
+    code = f"import sys, maskedbandit as mb; {made}; print('cryptography' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"

@@ -1,0 +1,173 @@
+"""Counting bits: the certificate against other arithmetic, and a release that follows its laws.
+
+Seeds are fixed; under a new seed each random assertion rejects a correct subject with probability ALPHA = 1e-9.
+"""
+
+import inspect
+from fractions import Fraction
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.shuffle import bit_counting
+from maskedbandit.shuffle.bit_counting import BitCounting
+from tests.floatfree import offences
+from tests.statistics import same_law, seeded
+
+TINY = BitCounting(2, 32)
+
+
+class Fixed(BitCounting):
+    """Blocks that begin at multiples of m, so that counts near their border know of one another."""
+
+    def weights(self, value):
+        m, found = self.modulus, [0] * (self.messages + 1)
+        for count in range(self.messages + 1):
+            first = count - count % m
+            ways, moved = m * bit_counting.comb(self.messages, count), self.chances.get(first, 0)
+            found[count] += ways * (2**20 - moved)
+            if moved:
+                found[first + value] += ways * moved
+        return found
+
+
+class Sharp(BitCounting):
+    """Every block is moved that can be, up to the ends."""
+
+    @property
+    def chances(self):
+        return dict.fromkeys(range(self.messages - self.modulus + 2), 2**20)
+
+
+def relaxation(protocol, n):
+    return log(protocol.certificate(n)) / 2
+
+
+class TestCertificate:
+    @pytest.mark.parametrize(("m", "d", "n"), [(2, 32, 1), (2, 32, 3), (2, 27, 2), (3, 60, 2)])
+    def test_is_the_worst_of_all_values_in_plain_fractions(self, m, d, n):
+        protocol = BitCounting(m, d)
+        one = [[Fraction(weight, protocol.total) for weight in protocol.weights(x)] for x in range(m)]
+        worst = Fraction(1)
+        for total in range(m):
+            laws = []
+            for values in product(range(m), repeat=n):
+                if sum(values) % m == total:
+                    law = [Fraction(1)]
+                    for x in values:
+                        law = [
+                            sum(law[j] * one[x][i - j] for j in range(max(0, i - d), min(i, len(law) - 1) + 1))
+                            for i in range(len(law) + d)
+                        ]
+                    laws.append(law)
+            high, low = [max(each) for each in zip(*laws, strict=True)], [min(each) for each in zip(*laws, strict=True)]
+            ratio = max(a / b for a, b in zip(high, low, strict=True) if a)
+            worst = max(worst, ratio, sum(high) ** 2, 1 / sum(low) ** 2)
+        assert protocol.certificate(n) == worst
+
+    def test_one_device_has_nothing_to_hide_but_its_value(self):
+        assert TINY.certificate(1) == 1
+
+    @pytest.mark.parametrize(("m", "d", "n", "eps", "missed"), [(2, 64, 3, 1.224e-3, 5.496e-3), (2, 128, 4, 0, 1.3e-4)])
+    def test_known_numbers(self, m, d, n, eps, missed):
+        protocol = BitCounting(m, d)
+        assert relaxation(protocol, n) == pytest.approx(eps, rel=1e-3, abs=1e-4)
+        assert float(n * protocol.missed()) == pytest.approx(missed, rel=0.05)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("m", "n", "d", "eps", "missed"),
+        [
+            (2, 16, 128, 1.86e-5, 5.4e-4),
+            (3, 5, 256, 7.6e-4, 1.4e-6),
+            (4, 5, 384, 2.8e-3, 3e-8),
+            (8, 2, 1024, 0.51, 1.5e-15),
+        ],
+    )
+    def test_known_numbers_of_more_devices(self, m, n, d, eps, missed):
+        protocol = BitCounting(m, d)
+        assert relaxation(protocol, n) == pytest.approx(eps, rel=0.01)
+        assert float(n * protocol.missed()) == pytest.approx(missed, rel=0.05)
+
+    def test_blocks_at_fixed_places_are_far_worse(self):
+        assert relaxation(Fixed(2, 64), 4) > 20 * relaxation(BitCounting(2, 64), 4)
+
+    def test_blocks_up_to_the_ends_have_no_certificate(self):
+        with pytest.raises(InvalidValue, match="messages"):
+            Sharp(2, 64).certificate(4)
+
+    def test_half_of_the_worst_ratio_would_not_do(self):
+        """Of many laws, each larger than all others somewhere, none is near enough to all."""
+        boost, cells = Fraction(3), 50
+        total = boost + cells - 1
+        high, low = [boost / total] * cells, [1 / total] * cells
+        assert sum(high) ** 2 > max(a / b for a, b in zip(high, low, strict=True))
+
+
+class TestRandomizer:
+    @pytest.mark.parametrize("value", [0, 1])
+    def test_follows_its_law(self, value):
+        bits = seeded(4)
+        sample = np.array([TINY.randomize(value, bits) for _ in range(6000)])
+        law = np.array([float(Fraction(weight, TINY.total)) for weight in TINY.weights(value)])
+        assert law.sum() == pytest.approx(1)
+
+        def pmf(z, law=law):
+            return np.where((z >= 0) & (z <= 32), law[np.clip(z, 0, 32)], 0.0)
+
+        same_law(sample, pmf)
+        with pytest.raises(AssertionError, match=r"another law|probability 0"):
+            same_law(sample, lambda z: pmf(z, np.roll(law, 1)))
+
+    @pytest.mark.parametrize(("m", "d"), [(2, 40), (3, 64), (5, 160)])
+    def test_weights_add_up_and_missed_counts_those_not_moved(self, m, d):
+        protocol = BitCounting(m, d)
+        for x in range(m):
+            weights = protocol.weights(x)
+            assert sum(weights) == protocol.total
+            wrong = sum(weight for ones, weight in enumerate(weights) if ones % m != x)
+            assert Fraction(wrong, protocol.total) <= protocol.missed()
+
+    def test_the_number_of_ones_is_the_sum(self):
+        protocol, bits = BitCounting(4, 384), seeded(6)
+        for _ in range(50):
+            values = [bits.below(4) for _ in range(5)]
+            assert (sum(protocol.randomize(x, bits) for x in values) - sum(values)) % 4 == 0
+
+    def test_chances_rise_from_none_to_all(self):
+        for protocol in (TINY, BitCounting(3, 101), BitCounting(8, 1024)):
+            m, d = protocol.modulus, protocol.messages
+            found = [protocol.chances.get(first, 0) for first in range(d - m + 2)]
+            rising = found[: (d - m + 2) // 2]
+            assert rising == sorted(rising)
+            assert found == found[::-1]
+            assert found[: 2 * m**2 - m] == [0] * (2 * m**2 - m)
+            assert found[(d - m + 1) // 2] == 2**20
+
+
+class TestValues:
+    @pytest.mark.parametrize("modulus", [1, 65, 2.0, None, True])
+    def test_modulus(self, modulus):
+        with pytest.raises(InvalidValue, match="modulus"):
+            BitCounting(modulus, 10**4)
+
+    @pytest.mark.parametrize("messages", [24, 2**16 + 1, 64.0])
+    def test_messages(self, messages):
+        with pytest.raises(InvalidValue, match="messages"):
+            BitCounting(2, messages)
+
+    @pytest.mark.parametrize("value", [-1, 2, 0.0])
+    def test_value(self, value):
+        with pytest.raises(InvalidValue):
+            TINY.randomize(value, seeded(1))
+
+    def test_n(self):
+        with pytest.raises(InvalidValue, match="n is 0"):
+            TINY.certificate(0)
+
+
+def test_no_floats():
+    assert offences(inspect.getsource(bit_counting)) == []
