@@ -44,6 +44,7 @@ figures: setup
 	  $(BIN)/maskedbandit run $$file --out results/$$name --resume; \
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
 	@$(BIN)/python -m maskedbandit.lab.returning docs/figures/returning_users.svg
+	@$(BIN)/python -m maskedbandit.lab.growth docs/figures/secagg_growth.svg
 
 golden: setup
 	@$(BIN)/python -m tests.golden

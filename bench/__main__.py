@@ -22,6 +22,7 @@ from best_arm.stopping_conditions import TopTwoStoppingCondition
 from river import bandit, proba
 
 import maskedbandit as mb
+from bench.protocols import protocols
 from maskedbandit.lab.instances import named_means
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
@@ -271,6 +272,7 @@ def main() -> None:
             row(f"elimination, T = {horizon:.0e}, {name}", 10 * took, "ms/run", goal)
     batched()
     identification()
+    protocols(row)
     tree = mb.channels.Tree(epsilon=0.5)
     for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
         row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)
@@ -291,7 +293,7 @@ def main() -> None:
         return 1e3 * least(lambda: [draw() for _ in range(1000)])
 
     row(
-        "exact Pólya share, both variables, n = 1000, g/ε = 32", microseconds(lambda: share.share(1000, bits)), "µs", 20
+        "exact Pólya share, both variables, n = 1000, g/ε = 32", microseconds(lambda: share.share(1000, bits)), "µs", 15
     )
     row("exact discrete Laplace draw, scale 10", microseconds(lambda: discrete_laplace(10, bits)), "µs", 10)
     row("exact Skellam share, n = 1000, ε = 1", microseconds(lambda: skellam.share(1000, bits)), "µs")

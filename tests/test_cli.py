@@ -176,7 +176,14 @@ def test_the_default_folder_is_named_after_the_experiment(file, tmp_path, monkey
 def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
     assert main(["list", "--experiments", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    for name in ("successive_elimination", "distributed", "discrete_laplace", "two curves [CZ23, Fig. 1]", "[SS19]"):
+    for name in (
+        "successive_elimination",
+        "distributed",
+        "discrete_laplace",
+        "secagg",
+        "two curves [CZ23, Fig. 1]",
+        "[SS19]",
+    ):
         assert name in said
     assert all(len(line) <= 150 for line in said.splitlines())
     regret, _, rest = said.partition("policy for the best arm:")
@@ -199,7 +206,7 @@ def test_a_policy_that_does_not_fit_its_channel_writes_nothing(file, tmp_path, c
     assert said.count("\n") == 1  # not even a bar of progress
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"]])
 def test_help_has_an_example(command, capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])

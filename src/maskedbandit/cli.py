@@ -18,6 +18,7 @@ from maskedbandit.errors import InvalidValue, MaskedBanditError
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
     from maskedbandit.lab.experiment import Experiment
 
@@ -57,7 +58,10 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"maskedbandit {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    example = "maskedbandit run experiments/quickstart.toml --out results/quickstart --jobs 2"
+    example = (
+        "maskedbandit run experiments/quickstart.toml --out results/quickstart --jobs 2\n"
+        "  maskedbandit run experiments/rehearsal.toml --protocol secagg,dropout=0.02"
+    )
     one = command(commands.add_parser, "run", "simulate an experiment; write its table and figure", example)
     one.add_argument("experiment", type=Path, metavar="EXPERIMENT.toml", help="what to compare")
     one.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (results/NAME)")
@@ -66,6 +70,13 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=int, metavar="N", help="threads (one for each core); the numbers do not depend on it"
     )
     one.add_argument("--resume", action="store_true", help="keep the settings that DIR holds already")
+    one.add_argument(
+        "--protocol",
+        metavar="NAME",
+        help="carry sums by a real protocol with all its parties, where a channel can: a backend that `list` shows, "
+        "such as secagg, or secagg,corrupted=0.1,dropout=0.05; some milliseconds for every user; results go to "
+        "results/EXPERIMENT-NAME",
+    )
     one.set_defaults(do=run)
 
     two = command(
@@ -77,11 +88,37 @@ def parser() -> argparse.ArgumentParser:
     two.add_argument("folder", type=Path, metavar="DIR", help="a folder that `run` wrote")
     two.set_defaults(do=plot)
 
-    three = command(commands.add_parser, "list", "policies, channels, noises and experiments", "maskedbandit list")
+    three = command(
+        commands.add_parser, "list", "policies, channels, noises, backends and experiments", "maskedbandit list"
+    )
     three.add_argument(
         "--experiments", type=Path, default=Path("experiments"), metavar="DIR", help="where experiments are"
     )
     three.set_defaults(do=show)
+
+    four = command(
+        commands.add_parser,
+        "secagg-demo",
+        "one round of secure aggregation: what it costs, who is lost, what the server learns",
+        "maskedbandit secagg-demo -n 1000 --dropout 0.1\n"
+        "  maskedbandit secagg-demo -n 300 --corrupted 0.1 --lost 0.2 --server malicious --out results/signed",
+    )
+    four.add_argument("-n", type=int, default=1000, metavar="N", help="devices, each with one bit (1000)")
+    four.add_argument("--dropout", default="0.1", metavar="SHARE", help="chance that a device is lost on the way (0.1)")
+    four.add_argument("--corrupted", default="0.1", metavar="SHARE", help="devices that may be corrupted (0.1)")
+    four.add_argument("--epsilon", default="1", metavar="E", help="privacy of the noisy sum (1)")
+    four.add_argument(
+        "--lost", metavar="SHARE", help="devices that may be lost (as many as are with a chance of a millionth)"
+    )
+    four.add_argument("--server", choices=("honest", "malicious"), default="honest", help="what it may do (honest)")
+    four.add_argument(
+        "--graph", choices=("auto", "complete", "sparse"), default="auto", help="who shares secrets with whom (auto)"
+    )
+    four.add_argument("--seed", type=int, default=0, metavar="N", help="the same seed gives the same round (0)")
+    four.add_argument(
+        "--out", type=Path, default=Path("results/secagg-demo"), metavar="DIR", help="folder (results/secagg-demo)"
+    )
+    four.set_defaults(do=demonstrate)
     return top
 
 
@@ -101,9 +138,13 @@ def run(options: argparse.Namespace) -> None:
 
     from maskedbandit.lab.columns import aligned
     from maskedbandit.lab.experiment import Line, Point, Setting, read
+    from maskedbandit.lab.protocols import over
     from maskedbandit.lab.table import GOALS, collect
 
-    experiment = read(options.experiment)
+    experiment, folder, left = read(options.experiment), options.experiment.stem, list[str]()
+    if options.protocol is not None:
+        experiment, left = over(experiment, options.protocol)
+        folder += f"-{options.protocol.partition(',')[0]}"
     settings = experiment.settings
     if options.jobs is not None and options.jobs < 1:
         raise InvalidValue("--jobs", options.jobs, "a whole number of at least 1")
@@ -115,7 +156,7 @@ def run(options: argparse.Namespace) -> None:
                 options.only,
                 f"an id from {experiment.settings[0].id} to {experiment.settings[-1].id}",
             )
-    out = options.out or Path("results") / experiment.name
+    out = options.out or Path("results") / folder
     with tqdm(
         total=sum(setting.runs for setting in settings), unit="run", miniters=1, smoothing=0.05, file=sys.stderr
     ) as bar:
@@ -128,6 +169,8 @@ def run(options: argparse.Namespace) -> None:
         def note(text: str) -> None:
             bar.write(f"maskedbandit: {text}", file=sys.stderr)
 
+        if left:
+            note(f"without {options.protocol.partition(',')[0]}, as their channels take none: {', '.join(left)}")
         with ticking(bar):
             table = collect(experiment, settings, out, options.resume, options.jobs, advance, note)
     if experiment.about:
@@ -177,28 +220,52 @@ def plot(options: argparse.Namespace) -> None:
 
 def draw(table: pl.DataFrame, experiment: Experiment, out: Path) -> None:
     """Write the figure of a table, as PNG and SVG."""
-    import matplotlib
-
     from maskedbandit.lab import figures
 
-    figure = figures.draw(table, experiment)
+    save(figures.draw(table, experiment), out / "figure")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG and SVG."""
+    import matplotlib
+
     drawing = StringIO()
     # the same table gives the same file, in which text is text
     with matplotlib.rc_context({"svg.hashsalt": "maskedbandit", "svg.fonttype": "none"}):
         figure.savefig(drawing, format="svg", metadata={"Date": None})
     # hundredths of a point are enough, and make it half as long
-    (out / "figure.svg").write_text(re.sub(r"(\d\.\d\d)\d+", r"\1", drawing.getvalue()))
-    figure.savefig(out / "figure.png", dpi=150)
+    path.with_suffix(".svg").write_text(re.sub(r"(\d\.\d\d)\d+", r"\1", drawing.getvalue()))
+    figure.savefig(path.with_suffix(".png"), dpi=150)
+
+
+def demonstrate(options: argparse.Namespace) -> None:
+    """Show a round of secure aggregation."""
+    from tqdm import tqdm
+
+    from maskedbandit.lab.demo import Demo, told
+    from maskedbandit.lab.ring import drawn
+
+    names = ("n", "dropout", "corrupted", "epsilon", "lost", "server", "graph", "seed")
+    demo = Demo(**{name: getattr(options, name) for name in names})
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise InvalidValue("--out", str(options.out), f"a folder that can be written ({wrong.strerror})") from None
+    with tqdm(unit="message", total=demo.messages, file=sys.stderr, leave=False) as bar:
+        round = demo.run(bar.update)
+    print(told(round))
+    save(drawn(round), options.out / "graph")
+    print(f"{'picture':14}{options.out / 'graph.png'}")
 
 
 def show(options: argparse.Namespace) -> None:
     """List what experiments can name."""
-    from maskedbandit import channels, noises, policies
+    from maskedbandit import backends, channels, noises, policies
     from maskedbandit.lab.experiment import read
 
     goals = {"regret": "policy for regret", "identify": "policy for the best arm"}
     rows: dict[str, list[str]] = {heading: [] for heading in goals.values()}
-    for room in (policies.room, channels.room, noises.room):
+    for room in (policies.room, channels.room, noises.room, backends.room):
         for name, about in room.about():
             heading = goals[room[name].goal] if room is policies.room else room.kind
             rows.setdefault(heading, []).append(f"  {name:26}{about}")

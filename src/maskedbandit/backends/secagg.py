@@ -113,11 +113,11 @@ def rehearsed(
     values: Mapping[int, int],
     leaves: Mapping[int, int],
     bits: Bits,
-    advance: Callable[[], object] = lambda: None,
+    watch: Callable[[Server], object] = lambda server: None,
 ) -> Aggregate:
     """One round in this process; user u answers in the phases before number `leaves[u]`, counted from 0.
 
-    `advance` is called for every message of a user.
+    `watch` is called after every message of a user.
     """
     signers: dict[int, Ed25519PrivateKey] = {}
     if plan.signed:  # long-term keys: their making is no part of the round
@@ -135,7 +135,7 @@ def rehearsed(
                 sent = clients[user].receive(told)
                 server.receive(user, sent)
                 up, down = up + len(sent), down + len(told)
-                advance()
+                watch(server)
         server.close()
         now = time.process_time()
         phases.append(Phase(name, up, down, now - began))

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from maskedbandit.lab.identification import Found
+from maskedbandit.lab.rehearsal import real
 from maskedbandit.lab.simulation import Run
 
 DELTA = 1e-6  # where losses that are not pure are quoted
@@ -16,11 +17,12 @@ LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 def who(run: Run | Found) -> dict[str, Any]:
     """What all rows of a run have in common."""
+    over = f", over {type(run.channel.backend).__name__}" if real(run.channel) else ""  # type: ignore[attr-defined]
     return {
         "trust": run.channel.trust,
         "policy": type(run.policy).__name__,
         "channel": type(run.channel).__name__,
-        "sees": run.channel.sees,
+        "sees": run.channel.sees + over,
         **dict(zip(LOSSES, (run.loss.epsilon(), run.loss.epsilon(DELTA)), strict=True)),
     }
 

@@ -191,14 +191,19 @@ def drive(
     advance: Callable[[], object],
 ) -> Driven:
     """All runs of a policy with this aim, on threads; the last of the marks is the horizon."""
+    from maskedbandit.lab.rehearsal import real, rehearse  # which ends as `loop` does
+
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
-    parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
-    go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
+    rehearsed = real(channel)
+    go: Any = None
+    if not rehearsed:
+        parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
+        go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
-    losses: dict[int, Loss] = {}
+    losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
     findings: list[dict[str, float]] = [{}] * runs
     stopped = threading.Event()
 
@@ -207,8 +212,14 @@ def drive(
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
         numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
+        drawn: Any = streams.of(run)
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
-            status = go(*numbers, horizon, serve, marks, out, *streams.of(run))
+            if rehearsed:
+                name = f"{study}, run {run}"
+                what = policy, channel, instance, numbers[0], name
+                status, losses[name] = rehearse(*what, horizon, serve, marks, out, *drawn)
+            else:
+                status = go(*numbers, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel)
@@ -237,7 +248,7 @@ def drive(
         finally:
             stopped.set()  # an interrupt reaches this thread alone
 
-    if law.grid > 0 and not instance.bits:
+    if law.grid > 0 and not instance.bits and not rehearsed:
         realised[:] = np.nan
     loss = ZERO
     for each in losses.values():
@@ -262,7 +273,7 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> 
     if status == DEADLOCK:
         raise IllegalDecision(f"{name} waits, but every release was already told")
     if status == UNSIZED:
-        raise IllegalDecision(f"{name} opens cohorts of unknown size, but the grid of {channel} depends on the size")
+        raise IllegalDecision(f"{name} opens cohorts of unknown size, but the size decides what {channel} does")
     if status == TOO_WIDE:
         allowed = "smaller: its sum or its noise has too many steps for 64-bit numbers"
         raise InvalidValue(f"a cohort of {type(channel).__name__}", n, allowed)

@@ -29,6 +29,9 @@ With `goal = "identify"` policies search for the best arm until they stop, and `
 default), or the "cost", which is their mean over the lower bound; `caption` is the text below it. A curve may be what
 others found: `published = { NAME = [[epsilon, samples], ...] }`, with the NAMEs of instance.means.
 
+A channel's sums are ideal and drawn at once, or carried by a real protocol with all its parties, which takes its time:
+`channel = { name = "distributed", backend = { name = "secagg", dropout = 0.05 } }`.
+
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """
 
@@ -121,6 +124,7 @@ class Experiment:
     figure: str = "regret"
     value: dict[str, str] = field(default_factory=dict)  # columns that the figure shows, by what it calls them
     caption: str = ""
+    protocol: str = ""  # put in the place of what the file says, see protocols.py
 
 
 def read(path: Path) -> Experiment:

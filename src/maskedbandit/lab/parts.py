@@ -1,4 +1,4 @@
-"""From names to objects: what a table in a TOML file calls a policy, a channel, a noise or an instance."""
+"""From names to objects: what a table in a TOML file calls a policy, a channel, a noise, a backend or an instance."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from typing import Any
 
+import maskedbandit.backends as backends
 import maskedbandit.channels as channels
 import maskedbandit.noises as noises
 import maskedbandit.policies as policies
@@ -16,6 +17,7 @@ from maskedbandit.lab.engine import whole
 from maskedbandit.lab.instances import Instance, named_means
 
 PARTS = ("policy", "channel", "instance")
+ROOMS = {"policy": policies.room, "channel": channels.room, "noise": noises.room, "backend": backends.room}
 
 
 def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -52,7 +54,7 @@ def kind(part: str, value: Any) -> Any:
     if part == "instance":
         refuse_unknown(part, [name], instances())
         return instances()[name]
-    return {"policy": policies, "channel": channels, "noise": noises}[part].room[name]
+    return ROOMS[part][name]
 
 
 def parameters(part: str, value: Any) -> list[str]:
@@ -71,8 +73,7 @@ def made(part: str, value: Any) -> Any:
         given["means"] = named_means(
             given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)
         )
-    if "noise" in given:
-        given["noise"] = made("noise", given["noise"])
+    given |= {inner: made(inner, value) for inner, value in given.items() if inner in ROOMS}  # a noise, a backend
     if isinstance(given.get("grid"), dict):
         refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
         given["grid"] = Grid(**given["grid"])

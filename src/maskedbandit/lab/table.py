@@ -42,6 +42,7 @@ def provenance(experiment: Experiment) -> dict[str, str]:
         "python": platform.python_version(),
         **versions,
         "experiment": experiment.text,
+        **({"protocol": experiment.protocol} if experiment.protocol else {}),
     }
 
 

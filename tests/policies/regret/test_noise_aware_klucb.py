@@ -222,8 +222,8 @@ class TestSchedule:
 
     def test_least_is_the_smallest_cohort(self):
         found = interpreted(NoiseAwareKLUCB(least=64), mb.channels.Raw(), C2, 10**4)
-        assert all(users >= 32 for _, users, _ in found.decisions)
-        assert found.decisions[0][1] == 64
+        assert min(users for _, users, _ in found.decisions) == 64
+        assert sum(users == 64 for _, users, _ in found.decisions) > 5  # of every arm the first two
 
     def test_short_horizons_leave_users_for_what_was_learned(self):
         found = interpreted(POLICY, mb.channels.Central(epsilon=0.1), C2, 1000)

@@ -174,7 +174,8 @@ class NoiseAwareKLUCB(Policy):
         for a in range(s.n.size):
             if s.anytime == 1 or math.isnan(s.value[a]):
                 s.value[a] = index(law, s.total[a], s.m[a], s.n[a], level(s, s.n[a]))
-        return grow(s, highest(s.value, rng), s.ratio)
+        best = highest(s.value, rng)
+        return grow(s, best, max(s.ratio, 1 + s.least / s.n[best]))
 
     @staticmethod
     @kernel
