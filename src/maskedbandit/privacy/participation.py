@@ -31,14 +31,27 @@ class Participation:
         if type(attempts) is not int or attempts < 1:
             raise InvalidValue("attempts", attempts, "a whole number of at least 1")
         self.attempts = attempts
-        self._path, self._seen, self._lock = path, dict[int, tuple[bytes, int]](), Lock()
-        if path is not None and path.exists():
-            for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
-                try:
-                    user, cohort, attempt = line.split(" ")
-                    self._seen[int(user)] = bytes.fromhex(cohort), int(attempt)
-                except ValueError:
-                    raise InvalidValue(f"line {number} of {path}", line, "user, cohort and attempt") from None
+        self._path, self._seen, self._lock, self._size = path, dict[int, tuple[bytes, int]](), Lock(), 0
+        if path is not None:
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        if not path.exists():
+            path.touch()
+            if os.name == "posix":  # elsewhere a folder cannot be opened, and needs no such care
+                folder = os.open(path.parent, os.O_RDONLY)
+                os.fsync(folder)  # or the file may be gone after a loss of power
+                os.close(folder)
+        content = path.read_bytes()
+        self._size = len(content)
+        for number, line in enumerate(content.decode(errors="replace").splitlines(keepends=True), 1):
+            try:
+                user, cohort, attempt = line.split(" ")
+                if not attempt.endswith("\n"):  # 1 may be the beginning of 12
+                    raise ValueError
+                self._seen[int(user)] = bytes.fromhex(cohort), int(attempt)
+            except ValueError:
+                raise InvalidValue(f"line {number} of {path}", line, "user, cohort and attempt: a whole line") from None
 
     def join(self, user: int, cohort: bytes, attempt: int = 1) -> None:
         """Write down that the user takes part, or raise `AlreadySpent`."""
@@ -48,9 +61,16 @@ class Participation:
                 raise AlreadySpent(f"user {user} took part in another cohort")
             if not last < attempt <= self.attempts:
                 raise AlreadySpent(f"user {user} took part in attempt {last} of {self.attempts} of this cohort")
+            self._seen[user] = cohort, attempt  # first: a user whose line cannot be written is spent too
             if self._path is not None:
-                with self._path.open("a") as file:
-                    file.write(f"{user} {cohort.hex()} {attempt}\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-            self._seen[user] = cohort, attempt
+                self._append(self._path, f"{user} {cohort.hex()} {attempt}\n".encode())
+
+    def _append(self, path: Path, line: bytes) -> None:
+        """Append a line and wait for the disk; refuse if half a line is left, or another process has written."""
+        with path.open("ab") as file:
+            if file.tell() != self._size:
+                raise InvalidValue(f"{path}, in bytes,", file.tell(), f"{self._size}, as this process left it")
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._size += len(line)

@@ -24,7 +24,7 @@ from hashlib import sha256
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from maskedbandit.errors import Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
+from maskedbandit.errors import Disagreement, Forged, InvalidValue, OutOfTurn, TooFew
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.graph import root_from
@@ -74,11 +74,11 @@ def verify(identities: Identities, user: int, signature: bytes, text: bytes) -> 
 class Neighbour:
     """What a client knows of another one."""
 
-    __slots__ = ("channel", "key", "present", "sealed", "user")
+    __slots__ = ("channel", "key", "present", "shares", "user")
 
     def __init__(self, user: int, key: bytes, channel: bytes) -> None:
         self.user, self.key, self.channel = user, key, channel  # `key` for masks is public, `channel` is secret
-        self.present, self.sealed = False, b""
+        self.present, self.shares = False, b""
 
 
 class Client:
@@ -183,7 +183,7 @@ class Client:
         return packed(PARCELS, self._session, masks.commitment(self._seeds[0], self._session, self.user), *parcels)
 
     def _hide(self, message: bytes) -> bytes:
-        """Keep what the neighbours sealed; mask the value with those who did."""
+        """Open what the neighbours sealed, before anything is spent; mask the value with those who did."""
         reader, session, m = Reader(message, POST, self._session), self._session, self.plan.modulus
         flags = reader.flags(len(self._around))
         sealed = iter(reader.pieces(PARCEL, flags.bit_count()))
@@ -192,7 +192,8 @@ class Client:
         pairs = []
         for i, other in enumerate(self._around.values()):
             if flags >> i & 1:
-                other.present, other.sealed = True, next(sealed)
+                other.present = True
+                other.shares = masks.opened(other.channel, other.user, self.user, session, next(sealed))
                 secret = masks.agreed(self._mask, other.key)
                 pairs.append(masks.pair_mask(secret, session, self.user, other.user, m))
         own = masks.own_mask(self._seeds[0], session, self.user, m)
@@ -237,10 +238,8 @@ class Client:
         shares = []
         for user, other in self._around.items():
             if other.present:
-                text = masks.opened(other.channel, other.user, self.user, self._session, other.sealed)
-                if len(text) != 2 * SHARE:
-                    raise Malformed(f"user {other.user} sealed something else than two shares")
-                shares.append(text[:SHARE] if survivors >> self.plan.index(user) & 1 else text[SHARE:])
+                alive = survivors >> self.plan.index(user) & 1
+                shares.append(other.shares[:SHARE] if alive else other.shares[SHARE:])
         sent = packed(SHARES, self._session, *shares)
         self._forget()
         return sent

@@ -70,19 +70,19 @@ class Ring:
     """
 
     def __init__(self, seed: bytes, users: Iterable[int], k: int) -> None:
-        self._order, self._k = order(seed, users), k
-        self._place = {user: place for place, user in enumerate(self._order)}
+        self.order, self._k = order(seed, users), k
+        self._place = {user: place for place, user in enumerate(self.order)}
         self._windows: dict[int, list[int]] = {}
 
     def _window(self, place: int) -> list[int]:
         found = self._windows.get(place)
         if found is None:
-            found = self._windows[place] = window(place, len(self._order), self._k)
+            found = self._windows[place] = window(place, len(self.order), self._k)
         return found
 
     def around(self, user: int) -> list[int]:
         """The neighbours of a user, from the first place of the ring on."""
-        return [self._order[place] for place in self._window(self._place[user])]
+        return [self.order[place] for place in self._window(self._place[user])]
 
     def number(self, user: int, of: int) -> int:
         """Which neighbour a user is of another one, counted from 0."""

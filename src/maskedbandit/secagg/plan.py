@@ -56,8 +56,8 @@ class Plan:
             raise InvalidValue("neighbours", self.neighbours, f"{self.n - 1}, or an even number below that")
         if not 2 <= self.threshold <= self.neighbours:
             raise InvalidValue("threshold", self.threshold, f"a whole number from 2 to {self.neighbours}")
-        if not self.threshold <= self.least <= self.n:
-            raise InvalidValue("least", self.least, f"a whole number from {self.threshold} to {self.n}")
+        if not self.threshold < self.least <= self.n:  # a survivor's secret is rebuilt by others
+            raise InvalidValue("least", self.least, f"a whole number from {self.threshold + 1} to {self.n}")
         if not 2 <= self.modulus <= 1 << 64:
             raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 2^64")
 

@@ -95,6 +95,8 @@ class Server:
         self.survivors: frozenset[int] = frozenset()
         self.total: int | None = None
         self._bits, self._identities, self._spend = bits, identities or {}, spend
+        self._probe, _ = masks.key_pair(bytes(SEED), plan.round, b"probe")  # it keeps nothing secret
+        self._public: set[bytes] = set()
         self._keys: dict[int, bytes] = {}
         self._commitments: dict[int, bytes] = {}
         self._parcels: dict[int, dict[int, bytes]] = {}  # by sender, by receiver
@@ -155,24 +157,30 @@ class Server:
         reader.end()
         if self.plan.signed:
             verify(self._identities, user, signature, advertised(self.plan, user, keys))
+        pair = keys[:KEY], keys[KEY:]
+        for key in pair:
+            masks.agreed(self._probe, key)  # raises what all neighbours would
+        if pair[0] == pair[1] or not self._public.isdisjoint(pair):
+            raise Disagreement(f"user {user} sent a public key that came before")
+        self._public.update(pair)
         self._keys[user] = keys + signature
 
     def _end_keys(self) -> Collection[int]:
         self._enough(self._keys, self.plan.least)
         self._tree = Tree([masks.name(user) + self._keys.get(user, b"") for user in self.plan.users])
         self._session = self.plan.session(self._tree.root)
-        self._ring = self.plan.drawn(self.seed, self._tree.root)
+        self.ring = self.plan.drawn(self.seed, self._tree.root)
         return self._keys
 
     def _roster(self, user: int) -> bytes:
-        around = self._ring.around(user)
+        around = self.ring.around(user)
         proof = self._tree.proof([self.plan.index(other) for other in (user, *around)])
         keys = chosen([self._keys.get(other) for other in around])
         return packed(ROSTER, self.plan.round, self.seed, self._tree.root, keys, *proof)
 
     def _around(self, user: int) -> list[int]:
         """The neighbours of a user that came."""
-        return [other for other in self._ring.around(user) if other in self._keys]
+        return [other for other in self.ring.around(user) if other in self._keys]
 
     # --- sealed shares
 
@@ -236,7 +244,7 @@ class Server:
         around = [other for other in self._around(user) if other in self._parcels]
         for other, share in zip(around, reader.pieces(SHARE, len(around)), strict=True):
             if (y := int.from_bytes(share)) < PRIME:  # another is no share
-                self._shares.setdefault(other, {})[1 + self._ring.number(user, of=other)] = y
+                self._shares.setdefault(other, {})[1 + self.ring.number(user, of=other)] = y
 
     def _end_shares(self) -> Collection[int]:
         """Rebuild what hides the sum, and take it away."""

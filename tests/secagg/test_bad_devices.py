@@ -1,0 +1,146 @@
+"""Devices that send what they should not: the right sum, or an end; never a wrong sum.
+
+Seeds are fixed. Keys, masks and wrong shares are random, and change no outcome but with the probabilities told.
+"""
+
+from itertools import product
+
+import pytest
+
+from maskedbandit.errors import Disagreement, Forged, TooFew
+from maskedbandit.secagg import masks
+from maskedbandit.secagg.client import advertised
+from maskedbandit.secagg.masks import KEY, SEED
+from maskedbandit.secagg.messages import SHARES
+from maskedbandit.secagg.server import Server
+from maskedbandit.secagg.shamir import SHARE, combine, weights
+from tests.secagg.adversary import HEAD, LOW_ORDER, OWN, Liar, planned, seeded, signer
+from tests.secagg.rounds import Round
+
+
+class TestWrongShares:
+    """Devices that send shares which were never dealt: the right sum, or an end; never a wrong sum."""
+
+    def spoiled(self, plan, who, wrong, leaves=None, seed=1):
+        def change(phase, user, message):
+            return message[:HEAD] + wrong(message[HEAD:], user) if message[1] == SHARES and user in who else message
+
+        return Round(plan, [5] * plan.n, leaves, change=change, seed=seed)
+
+    @pytest.mark.parametrize("signed", [False, True])
+    @pytest.mark.parametrize("liars", [1, 2, 3])
+    @pytest.mark.parametrize("leaves", [{}, {9: 2}])
+    def test_right_sum_while_enough_shares_are_right(self, signed, liars, leaves):
+        """Of at least 8 shares at most 3 are wrong: 100 subsets of 3 are all wrong with probability 3e-9."""
+        plan = planned(10, t=3, least=5, signed=signed)
+        noise = seeded(9)
+
+        def wrong(shares, user):  # below the prime, or they would be no shares
+            return b"".join(bytes(1) + masks.random_bytes(SHARE - 1, noise) for _ in range(len(shares) // SHARE))
+
+        made = self.spoiled(plan, range(liars), wrong, leaves, seed=liars)
+        assert made.run().total == 5 * (10 - len(leaves))
+
+    @pytest.mark.parametrize("wrong", [
+        lambda shares, user: bytes(len(shares)),
+        lambda shares, user: b"\xff" * len(shares),  # above the prime: no shares
+        lambda shares, user: shares[SHARE:] + shares[:SHARE],
+        lambda shares, user: shares[:-1] + bytes([shares[-1] ^ 1]),
+    ], ids=["zeros", "too large", "rotated", "one bit"])  # fmt: skip
+    @pytest.mark.parametrize("liars", range(9))
+    def test_never_a_wrong_sum(self, wrong, liars):
+        made = self.spoiled(planned(8, t=5, least=6), range(liars), wrong)
+        try:
+            made.run()
+        except (TooFew, Disagreement):
+            assert made.total is None
+            assert liars > 2
+        else:
+            assert made.total == 40
+
+    def test_a_server_that_does_not_check_is_caught(self, monkeypatch):
+        """The control: without the commitments a wrong share gives a wrong sum."""
+        monkeypatch.setattr(Server, "_rebuilt", lambda self, user, publish, published: combined(self, user))
+        made = self.spoiled(planned(8, t=5, least=6), range(1), lambda shares, user: bytes(len(shares)))
+        assert made.run().total != 40
+
+
+def combined(server, user):
+    xs, ys = zip(*list(server._shares[user].items())[: server.plan.threshold], strict=True)
+    return (combine(ys, weights(xs)) % (1 << 8 * SEED)).to_bytes(SEED)
+
+
+class TestShares:
+    """At the level of the protocol: what any t neighbours hold gives a secret, what t - 1 hold gives nothing."""
+
+    def test_any_t_neighbours_rebuild_a_secret_and_fewer_do_not(self):
+        plan = planned(6, t=4, least=5)
+        for colluding in product([False, True], repeat=5):
+            corrupted = {user for user, flag in enumerate(colluding, 1) if flag}
+            liar = Liar(plan, corrupted=corrupted).until(2)
+            assert liar.halves(0) == ([0, 1] if len(corrupted) >= 4 else [])
+
+    def test_t_minus_1_shares_fit_every_secret(self):
+        """For each secret there is a last share that gives it, so those that are known say nothing."""
+        liar = Liar(planned(6, t=4, least=5), corrupted={1, 2, 3}).until(2)
+        known = liar.shares_of(0, OWN)
+        assert len(known) == 3
+        xs = [liar.x(holder, 0) for holder in known] + [liar.x(4, 0)]
+        *first, last = weights(xs)
+        for secret in (0, 1, 2**128 - 1, int.from_bytes(liar.seeds[0][0])):
+            fitting = (secret - combine(list(known.values()), first)) * pow(last, -1, 2**130 - 5) % (2**130 - 5)
+            assert combine([*known.values(), fitting], [*first, last]) == secret
+
+
+KEYS = {
+    "of low order": lambda others, own: LOW_ORDER[0] + own[KEY : 2 * KEY],
+    "of low order, for masks": lambda others, own: own[:KEY] + LOW_ORDER[1],
+    "one twice": lambda others, own: own[:KEY] * 2,
+    "one of another": lambda others, own: others[2][:KEY] + own[KEY : 2 * KEY],
+    "one of another, for masks": lambda others, own: own[:KEY] + others[2][:KEY],
+    "both of another": lambda others, own: others[3],
+}
+
+
+class TestBadDevices:
+    """Devices that send what is no good to the others: the server leaves them out, and the round goes on."""
+
+    def ended(self, signed, changed):
+        """A round in which user 0 sends other keys, signed as they should be; `changed` makes them of all that came."""
+        plan, heard = planned(6, t=3, least=4, signed=signed), {}
+
+        def change(phase, user, message):
+            if (phase, user) == (0, 5):  # it speaks last
+                keys = changed([each[HEAD : HEAD + 2 * KEY] for each in heard.values()], message[HEAD:])
+                name = signer(5).sign(advertised(plan, 5, keys)) if signed else b""
+                return message[:HEAD] + keys + name
+            heard[user] = message
+            return message
+
+        made = Round(plan, range(6), change=change).run()
+        assert made.gone == {}
+        return made
+
+    @pytest.mark.parametrize("signed", [True, False])
+    @pytest.mark.parametrize("changed", KEYS.values(), ids=KEYS)
+    def test_keys_that_others_would_refuse(self, signed, changed):
+        made = self.ended(signed, changed)
+        assert made.refused.keys() == {5}
+        assert type(made.refused[5]) in (Forged, Disagreement)
+        assert made.total == 0 + 1 + 2 + 3 + 4
+
+    def test_sealed_garbage_ends_the_round_before_a_value_leaves(self):
+        """Nobody but the receivers can see it, and what they should do without the shares of one is not agreed on."""
+        spent = []
+        made = Round(
+            planned(5, t=3, least=4),
+            range(5),
+            change=lambda phase, user, m: m[: HEAD + KEY].ljust(len(m), b"x") if (phase, user) == (1, 0) else m,
+        )
+        for client in made.clients.values():
+            client._spend = spent.append
+        with pytest.raises(TooFew, match="1 users are left after the phase of masked values"):
+            made.run()
+        assert made.gone.keys() == {1, 2, 3, 4}
+        assert all(type(why) is Forged for why in made.gone.values())
+        assert spent == [0]
