@@ -76,7 +76,9 @@ class TestParameters:
         least, c = n * 8 // 10, int(Fraction(corrupted) * n)
         plan = SecAgg(corrupted, server, graph).plan(n, least, 2**20, b"a", sha256(SEED).digest())
         whole = graph == "complete" or (graph == "auto" and n <= 128)
-        found = (complete if whole else neighbourhood)(n, c, n - c - least, server == "malicious")
+        lies, secrecy = server == "malicious", {"honest": 40, "malicious": 80}[server]
+        lost = n - c - least
+        found = complete(n, c, lost, lies) if whole else neighbourhood(n, c, lost, lies, secrecy)
         assert (plan.neighbours, plan.threshold) == found[:2]
         assert found.least <= found.most
         assert plan.least == least + c

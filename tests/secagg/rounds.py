@@ -29,7 +29,7 @@ class Round:
         self.change, self.alter = change or same, alter or same
         bits, who = seeded(seed), identities_of(plan.users)
         self.clients = {u: kind(plan, u, v, bits, signer(u), who) for u, v in self.values.items()}
-        self.server = server(plan, SEED_OF_RING, bits, who)
+        self.server = server(plan, SEED_OF_RING, who)
         self.sent: list[dict[int, bytes]] = []
         self.told: list[dict[int, bytes]] = []
         self.gone: dict[int, ProtocolError] = {}  # devices that ended the round on their own

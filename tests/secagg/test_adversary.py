@@ -174,7 +174,8 @@ def test_who_draws_the_ring_often_enough_chooses_the_neighbours():
     """What is not promised. A device sees few of the keys in the tree, so a server that lies can try other ones.
 
     Here the four neighbours of user 0 are colluding after 980 attempts, about one in C(19, 4) = 3876, and hold both
-    secrets. What the calculator allows to a chance of 2^-40 is therefore a matter of computing power, 2^40 attempts.
+    secrets. What the calculator leaves to a chance is therefore a matter of computing power, and `SecAgg` asks it for
+    a chance of 2^-80 if the server may lie.
     """
     colluding, plan = {4, 9, 11, 17}, planned(20, k=4, t=3, least=10)
     it = Liar(plan, corrupted=colluding).until(1)

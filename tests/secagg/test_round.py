@@ -227,9 +227,9 @@ class TestParameters:
         with pytest.raises(InvalidValue, match="signer and identities"):
             Client(plan, 0, 1, seeded(1))
         with pytest.raises(InvalidValue, match="seed is 'hidden'"):
-            Server(plan, bytes(32), seeded(1), {})
+            Server(plan, bytes(32), {})
         with pytest.raises(InvalidValue, match="identities"):
-            Server(plan, SEED_OF_RING, seeded(1))
+            Server(plan, SEED_OF_RING)
 
 
 SOURCES = sorted(Path(secagg.__file__).parent.glob("*.py"))

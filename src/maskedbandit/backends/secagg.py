@@ -8,8 +8,8 @@ are not exceeded.
 
 An "honest" server follows the protocol, and only looks. A "malicious" one may tell every device another story: keys and
 survivors are signed. On the complete graph that protects all that is promised. On a sparse one it protects the secrets
-of every device, but for a chance of 2^-40 for each ring that the server has drawn; the number of values in the sum
-rests on the server there, as no device hears from all others.
+of every device, unless the server tries 2^80 rings by lying about keys that a device cannot see; the number of values
+in the sum rests on the server there, as no device hears from all others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Literal
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.backends.backend import Adder, Aggregate, Phase
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.client import Client
@@ -34,6 +34,7 @@ from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.server import Server
 
 SMALL = 128  # users up to whom a complete graph costs little
+SECRECY = {"honest": 40, "malicious": 80}  # a ring gives secrets away with a chance of 2^-this; who lies may draw many
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,17 @@ class SecAgg(Adder):
         if least + c > n:
             allowed = f"at most {n - c}, as {c} may be corrupted: lower `honest` of the channel"
             raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
-        whole = self.graph == "complete" or (self.graph == "auto" and n <= SMALL)
-        return (complete if whole else neighbourhood)(n, c, n - c - least, self.server == "malicious")
+        whole, malicious = self.graph == "complete" or (self.graph == "auto" and n <= SMALL), self.server == "malicious"
+        try:
+            if whole:
+                return complete(n, c, n - c - least, malicious)
+            return neighbourhood(n, c, n - c - least, malicious, SECRECY[self.server])
+        except InvalidValue as wrong:
+            advice = (
+                f"in a cohort of {n} of whom {least} are counted on: take larger cohorts, or more of them as honest"
+            )
+            wrong.args = (f"{wrong} ({advice})",)
+            raise
 
     def refuse(self, n: int, least: int) -> None:
         self.neighbourhood(n, least)
@@ -125,14 +135,17 @@ def rehearsed(
     identities = {user: signer.public_key().public_bytes_raw() for user, signer in signers.items()}
     began = time.process_time()
     clients = {user: Client(plan, user, value, bits, signers.get(user), identities) for user, value in values.items()}
-    server = Server(plan, seed, bits, identities)
+    server = Server(plan, seed, identities)
     phases: list[Phase] = []
     while server.phase:
         name, up, down = server.phase, 0, 0
         for user in sorted(server.waiting):
             if user not in leaves or leaves[user] > len(phases):
                 told = server.message_for(user)
-                sent = clients[user].receive(told)
+                try:
+                    sent = clients[user].receive(told)
+                except TooFew:  # of its neighbours: it leaves, and counts as lost
+                    continue
                 server.receive(user, sent)
                 up, down = up + len(sent), down + len(told)
                 watch(server)

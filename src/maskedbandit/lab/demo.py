@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import binom
 
 from maskedbandit.backends.backend import Aggregate
-from maskedbandit.backends.secagg import SecAgg, rehearsed
+from maskedbandit.backends.secagg import SECRECY, SecAgg, rehearsed
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine import whole
@@ -146,7 +146,8 @@ def told(round: Round) -> str:
         f"tau = {tau:,} for the noise",
         "chances": "within these limits nothing is left to chance;"
         if complete
-        else "a secret comes out with less than 2^-40, and too few shares come back with less than 2^-20;",
+        else f"a ring gives a secret away with less than 2^-{SECRECY[round.backend.server]}, and too few shares come back with "
+        "less than 2^-20;",
         "  ": f"more than {lost:,} devices are lost with {more:.0e}: then the round may fail",
         "": "",
         **costs(round),

@@ -120,10 +120,11 @@ class Client:
         try:
             return answer(message)  # which says what is due next
         except BaseException:
-            self._forget()
+            self.leave()
             raise
 
-    def _forget(self) -> None:
+    def leave(self) -> None:
+        """Forget all secrets; whatever comes after is refused."""
         for secret in ("_value", "_bits", "_signer", "_seal", "_mask", "_seeds", "_around", "_survivors"):
             self.__dict__.pop(secret, None)
         self._next = self._refuse
@@ -241,7 +242,7 @@ class Client:
                 alive = survivors >> self.plan.index(user) & 1
                 shares.append(other.shares[:SHARE] if alive else other.shares[SHARE:])
         sent = packed(SHARES, self._session, *shares)
-        self._forget()
+        self.leave()
         return sent
 
 

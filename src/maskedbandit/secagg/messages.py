@@ -50,14 +50,14 @@ class Reader:
             raise OutOfTurn(f"a message of {KINDS[message[1]]} came where {KINDS[kind]} is due")
         if message[2 : 2 + KEY] != session:
             raise OutOfTurn(f"a message of {KINDS[kind]} belongs to another session")
-        self.kind, self.rest = kind, message[2 + KEY :]
+        self.kind, self.message, self.at = kind, message, 2 + KEY
 
     def take(self, n: int) -> bytes:
         """The next n bytes."""
-        if len(self.rest) < n:
+        self.at += n
+        if self.at > len(self.message):
             raise Malformed(f"a message of {KINDS[self.kind]} is too short")
-        part, self.rest = self.rest[:n], self.rest[n:]
-        return part
+        return self.message[self.at - n : self.at]
 
     def number(self, width: int) -> int:
         """The next `width` bytes, as a number."""
@@ -72,15 +72,15 @@ class Reader:
 
     def end(self) -> None:
         """Nothing may be left."""
-        if self.rest:
+        if self.at < len(self.message):
             raise Malformed(f"a message of {KINDS[self.kind]} is too long")
 
     def pieces(self, width: int, n: int | None = None) -> list[bytes]:
         """All that is left, in pieces of one width: n of them, or as many as there are."""
-        count, over = divmod(len(self.rest), width)
+        count, over = divmod(len(self.message) - self.at, width)
         if over or (n is not None and n != count):
             raise Malformed(f"a message of {KINDS[self.kind]} is too short or too long")
-        return [self.rest[i * width : (i + 1) * width] for i in range(count)]
+        return [self.take(width) for _ in range(count)]
 
 
 def flagged(flags: int, n: int) -> bytes:

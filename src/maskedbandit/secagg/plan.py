@@ -5,8 +5,9 @@ another plan cannot take part. Once the keys are known, the hash of the plan and
 every seal, signature and mask, so nothing of one session means anything in another.
 
 The ring in which users find their neighbours holds all who are invited: whoever does not come leaves a gap, and counts
-as lost. Its order comes from a seed that the plan commits to before there are keys, and from the keys, so nobody can
-choose it; a server that leaves out users can only have it drawn again.
+as lost. Its order comes from a seed that the plan commits to before there are keys, and from the keys, so nobody knows
+it before. As a device sees the keys of its neighbours alone, a server that lies about others can have the ring drawn
+again, as often as it can hash n names; it takes a k for which that is hopeless.
 """
 
 from __future__ import annotations
@@ -84,10 +85,12 @@ class Plan:
     def drawn(self, seed: bytes, root: bytes) -> Ring:
         """The ring; parties in one process compute it once."""
         key = sha256(b"maskedbandit ring" + seed + root).digest()
-        if key not in self._rings:
+        found = self._rings.get(key)
+        if found is None:
+            found = Ring(key, self.users, self.neighbours)
             self._rings.clear()
-            self._rings[key] = Ring(key, self.users, self.neighbours)
-        return self._rings[key]
+            self._rings[key] = found
+        return found
 
     def index(self, user: int) -> int:
         """Which of the users this is, counted from 0."""

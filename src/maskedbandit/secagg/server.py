@@ -6,8 +6,8 @@ With y the masked values, b the own masks and p the masks of pairs, all modulo m
 
 The users answer in phases: keys, sealed shares, masked values, votes in signed rounds, shares. `close` ends a phase:
 whoever has not answered by then is lost. The server rebuilds the own masks of survivors and the keys of the lost from
-the shares of their neighbours, and checks both against what the users published: a wrong share spoils nothing while
-enough right ones are there.
+the shares of their neighbours, and checks both against what the users published. Of r shares of a secret (r - t) / 2
+may be wrong. With more, or if a user published something else than it shared, the round ends: any device can do that.
 
 It runs without trust in clients: a message that is wrong is refused with a named error, its sender is as good as lost,
 and what others sent stays. It never holds a secret of a device that is not meant for it.
@@ -15,14 +15,14 @@ and what others sent stays. It never holds a secret of a device that is not mean
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
 from typing import NamedTuple
 
 from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
-from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import Identities, advertised, survived, verify
+from maskedbandit.secagg.correction import corrected
 from maskedbandit.secagg.graph import Tree
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
@@ -46,8 +46,6 @@ from maskedbandit.secagg.messages import (
 from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.shamir import PRIME, SHARE, combine, weights
 
-TRIES = 100  # subsets of shares that are tried before a secret is given up
-
 
 class Step(NamedTuple):
     """One phase: what is due from the users, what they are told, and what becomes of their answers."""
@@ -64,10 +62,11 @@ class Server:
     `spend` is called for each user whose masked value comes: it writes down that the user took part, or raises.
 
     >>> from maskedbandit.secagg.client import Client
+    >>> from maskedbandit.privacy.sampling import Bits
     >>> seed, bits = bytes(32), Bits()
     >>> plan = Plan(b"example", (0, 1, 2, 3), 3, 2, 3, 100, False, sha256(seed).digest())
     >>> clients = {user: Client(plan, user, value, bits) for user, value in enumerate([30, 40, 50, 60])}
-    >>> server = Server(plan, seed, bits)
+    >>> server = Server(plan, seed)
     >>> sent = {user: client.start() for user, client in clients.items()}
     >>> while server.phase:
     ...     for user, message in sent.items():
@@ -82,7 +81,6 @@ class Server:
         self,
         plan: Plan,
         seed: bytes,
-        bits: Bits,
         identities: Identities | None = None,
         spend: Callable[[int], None] = lambda user: None,
     ) -> None:
@@ -94,7 +92,7 @@ class Server:
         self.waiting = set(plan.users)  # users whose message is due
         self.survivors: frozenset[int] = frozenset()
         self.total: int | None = None
-        self._bits, self._identities, self._spend = bits, identities or {}, spend
+        self._identities, self._spend = identities or {}, spend
         self._probe, _ = masks.key_pair(bytes(SEED), plan.round, b"probe")  # it keeps nothing secret
         self._public: set[bytes] = set()
         self._keys: dict[int, bytes] = {}
@@ -267,18 +265,20 @@ class Server:
 
     def _rebuilt(self, user: int, publish: Callable[[bytes, int], bytes], published: dict[int, bytes]) -> bytes:
         """The seed of a user, from as many shares as it takes: the one that gives what the user published."""
-        shares = list(self._shares.get(user, {}).items())
-        t = self.plan.threshold
-        if len(shares) < t:
-            raise TooFew(f"{len(shares)} shares of a secret of user {user} came back: {t} are needed")
-        for _ in range(TRIES):
-            xs, ys = zip(*shares[:t], strict=True)
-            secret = combine(ys, weights(xs))
-            if secret < 1 << 8 * SEED:
-                seed = secret.to_bytes(SEED)
-                if publish(seed, user) == published[user]:
-                    return seed
-            for i in range(len(shares) - 1, 0, -1):  # another subset: somebody gave a wrong share
-                j = self._bits.below(i + 1)
-                shares[i], shares[j] = shares[j], shares[i]
+        shares = self._shares.get(user, {})
+        if len(shares) < self.plan.threshold:
+            raise TooFew(f"{len(shares)} shares of a secret of user {user} came back: {self.plan.threshold} are needed")
+        for secret in self._secrets(shares):
+            if (
+                secret is not None
+                and secret < 1 << 8 * SEED
+                and publish(secret.to_bytes(SEED), user) == published[user]
+            ):
+                return secret.to_bytes(SEED)
         raise Disagreement(f"the shares of user {user}'s secret do not give what the user published")
+
+    def _secrets(self, shares: dict[int, int]) -> Iterator[int | None]:
+        """The secret that some shares give; if they are not all right, the one that most of them give."""
+        some = list(shares)[: self.plan.threshold]
+        yield combine([shares[x] for x in some], weights(some))
+        yield corrected(shares, self.plan.threshold)
