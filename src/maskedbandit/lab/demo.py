@@ -146,8 +146,8 @@ def told(round: Round) -> str:
         f"tau = {tau:,} for the noise",
         "chances": "within these limits nothing is left to chance;"
         if complete
-        else f"a ring gives a secret away with less than 2^-{SECRECY[round.backend.server]}, and too few shares come back with "
-        "less than 2^-20;",
+        else f"a ring gives secrets away with less than 2^-{SECRECY[round.backend.server]}, and too few shares come "
+        "back with less than 2^-20;",
         "  ": f"more than {lost:,} devices are lost with {more:.0e}: then the round may fail",
         "": "",
         **costs(round),
