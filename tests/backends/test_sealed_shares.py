@@ -43,7 +43,6 @@ class TestSum:
 
     def test_any_cohort_will_do(self):
         assert added(SealedShares(), [3]).total == 3
-        SealedShares().refuse(1, 1)
 
 
 class TestPhases:

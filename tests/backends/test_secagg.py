@@ -65,7 +65,7 @@ class TestParameters:
     )
     def test_cohorts_that_cannot_be_are_refused(self, backend, n, least, message):
         with pytest.raises(InvalidValue, match=message):
-            backend.refuse(n, least)
+            backend.neighbourhood(n, least)
         with pytest.raises(InvalidValue, match=message):
             backend.sum([0] * n, 8, least, b"", seeded(1))
 

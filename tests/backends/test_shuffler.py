@@ -92,10 +92,10 @@ class TestThoseWhoAreCountedOn:
                 mix()
 
     def test_more_than_can_be_are_refused(self):
-        Shuffler(corrupted="0.2").refuse(10, 8)
+        Shuffler(corrupted="0.2").awaited([1] * 10, 8)
         for backend, least in ((Shuffler(corrupted="0.2"), 9), (Shuffler(), 11), (Shuffler(), 0)):
             with pytest.raises(InvalidValue, match="counted on in a cohort of 10"):
-                backend.refuse(10, least)
+                backend.awaited([1] * 10, least)
         with pytest.raises(InvalidValue, match="3 may be corrupted"):
             Shuffler(corrupted="0.5").mix([[1]] * 2, 2, 2, b"", seeded(1), weights=[1, 3])
 

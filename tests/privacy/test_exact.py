@@ -28,7 +28,9 @@ def test_a_number_is_the_fraction_that_was_meant(given, meant) -> None:
     assert exact("epsilon", given) == meant
 
 
-@pytest.mark.parametrize("wrong", [0, -1, -0.0, float("nan"), float("inf"), "x", "1/0", None, True, [1], 1j])
+@pytest.mark.parametrize(
+    "wrong", [0, -1, -0.0, float("nan"), float("inf"), "x", "1/0", "1e999999999", "1e-999999999", None, True, [1], 1j]
+)
 def test_what_is_no_positive_number_is_refused_by_name(wrong) -> None:
     with pytest.raises(InvalidValue, match=r"epsilon is .*: it must be a finite number above 0"):
         exact("epsilon", wrong)

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits
+
+
+def share(name: str, value: Number) -> Fraction:
+    """A share of the users, exactly."""
+    found = exact(name, value, strict=False)
+    if found >= 1:
+        raise InvalidValue(name, value, "a share of the users, at least 0 and below 1")
+    return found
 
 
 class Phase(NamedTuple):
@@ -37,11 +48,10 @@ class Backend(ABC):
     again with fresh noise, `attempts` times in all, and each time costs its full price.
     """
 
-    attempts: int = 1
-
+    @property
     @abstractmethod
-    def refuse(self, n: int, least: int) -> None:
-        """Raise `InvalidValue` if it cannot work for a cohort of n of whom `least` are counted on."""
+    def attempts(self) -> int:
+        """How many times a cohort may be tried; a field of backends that can try again."""
 
 
 class Adder(Backend):

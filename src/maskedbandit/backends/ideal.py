@@ -17,8 +17,7 @@ class Ideal(Adder, NoisyAdder, Mixer):
     5
     """
 
-    def refuse(self, n: int, least: int) -> None:
-        """It always works."""
+    attempts = 1
 
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
         return Aggregate(sum(values) % modulus, range(len(values)))

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase
-from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase, share
+from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.two_servers import HASH, Server, Terms, collected, key_pair, shared
 
@@ -31,15 +30,10 @@ class SealedShares(NoisyAdder):
     """
 
     dropout: Number = 0
+    attempts = 1
 
     def __post_init__(self) -> None:
-        share = exact("dropout", self.dropout, strict=False)
-        if share >= 1:
-            raise InvalidValue("dropout", self.dropout, "a share of the users, at least 0 and below 1")
-        object.__setattr__(self, "dropout", share)
-
-    def refuse(self, n: int, least: int) -> None:
-        """It always works: the noise does not come from the devices."""
+        object.__setattr__(self, "dropout", share("dropout", self.dropout))
 
     def noisy_sum(
         self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits

@@ -23,9 +23,9 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.backends.backend import Adder, Aggregate, Phase
+from maskedbandit.backends.backend import Adder, Aggregate, Phase, share
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.masks import KEY, random_bytes
@@ -60,10 +60,7 @@ class SecAgg(Adder):
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            share = exact(name, getattr(self, name), strict=False)
-            if share >= 1:
-                raise InvalidValue(name, getattr(self, name), "a share of the users, at least 0 and below 1")
-            object.__setattr__(self, name, share)
+            object.__setattr__(self, name, share(name, getattr(self, name)))
         if self.server not in ("honest", "malicious"):
             raise InvalidValue("server", self.server, "'honest' or 'malicious'")
         if self.graph not in ("auto", "complete", "sparse"):
@@ -96,9 +93,6 @@ class SecAgg(Adder):
             )
             wrong.args = (f"{wrong} ({advice})",)
             raise
-
-    def refuse(self, n: int, least: int) -> None:
-        self.neighbourhood(n, least)
 
     def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> Plan:
         """What the parties of a cohort's round agree on."""

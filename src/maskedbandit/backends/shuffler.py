@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from maskedbandit.backends.backend import Aggregate, Mixer, Phase
+from maskedbandit.backends.backend import Aggregate, Mixer, Phase, share
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.shuffle import shuffler
 
@@ -32,16 +32,11 @@ class Shuffler(Mixer):
 
     corrupted: Number = 0
     dropout: Number = 0
+    attempts = 1
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            share = exact(name, getattr(self, name), strict=False)
-            if share >= 1:
-                raise InvalidValue(name, getattr(self, name), "a share of the users, at least 0 and below 1")
-            object.__setattr__(self, name, share)
-
-    def refuse(self, n: int, least: int) -> None:
-        self.awaited([1] * n, least)
+            object.__setattr__(self, name, share(name, getattr(self, name)))
 
     def awaited(self, weights: Sequence[int], least: int) -> int:
         """Weight of the devices that the shuffler waits for."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -36,6 +37,12 @@ def usable(epsilon: Number) -> Fraction:
     if found < Fraction(1, 10**6):
         raise InvalidValue("epsilon", epsilon, "at least 0.000001")
     return found
+
+
+def refuse_size(n: int) -> None:
+    """A cohort has users."""
+    if not isinstance(n, Integral) or n < 1:
+        raise InvalidValue("the size of a cohort", n, "a whole number of at least 1")
 
 
 class Nothing(NamedTuple):

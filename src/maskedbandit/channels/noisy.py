@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC
 from dataclasses import dataclass, field
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Channel, usable
+from maskedbandit.channels.channel import Channel, refuse_size, usable
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -42,8 +41,7 @@ class NoisyChannel(Channel, ABC):
     def steps(self, n: int) -> int:
         """Steps in one unit of reward, for a cohort of n."""
         assert isinstance(self.grid, Grid)
-        if not isinstance(n, Integral) or n < 1:
-            raise InvalidValue("the size of a cohort", n, "a whole number of at least 1")
+        refuse_size(n)
         return self.grid.steps(Fraction(self.epsilon), n)
 
     def whole(self, n: int) -> Noise:

@@ -28,7 +28,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, refuse_size
 from maskedbandit.channels.codec import encode
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -152,6 +152,7 @@ class Shuffled(Channel):
         return Law(COINS, scale=0.5, grid=1.0, per_release=float(self.coins()))
 
     def loss(self, n: int) -> Loss:
+        refuse_size(n)
         return Loss.approximate(self.epsilon, self.delta) * self.backend.attempts
 
     def tossed(self, place: int, n: int) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, usable
+from maskedbandit.channels.channel import Channel, refuse_size, usable
 from maskedbandit.channels.codec import Grid, Residues
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.shuffled import ONE
@@ -121,6 +121,7 @@ class SplitAndMix(Channel):
         return self.summed.law()
 
     def loss(self, n: int) -> Loss:
+        refuse_size(n)
         return Loss.approximate(self.epsilon, self.delta()) * self.backend.attempts
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:

@@ -73,7 +73,7 @@ class Demo:
     def __post_init__(self) -> None:
         whole("n", self.n, 3, 10**6)
         whole("seed", self.seed, 0)
-        self.channel.backend.refuse(self.n, self.channel.counted_on(self.n))
+        self.backend.neighbourhood(self.n, self.channel.counted_on(self.n))
 
     @cached_property
     def backend(self) -> SecAgg:

@@ -217,13 +217,14 @@ def drive(
             if rehearsed:
                 name = f"{study}, run {run}"
                 what = policy, channel, instance, numbers[0], name
-                status, losses[name] = rehearse(*what, horizon, serve, marks, out, *drawn)
+                status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn)
+                findings[run] = {"thrown_away": thrown_away}
             else:
                 status = go(*numbers, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel)
-        findings[run] = policy.findings(numbers[0])
+        findings[run] = policy.findings(numbers[0]) | findings[run]
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size
                 losses[n] = channel.loss(n)

@@ -79,9 +79,10 @@ def growth(costs: Mapping[str, Sequence[Cost]]) -> Figure:
 
 
 if __name__ == "__main__":
+    path = sys.argv[1]  # at once, before minutes are spent
     cases = [(graph, n) for graph, sizes in SIZES.items() for n in sizes]
     found: dict[str, list[Cost]] = {graph: [] for graph in SIZES}
     for graph, n in tqdm(cases, unit="round"):
         found[graph].append(measured(graph, n))
     with rc_context({"svg.hashsalt": "maskedbandit"}):
-        growth(found).savefig(sys.argv[1], metadata={"Date": None} if sys.argv[1].endswith("svg") else None)
+        growth(found).savefig(path, metadata={"Date": None} if path.endswith("svg") else None)

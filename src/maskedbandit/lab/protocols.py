@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 from maskedbandit import channels
 from maskedbandit.backends.backend import Backend
+from maskedbandit.backends.ideal import Ideal
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiment import Experiment, Line, Point, Setting
 from maskedbandit.lab.parts import made
@@ -33,6 +34,8 @@ def protocol(text: str) -> Backend:
         except tomllib.TOMLDecodeError:
             table[key] = value  # a word
     found: Backend = made("backend", table)
+    if isinstance(found, Ideal):
+        raise InvalidValue("protocol", text, "a real protocol")
     return found
 
 
@@ -48,9 +51,10 @@ def over(experiment: Experiment, text: str) -> tuple[Experiment, list[str]]:
     settings: list[Setting | Line | Point] = []
     for each in experiment.settings:
         found = each
-        if isinstance(each, Setting) and takes(type(each.channel), backend):
-            channel: Any = each.channel
-            found = replace(each, channel=replace(channel, backend=backend))
+        channel: Any = each.channel if isinstance(each, Setting) else None
+        if isinstance(each, Setting) and takes(type(channel), backend):
+            if isinstance(channel.backend, Ideal):  # a file that names a protocol means it
+                found = replace(each, channel=replace(channel, backend=backend))
         elif isinstance(each, Setting) and each.label not in left:
             left.append(each.label)
         settings.append(found)

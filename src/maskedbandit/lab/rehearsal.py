@@ -2,13 +2,15 @@
 
 A user is told an arm, gets a reward and keeps it on the device. When the cohort closes, each device adds its noise and
 the channel's `backend` carries the sum; the policy is told the sum and how many values are in it, and nothing else.
-What the compiled loop draws at once has the same law, unless devices are lost: then fewer values are in a sum, and
-less noise than `channel.law()` allows for.
+What the compiled loop draws at once has the same law, unless devices are lost: then fewer values are in a sum, and on
+a fixed grid no more noise than `channel.law()` allows for. (On a grid that follows the size of the cohort, the law is
+that of the survivors' grid, which is a little coarser than the one that was used.)
 
 A user is charged before an arm is shown, so before there is a reward. Server and device both write down in which cohort
 the user takes part. A cohort whose protocol fails is tried again with the same users, who draw fresh noise and are
 charged once more: two sums of the same noisy values that differ in one user would tell that user's value. After
-`backend.attempts` failures it is thrown away, with its users, and others are asked instead.
+`backend.attempts` failures it is thrown away, with its users, and others are asked instead. So is a cohort whose sum
+is implausible, at once: that sum was seen, and whether to try again must not depend on it.
 
 **Guarantee**: no user is charged more than `channel.loss(n)`, n the size of the user's one cohort.
 """
@@ -16,7 +18,7 @@ charged once more: two sums of the same noisy values that differ in one user wou
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +28,7 @@ from maskedbandit.backends.backend import Aggregate, Backend
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision
-from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError, TooFew
+from maskedbandit.errors import AlreadySpent, Implausible, InvalidValue, ProtocolError, TooFew
 from maskedbandit.lab.engine import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.streams import Rewards
@@ -63,7 +65,8 @@ class Cohorts:
         self.policy, self.channel, self.name, self.bits = policy, channel, name, bits
         self.backend: Backend = channel.backend
         self.open: list[list[Device]] = [[] for _ in range(k)]
-        self._closed, self._failed = 0, 0  # in all, and in a row
+        self._closed, self._failed, self.thrown_away = 0, 0, 0  # in all, in a row, in all
+        self._last: ProtocolError | None = None
         self._book = Participation(attempts=self.backend.attempts)
         self._once: Channel = replace(channel, backend=Ideal())
         self._prices: dict[int, tuple[Loss, Ledger]] = {}  # by the size of the cohort
@@ -115,6 +118,9 @@ class Cohorts:
                 total: float = self.channel.analyze(found.total, n, self.bits)
             except AlreadySpent:
                 raise
+            except Implausible as wrong:
+                failure = wrong
+                break
             except ProtocolError as wrong:
                 failure = wrong
                 continue
@@ -124,14 +130,18 @@ class Cohorts:
             if len(found.survivors) > 0:
                 self._failed = 0
                 return len(found.survivors), total
-        self._failed += 1
+        self._failed, self.thrown_away, self._last = self._failed + 1, self.thrown_away + 1, failure
         if self._failed == HOPELESS:
-            raise TooFew(
-                f"{HOPELESS} cohorts in a row were thrown away, the last because {failure or 'nobody was left'}: lower "
-                f"`dropout` or raise `attempts` of {self.backend}, or lower `honest` of {type(self.channel).__name__}, "
-                "so that more may be lost"
-            ) from failure
+            self.give_up()
         return None
+
+    def give_up(self) -> NoReturn:
+        """Say why nothing is released, and what would help."""
+        raise TooFew(
+            f"{self._failed} cohorts in a row were thrown away, the last because {self._last or 'nobody was left'}: "
+            f"lower `dropout` or raise `attempts` of {self.backend}, or lower `honest` of "
+            f"{type(self.channel).__name__}, so that more may be lost"
+        ) from self._last
 
 
 def advice(policy: Policy, n: int) -> str:
@@ -163,8 +173,8 @@ def rehearse(
     of_rewards: np.random.Generator,
     of_noise: np.random.Generator,
     of_policy: np.random.Generator,
-) -> tuple[int, Loss]:
-    """One run, as `loop` in engine.py: how it ended, and what the ledger charged the worst user."""
+) -> tuple[int, Loss, int]:
+    """One run, as `loop` in engine.py: how it ended, what the worst user was charged, and cohorts thrown away."""
     law, numbers, k, bits = channel.law(), instance.numbers(), out.pulls.size, Bits(of_noise.bytes)
     means, stream = instance.true_means(), Rewards(of_rewards, keys)
     cohorts = Cohorts(policy, channel, k, name, bits)
@@ -174,20 +184,20 @@ def rehearse(
         arm, n, close = map(int, again or policy.ask(state, law, of_policy))
         out.last[0], out.last[1] = arm, n
         if arm == -1:
-            return DEADLOCK, ZERO
+            return DEADLOCK, ZERO, 0
         if arm < 0 or arm >= k:
-            return BAD_ARM, ZERO
+            return BAD_ARM, ZERO, 0
         if n < 0:
-            return BAD_COUNT, ZERO
+            return BAD_COUNT, ZERO, 0
         stop = n == 0
         if stop and not serve:
             break
         waiting = len(cohorts.open[arm])
         planned = waiting + n
         if waiting and cohorts.price(waiting) != cohorts.price(planned):
-            return UNSIZED, ZERO  # whoever waits was charged the price of another size
+            return UNSIZED, ZERO, 0  # whoever waits was charged the price of another size
         if law.root > 0.0 and not stop and (close == 0 or waiting):
-            return UNSIZED, ZERO
+            return UNSIZED, ZERO, 0
         end = horizon if stop else min(t + n, horizon)
         out.pulls[arm] += end - t
         while t < end:
@@ -215,4 +225,6 @@ def rehearse(
                 continue
             out.releases[0] += 1
             policy.tell(state, arm, *found)
-    return DONE, cohorts.loss()
+    if cohorts.thrown_away and not out.releases[0]:
+        cohorts.give_up()
+    return DONE, cohorts.loss(), cohorts.thrown_away

@@ -9,6 +9,7 @@ from numbers import Rational, Real
 from maskedbandit.errors import InvalidValue
 
 Number = int | float | str | Decimal | Fraction
+LONGEST = 5000  # digits of a number that is written out
 
 
 def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Fraction:
@@ -26,13 +27,16 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
     try:
         if isinstance(value, bool):
             raise TypeError
+        written = Decimal(value) if isinstance(value, str) and "/" not in value else value
+        if isinstance(written, Decimal) and written.is_finite() and abs(written.adjusted()) > LONGEST:
+            raise ValueError  # it would take for ever to write out
         if isinstance(value, Rational):
             number = Fraction(value.numerator, value.denominator)
         elif isinstance(value, Real):  # a float, NumPy's included
             number = Fraction(repr(float(value)))
         else:
             number = Fraction(value)
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+    except (ValueError, TypeError, ArithmeticError):
         raise InvalidValue(name, value, allowed) from None
     if number < least or (strict and number == least):
         raise InvalidValue(name, value, allowed)

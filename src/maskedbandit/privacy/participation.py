@@ -49,12 +49,19 @@ class Participation:
                 user, cohort, attempt = line.split(" ")
                 if not attempt.endswith("\n"):  # 1 may be the beginning of 12
                     raise ValueError
-                self._seen[int(user)] = bytes.fromhex(cohort), int(attempt)
+                entry = bytes.fromhex(cohort), int(attempt)
+                before = self._seen.get(int(user))
+                if before is not None and (before[0] != entry[0] or before[1] >= entry[1]):
+                    raise ValueError  # it goes back
+                self._seen[int(user)] = entry
             except ValueError:
-                raise InvalidValue(f"line {number} of {path}", line, "user, cohort and attempt: a whole line") from None
+                allowed = "user, cohort and attempt: a whole line, and later than those above"
+                raise InvalidValue(f"line {number} of {path}", line, allowed) from None
 
     def join(self, user: int, cohort: bytes, attempt: int = 1) -> None:
         """Write down that the user takes part, or raise `AlreadySpent`."""
+        if type(user) is not int or type(attempt) is not int:
+            raise InvalidValue("user and attempt", (user, attempt), "whole numbers")
         with self._lock:
             seen, last = self._seen.get(user, (cohort, 0))
             if seen != cohort:

@@ -159,6 +159,8 @@ class Server:
     def receive(self, user: int, message: bytes) -> None:
         """Take the share of a user."""
         self._due(SHARE)
+        if type(user) is not int or not 0 <= user < 1 << 63:
+            raise Malformed(f"a user is {user!r}: it must be a whole number of at least 0, below 2^63")
         if user in self._shares:
             raise AlreadySpent(f"user {user} sent a share before")
         body = self.terms.unpacked(message, SHARE, self.role)

@@ -21,21 +21,23 @@ from __future__ import annotations
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import log_pmf_of_difference
+from maskedbandit.privacy.exact import Number, exact
 
 
-def epsilon_left(epsilon: float, steps: int, share: float) -> float:
+def epsilon_left(epsilon: Number, steps: int, share: float) -> float:
     """The pure loss of a release that carries `share` times the noise that would make it `epsilon`.
 
     >>> [round(epsilon_left(1, 32, share), 3) for share in (1, 0.9, 0.5)]
     [1.0, 1.181, 2.578]
     """
-    if not 0 < epsilon <= 700:
+    meant = float(exact("epsilon", epsilon))
+    if meant > 700:
         raise InvalidValue("epsilon", epsilon, "a number above 0 and at most 700")
-    if not 1 <= steps <= 10**6 * epsilon or steps != int(steps):
+    if not 1 <= steps <= 10**6 * meant or steps != int(steps):
         raise InvalidValue("steps", steps, "a whole number from 1 to a million epsilon")
     if not share > 0:
         raise InvalidValue("share", share, "a number above 0: with no noise at all nothing is left")
     if share >= 1:
-        return float(epsilon)
-    at_0, at_g = (log_pmf_of_difference(True, float(share), steps / epsilon, x) for x in (0, int(steps)))
-    return max(at_0 - at_g, float(epsilon))
+        return meant
+    at_0, at_g = (log_pmf_of_difference(True, float(share), steps / meant, x) for x in (0, int(steps)))
+    return max(at_0 - at_g, meant)
