@@ -6,10 +6,11 @@ graph every device shares its secrets with every other one. On a sparse graph it
 grows with log n; secrets then hold but for a chance of 2^-40, and the round ends well but for one of 2^-20, if c and d
 are not exceeded.
 
-An "honest" server follows the protocol, and only looks. A "malicious" one may tell every device another story: keys and
-survivors are signed. On the complete graph that protects all that is promised. On a sparse one it protects the secrets
-of every device, unless the server tries 2^80 rings by lying about keys that a device cannot see; the number of values
-in the sum rests on the server there, as no device hears from all others.
+An "honest" server follows the protocol, and only looks; so do the corrupted devices, which tell it what they see, and
+at most send nonsense. A "malicious" server may tell every device another story: keys and survivors are signed. On the
+complete graph that protects all that is promised, so that is what "auto" means then, whatever it costs. A sparse one
+protects the secrets of every device, unless the server tries 2^80 rings by lying about keys that a device cannot see;
+the number of values in the sum rests on the server there, as no device hears from all others.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ class SecAgg(Adder):
         if least + c > n:
             allowed = f"at most {n - c}, as {c} may be corrupted: lower `honest` of the channel"
             raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
-        whole, malicious = self.graph == "complete" or (self.graph == "auto" and n <= SMALL), self.server == "malicious"
+        malicious = self.server == "malicious"
+        whole = self.graph == "complete" or (self.graph == "auto" and (malicious or n <= SMALL))
         try:
             if whole:
                 return complete(n, c, n - c - least, malicious)
@@ -97,7 +99,7 @@ class SecAgg(Adder):
     def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> Plan:
         """What the parties of a cohort's round agree on."""
         k, threshold, _ = self.neighbourhood(n, least)
-        opened = max(least + self.corrupted_of(n), threshold)
+        opened = least + self.corrupted_of(n)
         return Plan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
 
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:

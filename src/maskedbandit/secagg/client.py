@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from traceback import clear_frames
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -48,6 +49,7 @@ from maskedbandit.secagg.messages import (
 from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.shamir import SHARE, split
 
+NONE = b"\xff" * (2 * SHARE)  # no shares: numbers above all shares
 Identities = Mapping[int, bytes]  # the public signing key of every enrolled user, from somebody who is not the server
 
 
@@ -98,7 +100,7 @@ class Client:
         identities: Identities | None = None,
         spend: Callable[[int], None] = lambda user: None,
     ) -> None:
-        if user not in plan.users[plan.index(user) : plan.index(user) + 1]:
+        if type(user) is not int or user not in plan.users:
             raise InvalidValue("user", user, "one of the users of the plan")
         if type(value) is not int or not 0 <= value < plan.modulus:
             raise InvalidValue("value", "hidden", f"a whole number of at least 0, below the modulus {plan.modulus}")
@@ -119,8 +121,9 @@ class Client:
         self._next = self._refuse
         try:
             return answer(message)  # which says what is due next
-        except BaseException:
+        except BaseException as wrong:
             self.leave()
+            clear_frames(wrong.__traceback__)  # which hold secrets of neighbours too
             raise
 
     def leave(self) -> None:
@@ -190,13 +193,21 @@ class Client:
         sealed = iter(reader.pieces(PARCEL, flags.bit_count()))
         if flags.bit_count() < self.plan.threshold:
             raise TooFew(f"{flags.bit_count()} neighbours shared their secrets: {self.plan.threshold} are needed")
-        pairs = []
+        pairs, opened = [], 0
         for i, other in enumerate(self._around.values()):
             if flags >> i & 1:
                 other.present = True
-                other.shares = masks.opened(other.channel, other.user, self.user, session, next(sealed))
+                try:
+                    other.shares = masks.opened(other.channel, other.user, self.user, session, next(sealed))
+                    opened += 1
+                except Forged:
+                    if self.plan.signed:  # the server may have done it
+                        raise
+                    other.shares = NONE  # a device did: if this one left, corrupted ones could choose whom to lose
                 secret = masks.agreed(self._mask, other.key)
                 pairs.append(masks.pair_mask(secret, session, self.user, other.user, m))
+        if opened < self.plan.threshold:
+            raise TooFew(f"{opened} neighbours sealed their shares well: {self.plan.threshold} are needed")
         own = masks.own_mask(self._seeds[0], session, self.user, m)
         self._spend(self.user)
         hidden = masks.masked(self._value, own, pairs, m)

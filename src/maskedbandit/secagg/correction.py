@@ -10,20 +10,28 @@ degree below (r + t) / 2, gives that remainder = (the polynomial) * (a multiple 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from maskedbandit.secagg.shamir import PRIME
 
 Polynomial = list[int]  # coefficients, the constant one first; none is zero at the end
 
 
-def corrected(shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> int | None:
-    """The secret behind shares, by their points; None if too many are wrong for any to be told.
+class Correction(NamedTuple):
+    """A secret, and the points of the shares that are not its."""
+
+    secret: int
+    wrong: list[int]
+
+
+def corrected(shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> Correction | None:
+    """The secret behind shares, by their points; None if too many are wrong for it to be told.
 
     >>> from maskedbandit.privacy.sampling import Bits
     >>> from maskedbandit.secagg.shamir import split
     >>> shares = dict(enumerate(split(7, 2, range(1, 7), Bits()), start=1))
     >>> corrected(shares | {2: 11, 5: 12}, threshold=2)
-    7
+    Correction(secret=7, wrong=[2, 5])
     """
     whole = [1]
     for x in shares:
@@ -36,7 +44,7 @@ def corrected(shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> 
     found, remainder = divided(rest, factor, prime)
     if remainder or len(found) > threshold:
         return None
-    return found[0] if found else 0
+    return Correction(value(found, 0, prime), [x for x, y in shares.items() if value(found, x, prime) != y % prime])
 
 
 def through(shares: Mapping[int, int], whole: Polynomial, prime: int) -> Polynomial:

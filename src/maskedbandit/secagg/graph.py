@@ -122,15 +122,6 @@ class Tree:
         return missing
 
 
-def root(leaves: Sequence[bytes]) -> bytes:
-    """The root of the tree of these leaves.
-
-    >>> root([b"a", b"b", b"c"]).hex()[:16]
-    'f7a6a85987a11f0f'
-    """
-    return Tree(leaves).root
-
-
 def root_from(n: int, leaves: Mapping[int, bytes], proof: Sequence[bytes]) -> bytes:
     """The root of n leaves of which some are known, by their positions, with the proof for these positions.
 

@@ -2,7 +2,7 @@
 
 Everybody computes the plan alone and takes nothing of it from the server: its hash names the round, and whoever has
 another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; it is in
-every seal, signature and mask, so nothing of one session means anything in another.
+every seal, mask and vote, so nothing of one session means anything in another.
 
 The ring in which users find their neighbours holds all who are invited: whoever does not come leaves a gap, and counts
 as lost. Its order comes from a seed that the plan commits to before there are keys, and from the keys, so nobody knows

@@ -15,9 +15,12 @@ and what others sent stays. It never holds a secret of a device that is not mean
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.secagg import masks
@@ -100,7 +103,8 @@ class Server:
         self._parcels: dict[int, dict[int, bytes]] = {}  # by sender, by receiver
         self._masked: dict[int, int] = {}
         self._votes: dict[int, bytes] = {}
-        self._shares: dict[int, dict[int, int]] = {}  # by user whose secret it is: by neighbour, from 1 on
+        self._shares: dict[int, dict[int, int]] = {}  # by the user whose secret it is, by sender
+        self._doubted: set[int] = set()  # senders of wrong shares
         self._session = plan.round
         self._steps = [
             Step("keys", lambda user: b"", self._take_keys, self._end_keys),
@@ -131,7 +135,8 @@ class Server:
         try:
             self.waiting = set(self._steps[0].end())
         except ProtocolError:
-            self.waiting, self._steps = set(), []
+            self.waiting, self._steps, self.survivors = set(), [], frozenset()
+            self._forget()
             raise
         self._steps.pop(0)
 
@@ -242,43 +247,56 @@ class Server:
         around = [other for other in self._around(user) if other in self._parcels]
         for other, share in zip(around, reader.pieces(SHARE, len(around)), strict=True):
             if (y := int.from_bytes(share)) < PRIME:  # another is no share
-                self._shares.setdefault(other, {})[1 + self.ring.number(user, of=other)] = y
+                self._shares.setdefault(other, {})[user] = y
 
     def _end_shares(self) -> Collection[int]:
         """Rebuild what hides the sum, and take it away."""
         m, session = self.plan.modulus, self._session
         total = sum(self._masked.values())
         for user in self.survivors:
-            seed = self._rebuilt(user, lambda seed, user: masks.commitment(seed, session, user), self._commitments)
-            total -= masks.own_mask(seed, session, user, m)
+            publish = partial(masks.commitment, session=session, user=user)
+            total -= masks.own_mask(self._rebuilt(user, publish, self._commitments[user]), session, user, m)
         public = {user: keys[KEY : 2 * KEY] for user, keys in self._keys.items()}
         for user in self._parcels.keys() - self.survivors:
             others = [other for other in self._around(user) if other in self.survivors]
             if others:
-                seed = self._rebuilt(user, lambda seed, _: masks.key_pair(seed, self.plan.round, b"mask")[1], public)
-                private, _ = masks.key_pair(seed, self.plan.round, b"mask")
+                private, _ = mask_keys(
+                    self.plan, self._rebuilt(user, lambda seed: mask_keys(self.plan, seed)[1], public[user])
+                )
                 for other in others:
                     secret = masks.agreed(private, public[other])
                     total -= masks.pair_mask(secret, session, other, user, m)
         self.total = total % m
+        self._forget()
         return ()
 
-    def _rebuilt(self, user: int, publish: Callable[[bytes, int], bytes], published: dict[int, bytes]) -> bytes:
-        """The seed of a user, from as many shares as it takes: the one that gives what the user published."""
-        shares = self._shares.get(user, {})
-        if len(shares) < self.plan.threshold:
-            raise TooFew(f"{len(shares)} shares of a secret of user {user} came back: {self.plan.threshold} are needed")
-        for secret in self._secrets(shares):
-            if (
-                secret is not None
-                and secret < 1 << 8 * SEED
-                and publish(secret.to_bytes(SEED), user) == published[user]
-            ):
-                return secret.to_bytes(SEED)
-        raise Disagreement(f"the shares of user {user}'s secret do not give what the user published")
+    def _rebuilt(self, user: int, publish: Callable[[bytes], bytes], published: bytes) -> bytes:
+        """The seed of a user: the one behind the shares that gives what the user published."""
+        given, t = self._shares.get(user, {}), self.plan.threshold
+        if len(given) < t:
+            raise TooFew(f"{len(given)} shares of a secret of user {user} came back: {t} are needed")
+        known = sorted(given, key=self._doubted.__contains__)  # to correct wrong shares takes long
+        senders = {1 + self.ring.number(other, of=user): other for other in known}
+        shares = {x: given[other] for x, other in senders.items()}
 
-    def _secrets(self, shares: dict[int, int]) -> Iterator[int | None]:
-        """The secret that some shares give; if they are not all right, the one that most of them give."""
-        some = list(shares)[: self.plan.threshold]
-        yield combine([shares[x] for x in some], weights(some))
-        yield corrected(shares, self.plan.threshold)
+        def right(secret: int) -> bool:
+            return secret < 1 << 8 * SEED and publish(secret.to_bytes(SEED)) == published
+
+        some = list(shares)[:t]
+        secret = combine([shares[x] for x in some], weights(some))
+        if not right(secret):
+            found = corrected(shares, t)
+            if found is None or not right(found.secret):
+                raise Disagreement(f"the shares of user {user}'s secret do not give what the user published")
+            secret = found.secret
+            self._doubted |= {senders[x] for x in found.wrong}
+        return secret.to_bytes(SEED)
+
+    def _forget(self) -> None:
+        for kept in (self._parcels, self._masked, self._votes, self._shares, self._commitments):
+            kept.clear()
+
+
+def mask_keys(plan: Plan, seed: bytes) -> tuple[X25519PrivateKey, bytes]:
+    """The key pair for masks that a seed gives."""
+    return masks.key_pair(seed, plan.round, b"mask")
