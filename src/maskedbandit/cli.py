@@ -112,7 +112,10 @@ def parser() -> argparse.ArgumentParser:
     )
     four.add_argument("--server", choices=("honest", "malicious"), default="honest", help="what it may do (honest)")
     four.add_argument(
-        "--graph", choices=("auto", "complete", "sparse"), default="auto", help="who shares secrets with whom (auto)"
+        "--graph",
+        choices=("auto", "complete", "sparse"),
+        default="auto",
+        help="who shares secrets with whom (auto: complete up to 128 devices, or if the server may lie)",
     )
     four.add_argument("--seed", type=int, default=0, metavar="N", help="the same seed gives the same round (0)")
     four.add_argument(

@@ -19,8 +19,9 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.shuffled import ONE
+from maskedbandit.channels.shuffled import ONE, Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix, power_above
+from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import Loss
@@ -59,10 +60,10 @@ def released(channel, size, n=5, devices=None, seed=3):
 class TestRelease:
     def test_the_ideal_and_the_real_shuffler_release_one_law(self):
         ideal, real = channel("0.5"), channel("0.5", eta="0.01", backend=Shuffler())
-        a, b = released(ideal, 1500), released(real, 700, seed=5)
+        a, b = released(ideal, 1000), released(real, 400, seed=5)
         same_law(a, DiscreteLaplace(2).pmf)
         same_law(b, DiscreteLaplace(2).pmf)
-        same_law_of_two(a[:700], b)
+        same_law_of_two(a[:400], b)
 
     def test_a_lost_share_of_noise_is_caught(self):
         sample = released(channel(1, eta="0.01"), 9000, n=4, devices=2)
@@ -107,6 +108,31 @@ class TestRelease:
         assert [sum(bundle) % below for bundle in bundles] == sent
         assert {len(bundle) for bundle in bundles} == {spied.shares(n)}
         assert cohort.endswith(b"arm 1")
+
+    @pytest.mark.parametrize(
+        ("part", "one", "other"),
+        [
+            ("shares", {"eta": "0.01"}, {"eta": "0.0001"}),
+            ("epsilon", {"epsilon": 1}, {"epsilon": "1.01"}),
+            ("counted_on", {"honest": "0.92"}, {"honest": "0.91"}),
+        ],
+    )
+    def test_terms_are_bound_to_the_name_of_the_cohort(self, part, one, other):
+        """So devices that were told other numbers cannot be in one cohort, though all else is the same."""
+
+        class Spy(Ideal):
+            def mix(self, bundles, below, least, cohort, bits, weights=None):
+                names.append(cohort)
+                return super().mix(bundles, below, least, cohort, bits)
+
+        names, n, made = [], 100, [SplitAndMix(**how, backend=Spy()) for how in (one, one, other)]
+        for each in made:
+            each.aggregate([0] * n, seeded(1), b"arm 1")
+        assert names[0] == names[1] != names[2]
+        numbers = [
+            {"shares": each.shares(n), "epsilon": each.epsilon, "counted_on": each.counted_on(n)} for each in made
+        ]
+        assert [name for name in numbers[0] if numbers[0][name] != numbers[2][name]] == [part]
 
 
 class TestLoss:
@@ -159,12 +185,19 @@ class TestLoss:
         assert excess(1) > excess(2) > excess(3) > excess(7)
         assert excess(1) > delta  # the control: residues that are not split
 
-    def test_attempts_are_paid(self):
+    @pytest.mark.parametrize("kind", [SplitAndMix, Shuffled])
+    def test_attempts_are_paid(self, kind):
         class Stubborn(Shuffler):
             attempts = 3
 
-        made = SplitAndMix(1, backend=Stubborn())
-        assert made.loss(10) == 3 * SplitAndMix(1).loss(10)
+        assert kind(1, backend=Stubborn()).loss(10) == 3 * kind(1).loss(10) != kind(1).loss(10)
+
+    @pytest.mark.parametrize("kind", [SplitAndMix, Shuffled, Distributed, TwoServers])
+    @pytest.mark.parametrize("n", [0, -3, 2.5, "10", None])
+    def test_a_cohort_that_cannot_be_has_no_loss(self, kind, n):
+        with pytest.raises(InvalidValue, match="the size of a cohort"):
+            kind(1).loss(n)
+        kind(1).loss(np.int64(10))
 
 
 class TestNumbers:

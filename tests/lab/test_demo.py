@@ -1,6 +1,7 @@
 """The demonstration of a round: what it says is what happened, and what cannot be is one line."""
 
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy.stats import binom
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.demo import RARE, Demo, allowed, told
+from maskedbandit.lab.demo import RARE, Demo, allowed, costs, told
 from maskedbandit.lab.ring import bent, drawn
 
 
@@ -66,6 +67,32 @@ def test_the_standard_deviation_is_that_of_the_noise(round) -> None:
     assert said == pytest.approx(np.sqrt(np.sum(z * z * pmf)), abs=0.01)
 
 
+def test_costs_are_those_of_the_devices_that_were_there(round) -> None:
+    """Bytes of one device: those of all, over the number of those who were not lost before the phase."""
+    rows = dict(costs(round))
+    assert rows.pop("phase").split() == ["devices", "bytes", "up", "and", "down", "CPU", "seconds,", "of", "all"]
+    total = rows.pop("in all").split()
+    assert list(rows) == [phase.name for phase in round.aggregate.phases]
+    ups, downs = [], []
+    for number, phase in enumerate(round.aggregate.phases):
+        here = sum(round.leaves.get(user, 9) > number for user in range(48))
+        ups.append(phase.up / here)
+        downs.append(phase.down / here)
+        found = rows[phase.name].replace(",", "").split()
+        assert found == [f"{here}", f"{ups[-1]:.0f}", f"{downs[-1]:.0f}", f"{phase.seconds:.2f}"]
+    assert total[:3] == ["each:", f"{sum(ups):,.0f}", f"{sum(downs):,.0f}"]
+    assert float(total[3]) == pytest.approx(sum(phase.seconds for phase in round.aggregate.phases), abs=0.01)
+    assert len({round.leaves.get(user, 9) for user in range(48)}) > 3  # phases have different numbers of devices
+    assert [f"{up:.0f}" for up in ups] != [f"{down:.0f}" for down in downs]
+
+
+def test_the_chance_of_more_losses_is_told(round) -> None:
+    """That more than 12 of 48 are lost, each with 15 %."""
+    drop = Fraction(15, 100)
+    more = sum(comb(48, gone) * drop**gone * (1 - drop) ** (48 - gone) for gone in range(13, 49))
+    assert f"more than 12 devices are lost with {float(more):.0e}: then the round may fail" in told(round)
+
+
 def test_losses_are_told_by_phase(round) -> None:
     for phase, count in zip(round.aggregate.phases, round.lost_by_phase(), strict=True):
         assert (f"{count} before the {phase.name}" in told(round)) == (count > 0)
@@ -80,7 +107,10 @@ def test_the_same_seed_gives_the_same_round() -> None:
 
 @pytest.mark.parametrize("server", ["honest", "malicious"])
 def test_a_sparse_graph_and_a_server_that_may_lie(server) -> None:
-    demo = Demo(140, dropout="0.05", corrupted="0.02", lost="0.1", server=server, seed=1)
+    how = {"dropout": "0.05", "corrupted": "0.02", "lost": "0.1", "server": server, "seed": 1}
+    demo, auto = Demo(140, **how, graph="sparse"), Demo(140, **how)
+    chosen = auto.backend.neighbourhood(140, auto.channel.counted_on(140)).k
+    assert (chosen == 139) == (server == "malicious")  # where the server may lie a sparse graph must be asked for
     heard: list[None] = []
     round = demo.run(lambda: heard.append(None))
     said = told(round)
@@ -126,6 +156,13 @@ def test_the_picture_has_every_device_and_names_who_was_lost(round) -> None:
     (plot,) = figure.axes
     named = [text.get_text() for text in figure.legends[0].get_texts()]
     assert sum(int(text.split()[0]) for text in named) == 48
+    for user, phase in round.leaves.items():
+        (text,) = [text for text in named if f"lost before the {round.aggregate.phases[phase].name}" in text]
+        assert text.endswith(": in the sum") == (user in round.aggregate.survivors)
+    assert {2, 3} <= set(round.leaves.values())  # some were lost before their values came, some after
+    assert f"{len(round.aggregate.survivors)} values are in the sum" in plot.get_title()
+    assert f"with {round.plan.least - 1} it would stay shut" in plot.get_title()
+    assert round.plan.least == 36
     places = np.concatenate([np.column_stack(line.get_data()) for line in plot.lines])
     assert len(places) == 48
     assert len({(round_to(x), round_to(y)) for x, y in places}) == 48

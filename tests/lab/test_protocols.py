@@ -13,6 +13,7 @@ from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.experiment import read
 from maskedbandit.lab.protocols import over, protocol, takes
 from maskedbandit.lab.table import collect, fingerprint
+from tests.lab.scripted import in_python
 
 TEXT = """
 about = "two curves"
@@ -53,6 +54,7 @@ def test_a_protocol_is_a_name_with_parameters() -> None:
         ("secagg,name=ideal", "it must be a name, or a name with parameters"),
         ("secagg,dropout=2", "dropout is 2: it must be a share of the users"),
         ("secagg,server=liar", "server is 'liar'"),
+        ("ideal", "protocol is 'ideal': it must be a real protocol"),
     ],
 )
 def test_bad_protocols_say_why(text, said) -> None:
@@ -105,7 +107,46 @@ def test_settings_that_take_a_protocol_run_over_it_and_others_stay(file) -> None
     assert [a == b for a, b in zip(*prints, strict=True)] == [True, False, True]
 
 
-def test_real_and_ideal_results_do_not_mix(file, tmp_path) -> None:
+def test_labels_of_what_stays_are_told_once(file) -> None:
+    """A curve that takes no protocol stays in all of its settings."""
+    file.write_text(TEXT + '[vary]\n"policy.least" = [8, 16]\n')
+    experiment = read(file)
+    assert [each.label for each in experiment.settings].count("raw") == 2
+    changed, left = over(experiment, SMALL)
+    assert left == ["raw"]
+    assert [type(each.channel).__name__ for each in changed.settings[:4]] == [
+        "Raw",
+        "Raw",
+        "Distributed",
+        "Distributed",
+    ]
+    assert [each.channel.backend for each in changed.settings[2:4]] == [SecAgg(smallest=1)] * 2
+
+
+def test_a_protocol_that_the_file_names_stays(file) -> None:
+    """What is put over an experiment replaces ideal sums alone."""
+    named = (
+        TEXT
+        + """[[curves]]
+label = "signed"
+channel = { name = "distributed", honest = 0.75, backend = { name = "secagg", server = "malicious", smallest = 1 } }
+"""
+    )
+    file.write_text(named)
+    experiment = read(file)
+    changed, left = over(experiment, SMALL)
+    assert left == ["raw"]
+    assert changed.settings[1].channel.backend == SecAgg(smallest=1)
+    assert changed.settings[3] == experiment.settings[3]
+    assert changed.settings[3].channel.backend == SecAgg(server="malicious", smallest=1)
+    file.write_text(named.replace('{ name = "distributed", epsilon = 1, honest = 0.75 }', '"central"'))
+    changed, left = over(read(file), SMALL)
+    assert left == ["raw", "central"]
+    assert changed.settings == read(file).settings
+
+
+def test_real_and_ideal_results_do_not_mix(file, tmp_path, monkeypatch) -> None:
+    in_python(monkeypatch)
     experiment, out = read(file), tmp_path / "out"
     collect(experiment, experiment.settings, out)
     changed, _ = over(experiment, SMALL)
@@ -120,6 +161,7 @@ def test_real_and_ideal_results_do_not_mix(file, tmp_path) -> None:
 
 
 def test_the_command_runs_a_study_over_a_protocol(file, tmp_path, monkeypatch, capsys) -> None:
+    in_python(monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert main(["run", "tiny.toml", "--protocol", SMALL]) == 0
     streams = capsys.readouterr()
@@ -135,6 +177,7 @@ def test_the_command_runs_a_study_over_a_protocol(file, tmp_path, monkeypatch, c
     [
         ("secag", "backend is 'secag': did you mean 'secagg'?"),
         ("secagg", "the number of honest users counted on in a cohort of 8 is 6: it must be at least 32"),
+        ("ideal", "protocol is 'ideal': it must be a real protocol"),
         ("shuffler", "protocol is 'shuffler': it must be one that a channel of tiny takes: this one is for shuffled"),
     ],
 )

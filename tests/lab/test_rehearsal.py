@@ -1,9 +1,9 @@
-"""Rehearsals: the law of the compiled lab, honest books, and a policy that hears of nothing but releases.
+"""Rehearsals: the law of the compiled lab, and a policy that hears of nothing but releases.
 
 Seeds are fixed; under a new seed each random assertion rejects a correct subject with probability ALPHA = 1e-9.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,86 +11,26 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.backends import room as backends
-from maskedbandit.backends.backend import Adder, Aggregate
+from maskedbandit.backends.backend import Aggregate
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.secagg import SecAgg
+from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room as channels
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.errors import AlreadySpent, BudgetExceeded, IllegalDecision, InvalidValue, TooFew
-from maskedbandit.lab import rehearsal
+from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.protocols import takes
-from maskedbandit.lab.rehearsal import HOPELESS, Cohorts, Device, real
+from maskedbandit.lab.rehearsal import real
 from maskedbandit.law import draws_of_one
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.policies import room as policies
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from tests.statistics import same_law_of_two, seeded
-
-INSTANCE = mb.Bernoulli([0.2, 0.9])
-
-
-@dataclass(frozen=True)
-class Watched(Adder):
-    """Adds up what some devices sent, and writes down what it saw; a cohort fails so many times."""
-
-    lost: int = 0  # so many of the first devices
-    fails: int = 0  # times in a row, then a cohort succeeds
-    attempts: int = 1
-    seen: list[tuple[tuple[int, ...], bytes]] = field(default_factory=list)
-    told: list[int] = field(default_factory=list)
-
-    def refuse(self, n, least):
-        pass
-
-    def sum(self, values, modulus, least, cohort, bits):
-        self.seen.append((tuple(values), cohort))
-        if len(self.seen) % (self.fails + 1):
-            raise TooFew("it was to fail")
-        self.told.append(sum(values[self.lost :]) % modulus)
-        return Aggregate(self.told[-1], range(self.lost, len(values)))
-
-
-class Asked(NamedTuple):
-    """What a scripted policy asks for, and a list of what it was told."""
-
-    arm: int
-    n: int
-    close: int
-    stop: int
-    told: list
-
-
-class Scripted(Policy):
-    """Asks for the same again and again, and stops after so many releases."""
-
-    goal: ClassVar = "regret"
-
-    def __init__(self, arm: int, n: int, close: int = 1, stop: int = -1) -> None:
-        self.asks, self.told = (arm, n, close, stop), []
-
-    def init(self, k, aim):
-        return Asked(*self.asks, self.told)
-
-    @staticmethod
-    @kernel
-    def ask(s, law, rng):
-        return Decision(s.arm, 0 if len(s.told) == s.stop else s.n, s.close)
-
-    @staticmethod
-    @kernel
-    def tell(s, arm, n, total):
-        s.told.append((arm, n, total))
-
-
-class Seeker(Scripted):
-    goal: ClassVar = "identify"
-
-
-def over(backend, **how) -> Distributed:
-    return Distributed(**{"epsilon": 1, **how}, backend=backend)
+from tests.lab.scripted import INSTANCE, Scripted, Seeker, Watched, in_python, over
+from tests.statistics import same_law, same_law_of_two, seeded
 
 
 def test_only_a_backend_that_is_not_ideal_is_rehearsed() -> None:
@@ -135,31 +75,60 @@ class Greedy(Policy):
         return {"first": float(s.total[0]), "second": float(s.total[1])}
 
 
-def outcomes(channel: Channel, runs: int, horizon: int = 20) -> np.ndarray:
+def outcomes(channel: Channel, runs: int) -> np.ndarray:
     """Users of the first arm, and its sums, of each run, as one number."""
-    run = mb.simulate(Greedy(), channel, INSTANCE, horizon, runs, seed=11, jobs=1)
+    run = mb.simulate(Greedy(), channel, INSTANCE, 20, runs, seed=11, jobs=1)
     return (run.pulls[:, 0] * 100 + np.clip(run.findings["first"], -20, 40)).astype(np.int64)
 
 
 class Quiet(Distributed):
-    """The broken twin: devices that add no noise."""
+    """A broken twin: devices that add no noise."""
 
     def randomize(self, reward, n, bits, place=None):
         return int(reward)
 
 
-def test_a_rehearsal_has_the_law_of_the_compiled_lab() -> None:
-    ideal = outcomes(mb.channels.Distributed(epsilon=1), 600)
-    same_law_of_two(outcomes(over(Watched()), 600), ideal)
-    with pytest.raises(AssertionError):
-        same_law_of_two(outcomes(Quiet(epsilon=1, backend=Watched()), 600), ideal)
+class Half(Distributed):
+    """A broken twin: devices that add half of their noise, the shares of a cohort twice as large."""
+
+    def randomize(self, reward, n, bits, place=None):
+        return (int(reward) + self.whole(n).share(2 * self.counted_on(n), bits)) % self.residues(n)[0]
 
 
-def test_so_has_one_over_secure_aggregation() -> None:
-    same_law_of_two(outcomes(over(SecAgg(smallest=1)), 100), outcomes(mb.channels.Distributed(epsilon=1), 100))
+def test_a_rehearsal_has_the_law_of_the_compiled_lab(monkeypatch) -> None:
+    """Of what a policy decides, and of what it was told."""
+    in_python(monkeypatch)
+    ideal = outcomes(mb.channels.Distributed(epsilon="0.5"), 300)
+    same_law_of_two(outcomes(over(Watched(), epsilon="0.5"), 300), ideal)
+    with pytest.raises(AssertionError, match="two laws"):
+        same_law_of_two(outcomes(Quiet(epsilon="0.5", backend=Watched()), 300), ideal)
 
 
-def test_users_who_are_served_alone_get_the_rewards_of_the_compiled_lab() -> None:
+def noise(channel: Channel, cohorts: int, n: int = 3) -> list[int]:
+    """What was told to a policy of arm 0, all of whose rewards are 1, less the number of them."""
+    policy = Scripted(0, n)
+    mb.simulate(policy, channel, mb.Bernoulli([1.0, 0.5]), n * cohorts, seed=1)
+    return [round(total) - told for _, told, total in policy.told]
+
+
+@pytest.mark.parametrize("backend", [Watched(), SecAgg(smallest=1)], ids=["watched", "secagg"])
+def test_the_noise_of_a_release_is_one_whole_draw(backend) -> None:
+    whole = DiscreteLaplace(5).pmf  # of epsilon = 1/5
+    same_law(noise(over(backend, epsilon="0.2"), 700), whole)
+    for twin, cohorts in ((Quiet, 60), (Half, 700)):
+        with pytest.raises(AssertionError, match="another law"):
+            same_law(noise(twin("0.2", backend=backend), cohorts), whole)
+
+
+def test_as_many_devices_as_are_counted_on_make_one_whole_draw() -> None:
+    whole = DiscreteLaplace(5).pmf
+    same_law(noise(over(Watched(lost=1), epsilon="0.2", honest="2/3"), 700), whole)
+    with pytest.raises(AssertionError, match="another law"):  # one of three may be lost, and nobody is
+        same_law(noise(over(Watched(), epsilon="0.2", honest="1/3"), 700), whole)
+
+
+def test_users_who_are_served_alone_get_the_rewards_of_the_compiled_lab(monkeypatch) -> None:
+    in_python(monkeypatch)
     uniform = mb.policies.Uniform()
     runs = [mb.simulate(uniform, channel, INSTANCE, 100, 2, seed=5) for channel in (over(Watched()), over(Ideal()))]
     assert (runs[0].pulls == runs[1].pulls).all()
@@ -193,6 +162,29 @@ def test_a_policy_is_told_releases_and_nothing_else() -> None:
     expected = [(1, 5, channel.analyze(total, 5, seeded(1))) for total in channel.backend.told]
     assert policy.told == expected
     assert run.releases[0] == len(expected) == 10
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_sum_is_read_as_that_of_the_whole_cohort(lost) -> None:
+    """Its modulus is that of the users who were asked, however many are lost."""
+    channel, policy = over(Watched(lost=lost), honest="0.6", modulus="tight"), Scripted(0, 5)
+    mb.simulate(policy, channel, INSTANCE, 500)
+    assert policy.told == [(0, 5 - lost, channel.analyze(total, 5, seeded(1))) for total in channel.backend.told]
+    assert any(total < 0 for _, _, total in policy.told)
+    assert channel.residues(5) != channel.residues(5 - max(lost, 1))
+
+
+def test_every_device_has_its_place_in_the_cohort() -> None:
+    """Some toss a coin more than others, and together they toss all."""
+    places = []
+
+    class Placed(Shuffled):
+        def randomize(self, reward, n, bits, place=None):
+            places.append(place)
+            return super().randomize(reward, n, bits, place)
+
+    mb.simulate(Scripted(1, 7), Placed(backend=Shuffler()), INSTANCE, 21)
+    assert places == [0, 1, 2, 3, 4, 5, 6] * 3
 
 
 def test_a_cohort_that_the_horizon_cuts_off_is_never_summed() -> None:
@@ -252,139 +244,6 @@ def test_cohorts_of_unknown_size_need_noise_and_price_that_do_not_depend_on_it()
         with pytest.raises(IllegalDecision, match="unknown size"):
             mb.simulate(Scripted(0, 5, close=0), channel, INSTANCE, 100)
         mb.simulate(Scripted(0, 5), channel, INSTANCE, 100)
-
-
-# --- losses of devices, and what they cost ------------------------------------------------------------------
-
-
-def test_a_second_attempt_has_fresh_noise_a_name_of_its_own_and_a_second_charge() -> None:
-    once, twice = over(Watched(attempts=2)), over(Watched(attempts=2, fails=1), epsilon="0.0001")
-    assert mb.simulate(Scripted(1, 30), once, INSTANCE, 60).loss == Loss.pure(1)
-    run = mb.simulate(Scripted(1, 30), twice, INSTANCE, 60)
-    assert run.loss == Loss.pure("0.0001") * 2 == twice.loss(30)
-    assert (run.releases[0], run.pulls[0].tolist()) == (2, [0, 60])
-    (first, name), (second, other) = twice.backend.seen[:2]
-    assert fresh(first, second)
-    assert name != other
-    assert len({name for _, name in twice.backend.seen}) == 4
-
-
-def fresh(first, second) -> bool:
-    """Shares of wide noise for 30 devices are 0 now and then, but most differ if they are drawn again."""
-    return sum(a != b for a, b in zip(first, second, strict=True)) > 5
-
-
-def test_noise_that_is_used_again_is_noticed(monkeypatch) -> None:
-    class Sticky(Device):
-        """The broken twin: it sends again what it sent before."""
-
-        def send(self, *how):
-            if not hasattr(self, "sent"):
-                self.sent = super().send(*how)
-            return self.sent
-
-    monkeypatch.setattr(rehearsal, "Device", Sticky)
-    channel = over(Watched(attempts=2, fails=1), epsilon="0.0001")
-    mb.simulate(Scripted(1, 30), channel, INSTANCE, 30)
-    (first, _), (second, _) = channel.backend.seen
-    assert not fresh(first, second)
-
-
-def test_what_sticky_noise_would_betray() -> None:
-    """Two sums of the same noisy values, over all devices and over all but one, differ by that one's value."""
-    channel, n, alone = mb.channels.Distributed(epsilon=0.1), 30, 0
-    for attempt in range(60):
-        sent = [channel.randomize(attempt % 2, n, seeded(1000 * attempt + user)) for user in range(n)]
-        m = channel.residues(n)[0]
-        alone += (sum(sent) - sum(sent[1:])) % m == attempt % 2
-    assert alone > 40  # its own share of the noise is 0 most of the time
-
-
-def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch) -> None:
-    joined: list[tuple[int, bytes, int]] = []
-
-    class Seen(Device):
-        def send(self, channel, cohort, attempt, *how):
-            joined.append((self.user, cohort, attempt))
-            return super().send(channel, cohort, attempt, *how)
-
-    monkeypatch.setattr(rehearsal, "Device", Seen)
-    policy, channel = Scripted(1, 5), over(Watched(attempts=2, fails=2))
-    run = mb.simulate(policy, channel, INSTANCE, 23)
-    assert [(arm, n) for arm, n, _ in policy.told] == [(1, 5)] * 2  # of cohorts 2 and 4: the first and third failed
-    assert (run.pulls[0].tolist(), run.releases[0]) == ([0, 23], 2)
-    assert run.regret[0, -1] == 0
-    assert run.loss == channel.loss(5) == Loss.pure(1) * 2
-    of = {user: {cohort for who, cohort, _ in joined if who == user} for user, _, _ in joined}
-    assert sorted(of) == list(range(20))
-    assert all(len(cohorts) == 1 for cohorts in of.values())  # nobody is in two cohorts
-    assert [sum(attempt == each for _, _, attempt in joined) for each in (1, 2)] == [20, 10]
-
-
-def test_regret_counts_users_who_were_thrown_away() -> None:
-    run = mb.simulate(Scripted(0, 5), over(Watched(attempts=1, fails=1)), INSTANCE, 20)
-    assert (run.regret[0, -1], run.releases[0]) == (pytest.approx(20 * 0.7), 2)
-
-
-def test_a_study_without_hope_ends_with_advice() -> None:
-    channel = over(SecAgg(smallest=1, dropout=0.9), honest=0.8)
-    with pytest.raises(TooFew, match=r"20 cohorts in a row were thrown away.*`dropout`.*`attempts`.*`honest`"):
-        mb.simulate(Scripted(1, 4), channel, INSTANCE, 1000)
-    watched = Watched(fails=HOPELESS + 5)
-    with pytest.raises(TooFew):
-        mb.simulate(Scripted(1, 4), over(watched), INSTANCE, 1000)
-    assert len(watched.seen) == HOPELESS
-
-
-def test_nobody_is_charged_more_than_was_promised() -> None:
-    cohorts = Cohorts(Scripted(0, 4), over(Watched(attempts=2), epsilon="1/10"), 2, "study", seeded(1))
-    cohorts.charge(7, 4)
-    cohorts.charge(7, 4)
-    assert cohorts.loss() == Loss.pure("1/10") * 2
-    with pytest.raises(BudgetExceeded):
-        cohorts.charge(7, 4)
-    cohorts.charge(8, 4)
-    assert cohorts.loss() == Loss.pure("1/10") * 2
-
-
-def test_server_and_device_know_who_took_part() -> None:
-    device, bits, channel = Device(7, 1.0, attempts=2), seeded(1), over(Watched(attempts=2))
-    device.send(channel, b"monday", 1, 4, 0, bits)
-    device.send(channel, b"monday", 2, 4, 0, bits)
-    for cohort, attempt in ((b"monday", 2), (b"monday", 3), (b"tuesday", 1)):
-        with pytest.raises(AlreadySpent):
-            device.send(channel, cohort, attempt, 4, 0, bits)
-    cohorts = Cohorts(Scripted(0, 2), channel, 2, "study", bits)
-    for user in (1, 2, 2):
-        cohorts.join(1, user, 1.0)
-    with pytest.raises(AlreadySpent):  # user 2 waits twice
-        cohorts.close(1)
-
-
-EVENTS: list[str] = []
-
-
-class Telling(mb.Bernoulli):
-    """Says when a reward is born."""
-
-    @staticmethod
-    @kernel
-    def one(i, arm, t, g, stream):
-        EVENTS.append(f"reward {t}")
-        return 1.0
-
-
-def test_a_user_is_charged_before_there_is_a_reward(monkeypatch) -> None:
-    charge = Cohorts.charge
-
-    def noted(self, user, n):
-        EVENTS.append(f"charge {user}")
-        charge(self, user, n)
-
-    monkeypatch.setattr(Cohorts, "charge", noted)
-    EVENTS.clear()
-    mb.simulate(Scripted(1, 3), over(Watched()), Telling([0.2, 0.9]), 6)
-    assert [f"{what} {user}" for user in range(6) for what in ("charge", "reward")] == EVENTS
 
 
 # --- small cohorts ------------------------------------------------------------------------------------------

@@ -42,6 +42,21 @@ class Sharp(BitCounting):
         return dict.fromkeys(range(self.messages - self.modulus + 2), 2**20)
 
 
+class Family(BitCounting):
+    """As if these were the laws of the number of ones, of values with these sums."""
+
+    def __init__(self, laws, sums=None):
+        super().__init__(2, 32)
+        self.__dict__["given"] = list(zip(sums or [0] * len(laws), laws, strict=True))
+
+    @property
+    def total(self):
+        return sum(self.given[0][1])
+
+    def laws(self, n):
+        return iter(self.given)
+
+
 def relaxation(protocol, n):
     return log(protocol.certificate(n)) / 2
 
@@ -100,11 +115,19 @@ class TestCertificate:
             Sharp(2, 64).certificate(4)
 
     def test_half_of_the_worst_ratio_would_not_do(self):
-        """Of many laws, each larger than all others somewhere, none is near enough to all."""
-        boost, cells = Fraction(3), 50
-        total = boost + cells - 1
-        high, low = [boost / total] * cells, [1 / total] * cells
-        assert sum(high) ** 2 > max(a / b for a, b in zip(high, low, strict=True))
+        """Of many laws, each larger than all others somewhere, none is near enough to all; nor of many with gaps."""
+        peaks, gaps = (
+            Family([[3 if i == j else 1 for i in range(50)] for j in range(50)]),
+            Family([[1 if i == j else 3 for i in range(50)] for j in range(50)]),
+        )
+        assert peaks.certificate(1) == Fraction(150, 52) ** 2 > 3  # the largest of all add up to 150 / 52
+        assert gaps.certificate(1) == Fraction(148, 50) ** 2 > 3  # and the least of all to 50 / 148
+        assert Family([[3, 1, 1], [1, 3, 1]]).certificate(1) == 3 > Fraction(7, 5) ** 2
+
+    def test_laws_of_other_sums_are_not_compared(self):
+        far, near = [5, 1], [3, 3]
+        assert Family([far, near, far], sums=(0, 1, 4)).certificate(1) == 1
+        assert Family([far, near], sums=(1, 3)).certificate(1) == 3
 
 
 class TestRandomizer:

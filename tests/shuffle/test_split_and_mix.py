@@ -91,6 +91,19 @@ def computed(n, k, q):
     return Fraction(list(islice(excesses(q, k, UNIT), n))[-1], UNIT)
 
 
+def tail(n, k, q, e):
+    """r(n) as it is written in the proof, for M = len(e), of exact e(1), ..., e(M - 1)."""
+
+    def a(m):
+        return Fraction(math.factorial(m * k), math.factorial(m) ** 2)
+
+    def w(m):
+        return a(m) * a(n - m) / a(n)
+
+    head = sum(w(m) * (q - 1 + q * e[m]) for m in range(1, len(e)))
+    return head + 2 * q * (n * w(len(e)) + sum(Fraction(m, n) * w(m) for m in range(1, len(e))))
+
+
 class TestBound:
     @pytest.mark.parametrize(("n", "k", "q"), TINY)
     def test_the_true_distance_is_below(self, n, k, q):
@@ -132,6 +145,28 @@ class TestBound:
             assert e[n] <= rest(n, q, k, e[:half], UNIT) <= e[n] * (1 + 5 / n)
         values = [rest(n, q, k, e[:half], UNIT) for n in (256, 300, 1000, 10**5, 10**7)]
         assert values == sorted(values, reverse=True)
+
+    @pytest.mark.parametrize("size", [2, 3, 8])
+    @pytest.mark.parametrize(("k", "q"), [(3, 2), (3, 7), (4, 2**40), (5, 7), (9, 2**20)])
+    def test_the_rest_is_that_of_the_proof(self, size, k, q):
+        """Of few terms too, where those that stand for all others are worth something."""
+        e = [0, *islice(excesses(q, k, UNIT), size - 1)]
+        for n in (2 * size, 2 * size + 1, 5 * size, 60):
+            exact = tail(n, k, q, [Fraction(each, UNIT) for each in e])
+            assert exact <= Fraction(rest(n, q, k, e, UNIT), UNIT) <= exact * (1 + Fraction(1, 2**200))
+
+    def test_the_rest_is_used_where_the_proof_allows(self):
+        """Here e is below 1 not from 32 and not from 64 on, but from 128 on."""
+        k, q, n = 3, 2**8, 600
+        e = [0, *islice(excesses(q, k, UNIT), 255)]
+        assert max(e[32:64]) > UNIT
+        assert max(e[64:128]) > UNIT
+        assert max(e[128:256]) <= UNIT
+        bound = rest(n, q, k, e[:128], UNIT)
+        assert bound <= rest(256, q, k, e[:128], UNIT) <= UNIT
+        assert bound != rest(n, q, k, e[:32], UNIT)
+        assert proves(n, q, k, Fraction(bound, UNIT), 300)
+        assert not proves(n, q, k, Fraction(bound - 1, UNIT), 300)
 
     def test_a_rest_without_its_first_term_is_caught(self):
         k, q = 9, 2**20

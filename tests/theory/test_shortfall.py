@@ -1,5 +1,7 @@
 """What is left of epsilon when noise is missing: a table computed apart from the package, and exact laws."""
 
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -79,6 +81,18 @@ def test_less_noise_costs_more():
     assert epsilon_left(0.5, 64, 1 - 1e-9) == pytest.approx(0.5, rel=1e-6)
 
 
+@pytest.mark.parametrize("epsilon", ["0.5", "1/2", Fraction(1, 2), Decimal("0.5")])
+def test_epsilon_may_be_written_as_elsewhere(epsilon):
+    assert epsilon_left(epsilon, 16, 0.9) == epsilon_left(0.5, 16, 0.9)
+    assert epsilon_left(epsilon, 16, 1) == 0.5
+
+
+def test_never_less_than_epsilon():
+    """Not by the last digit either."""
+    for epsilon, steps in ((0.1, 10), (0.5, 16), (1, 32), (4, 128), (1 / 3, 7)):
+        assert all(epsilon_left(epsilon, steps, 1 - 2.0**-i) >= epsilon for i in range(1, 54))
+
+
 def test_a_cohort_one_short_of_those_counted_on():
     """What a release would cost that a channel throws away."""
     channel = mb.channels.Distributed("0.5", grid=16, honest="0.9")
@@ -91,6 +105,11 @@ def test_a_cohort_one_short_of_those_counted_on():
     ("epsilon", "steps", "share", "name"),
     [
         (0, 1, 1, "epsilon"),
+        (-1, 1, 1, "epsilon"),
+        ("x", 1, 1, "epsilon"),
+        (None, 1, 1, "epsilon"),
+        (True, 1, 1, "epsilon"),
+        ("0.001", 1001, 1, "steps"),
         (float("nan"), 1, 1, "epsilon"),
         (1000, 1, 1, "epsilon"),
         (1, 0, 1, "steps"),

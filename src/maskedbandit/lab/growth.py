@@ -3,7 +3,7 @@
 A device does the same for each of its neighbours: two key agreements, two shares, a seal and its opening. So its cost
 is c k(n), with k(n) from the calculator and c measured once, at the largest cohort: on the complete graph k = n - 1, on
 a sparse one k grows with log n [BBG20]. On top come n hashes for the ring, which one process draws once for all of its
-devices: their time is added to that of each.
+devices; they are shown on their own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from maskedbandit.backends.secagg import SecAgg
+from maskedbandit.lab.style import THEORY
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.graph import Ring
 from maskedbandit.secagg.masks import KEY
@@ -32,12 +33,13 @@ COLOURS = {"complete": "#D55E00", "sparse": "#0072B2"}
 
 
 class Cost(NamedTuple):
-    """What a cohort of n cost a device: neighbours, kilobytes that it sent, milliseconds of computing."""
+    """What a cohort of n cost a device: neighbours, kilobytes sent, milliseconds of computing, and for the ring."""
 
     n: int
     k: int
     sent: float
     busy: float
+    ring: float
 
 
 def measured(graph: Literal["complete", "sparse"], n: int) -> Cost:
@@ -50,7 +52,7 @@ def measured(graph: Literal["complete", "sparse"], n: int) -> Cost:
     start = time.process_time()
     Ring(bytes(KEY), range(n), k)
     ring = time.process_time() - start
-    return Cost(n, k, sent / n / 1000, 1000 * (busy / n + ring))
+    return Cost(n, k, sent / n / 1000, 1000 * busy / n, 1000 * ring)
 
 
 def growth(costs: Mapping[str, Sequence[Cost]]) -> Figure:
@@ -69,6 +71,13 @@ def growth(costs: Mapping[str, Sequence[Cost]]) -> Figure:
             plot.plot(sizes, theory, color=colour, linewidth=1)
             plot.plot(sizes, values, "o", color=colour, markersize=5)
             plot.annotate(f"  {graph} graph", (last.n, values[-1]), color=colour, fontsize="small", va="center")
+        if field == "busy":
+            rings = [(cost.n, cost.ring) for cost in costs["sparse"]]
+            n, last_ring = rings[-1]
+            plot.plot(*zip(*[(m, last_ring * m / n) for m, _ in rings], strict=True), color=THEORY, linewidth=1)
+            plot.plot(*zip(*rings, strict=True), "o", color=THEORY, markersize=4)
+            below = {"textcoords": "offset points", "xytext": (6, -4), "va": "top"}
+            plot.annotate("n hashes for the ring", rings[len(rings) // 2], color=THEORY, fontsize="small", **below)
         plot.set(xscale="log", yscale="log", xlabel="devices in the cohort, n", ylabel=label, xlim=(25, 60_000))
         plot.grid(which="major", alpha=0.3)
         plot.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,135 @@
+"""Two servers: what one of them sees, with the collector, shows the sum and its noise alone.
+
+Seeds are fixed; under a new seed each random assertion rejects a correct protocol with probability ALPHA = 1e-9.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.sampling import discrete_laplace
+from maskedbandit.secagg.two_servers import NUMBER, Server, Terms, sealed, shared
+from tests.secagg.test_two_servers import KEYS, PRIVATE, ended
+from tests.statistics import same_law, seeded
+
+M = 4
+TINY = Terms(b"tiny", M, 1, KEYS)
+
+
+class Open(Exception):
+    """A draw below n that nobody has made yet."""
+
+
+class Chosen:
+    """Bits of which the next draws are known."""
+
+    def __init__(self, *draws):
+        self.draws = list(draws)
+
+    def below(self, n):
+        if not self.draws:
+            raise Open(n)
+        return self.draws.pop(0)
+
+
+def enumerated(what):
+    """The law of what a function makes of bits: over all that they can be."""
+    law, left = Counter(), [((), Fraction(1))]
+    while left:
+        draws, chance = left.pop()
+        try:
+            law[what(Chosen(*draws))] += chance
+        except Open as drawn:
+            (n,) = drawn.args
+            left += [((*draws, each), chance / n) for each in range(n)]
+    return law
+
+
+def opened(value, bits):
+    """The shares that both servers find in the messages of a device."""
+    found = []
+    for role, message in enumerate(shared(TINY, 1, value, bits)):
+        server = Server(TINY, role, PRIVATE[role], lambda: 0)
+        server.receive(1, message)
+        found.append(server._shares[1])
+    return tuple(found)
+
+
+def laws():
+    """The law of the two shares of every value."""
+    return [enumerated(lambda bits, value=value: opened(value, bits)) for value in range(M)]
+
+
+def views(corrupted, values, shares, noises=(0, 0, 1, 3)):
+    """How likely one server and the collector together see what, if shares have these laws.
+
+    The seals are taken as given; the law of the other server's noise is that of a draw among `noises`.
+    """
+    seen = Counter()
+    for drawn in product(*(shares[value].items() for value in values)):
+        chance = Fraction(1, len(noises))
+        for _, each in drawn:
+            chance *= each
+        for noise in noises:
+            other = (sum(pair[1 - corrupted] for pair, _ in drawn) + noise) % M
+            seen[tuple(pair[corrupted] for pair, _ in drawn), other] += chance
+    return seen
+
+
+def uneven(terms, user, value, bits):
+    """A broken twin: the first share is never the largest residue."""
+    first = bits.below(terms.modulus - 1)
+    return sealed(terms, 0, user, first), sealed(terms, 1, user, (value - first) % terms.modulus)
+
+
+def test_either_share_is_uniform_and_both_make_the_value():
+    for value, law in enumerate(laws()):
+        assert law == {(first, (value - first) % M): Fraction(1, M) for first in range(M)}
+
+
+@pytest.mark.parametrize("corrupted", [0, 1])
+def test_views_depend_on_the_sum_alone(corrupted):
+    by_sum, shares = {}, laws()
+    for values in product(range(M), repeat=3):
+        seen = views(corrupted, values, shares)
+        assert by_sum.setdefault(sum(values) % M, seen) == seen
+    assert len({tuple(sorted(seen.items())) for seen in by_sum.values()}) == M
+
+
+@pytest.mark.parametrize("corrupted", [0, 1])
+def test_shares_that_are_not_uniform_are_seen(corrupted, monkeypatch):
+    """By the server whose share then depends on the value."""
+    monkeypatch.setitem(globals(), "shared", uneven)
+    shares = laws()
+    assert len(shares[0]) == M - 1
+    one, other = (views(corrupted, values, shares) for values in ((0, 1, 0), (1, 0, 0)))
+    assert (one == other) == (corrupted == 0)
+
+
+def test_totals_are_sums_of_shares():
+    """What a server publishes is what the views above are made of."""
+    for value, first in product(range(M), repeat=2):
+        pair = [Server(TINY, role, PRIVATE[role], lambda: 0) for role in range(2)]
+        for server, message in zip(pair, shared(TINY, 1, value, Chosen(first)), strict=True):
+            server.receive(1, message)
+        assert [int.from_bytes(message[-NUMBER:]) for message in ended(pair)] == [first, (value - first) % M]
+
+
+def test_one_server_alone_carries_a_whole_draw():
+    """The other one takes off what it knows, and the sum of a user who is alone still has the noise of one draw."""
+    bits, left = seeded(5), []
+    terms = Terms(b"alone", 2**20, 1, KEYS)
+    for _ in range(1500):
+        pair = [Server(terms, role, PRIVATE[role], lambda: discrete_laplace(2, bits)) for role in range(2)]
+        to_first, to_second = shared(terms, 0, 1, bits)
+        pair[0].receive(0, to_first)
+        pair[1].receive(0, to_second)
+        known = pair[1]._shares[0]
+        total = int.from_bytes(ended(pair)[0][-NUMBER:])
+        left.append((total + known - 1 + 2**19) % 2**20 - 2**19)
+    same_law(left, DiscreteLaplace(2).pmf)
+    with pytest.raises(AssertionError, match="another law"):
+        same_law(left, DiscreteLaplace(1).pmf)
