@@ -71,12 +71,12 @@ class TestParameters:
 
     @pytest.mark.parametrize("server", ["honest", "malicious"])
     @pytest.mark.parametrize("corrupted", [0, "0.05", "0.1"])
-    @pytest.mark.parametrize(("graph", "n"), [("auto", 64), ("auto", 1000), ("complete", 200), ("sparse", 100)])
+    @pytest.mark.parametrize(("graph", "n"), [("auto", 64), ("auto", 400), ("complete", 200), ("sparse", 400)])
     def test_plans_are_those_of_the_calculator(self, server, corrupted, graph, n):
         least, c = n * 8 // 10, int(Fraction(corrupted) * n)
         plan = SecAgg(corrupted, server, graph).plan(n, least, 2**20, b"a", sha256(SEED).digest())
-        whole = graph == "complete" or (graph == "auto" and n <= 128)
         lies, secrecy = server == "malicious", {"honest": 40, "malicious": 80}[server]
+        whole = graph == "complete" or (graph == "auto" and (lies or n <= 128))
         lost = n - c - least
         found = complete(n, c, lost, lies) if whole else neighbourhood(n, c, lost, lies, secrecy)
         assert (plan.neighbours, plan.threshold) == found[:2]
@@ -86,6 +86,18 @@ class TestParameters:
         if server == "malicious" and whole:
             assert 2 * plan.threshold > plan.neighbours + c
         assert plan.threshold > c or not whole
+
+    @pytest.mark.parametrize("n", [128, 129, 1000, 10_000])
+    def test_a_sparse_graph_under_a_lying_server_must_be_asked_for(self, n):
+        """There the number of values in the sum rests on the server; with an honest one nothing does."""
+        found = {
+            (server, graph): SecAgg("0.1", server, graph).neighbourhood(n, n * 8 // 10).k
+            for server in ("honest", "malicious")
+            for graph in ("auto", "complete", "sparse")
+        }
+        assert found["malicious", "auto"] == found["malicious", "complete"] == found["honest", "complete"] == n - 1
+        assert found["honest", "auto"] == (n - 1 if n <= 128 else found["honest", "sparse"])
+        assert max(found["honest", "sparse"], found["malicious", "sparse"]) < n - 1
 
     def test_plans_name_the_noise(self):
         """Devices that add other noise, or for other survivors, are in another round."""

@@ -1,6 +1,7 @@
 """Nobody takes part twice: whoever asks, in however many threads, after whatever crashes. Nothing is random here."""
 
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -126,6 +127,21 @@ class TestCrashes:
         monkeypatch.setattr(os, "fsync", watched)
         book.join(7, b"monday")
         assert order[-1] == (tmp_path / "book").stat().st_size > 0
+
+    def test_a_new_file_is_on_disk_with_its_folder(self, tmp_path, monkeypatch):
+        """Or a loss of power takes the file, and everybody in it is unspent; an old one is there already."""
+        folders, fsync = [], os.fsync
+
+        def watched(descriptor):
+            fsync(descriptor)
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                folders.append((os.fstat(descriptor).st_ino, (tmp_path / "book").exists()))
+
+        monkeypatch.setattr(os, "fsync", watched)
+        Participation(tmp_path / "book").join(7, b"monday")
+        assert folders == ([(tmp_path.stat().st_ino, True)] if os.name == "posix" else [])
+        assert spent(Participation(tmp_path / "book"), 7, b"tuesday")
+        assert len(folders) <= 1
 
     @pytest.mark.parametrize("left", range(1, 16))
     def test_a_torn_last_line_is_refused(self, tmp_path, left):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from maskedbandit.errors import AlreadySpent, InvalidValue, MaskedBanditError, OutOfTurn
+from maskedbandit.errors import AlreadySpent, InvalidValue, MaskedBanditError, OutOfTurn, ProtocolError
+from maskedbandit.secagg import client as clients
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.messages import MASKED, packed
 from tests.secagg.adversary import Liar, planned, seeded
@@ -56,6 +57,54 @@ class TestPrivacyOfMessages:
         for text in texts:
             assert not any(str(value) in text or hex(value)[2:] in text for value in (*values, 2**62 + 5))
             assert not any(seed.hex() in text or repr(seed)[2:-1] in text for seed in secrets)
+
+
+def clean(error: BaseException) -> None:
+    """Of the frames that an error came through, those of the project hold nothing but what the caller has."""
+    frame, seen = error.__traceback__, 0
+    while frame:
+        code, local = frame.tb_frame.f_code, frame.tb_frame.f_locals
+        if "maskedbandit/secagg" in code.co_filename:
+            seen += 1
+            assert not local.keys() - {"self", "message", "answer", "wrong"}, local.keys()
+        frame = frame.tb_next
+    assert seen
+
+
+ERRORS = {
+    "keys": (1, lambda it: it.roster(0, keys=it.keys | {4: bytes(len(it.keys[4]))})),
+    "sealed shares": (2, lambda it: it.post(0, parcels={o: it.parcels[o][0] for o in (1, 2, 3)} | {4: bytes(50)})),
+    "survivors": (3, lambda it: it.survivors(0, range(2))),
+    "votes": (4, lambda it: it.ballots(0, range(5))[:-1] + b"x"),
+}
+
+
+class TestTracebacks:
+    """Whoever logs an error with all variables logs no secrets, neither the device's own nor those of neighbours."""
+
+    @pytest.mark.parametrize(("phase", "message"), ERRORS.values(), ids=ERRORS)
+    def test_hold_no_secrets(self, phase, message):
+        it = Liar(planned(5)).until(phase)
+        with pytest.raises(ProtocolError) as refused:
+            it.tell(0, message(it))
+        clean(refused.value)
+
+    def test_hold_none_if_nothing_can_be_written_down(self):
+        def spend(user):
+            raise OSError("disk")
+
+        it = Liar(planned(5), spend=spend).until(2)
+        with pytest.raises(OSError, match="disk") as refused:
+            it.tell(0, it.post(0))
+        clean(refused.value)
+
+    def test_a_device_that_leaves_frames_as_they_are_is_caught(self, monkeypatch):
+        monkeypatch.setattr(clients, "clear_frames", lambda traceback: None)
+        it = Liar(planned(5)).until(2)
+        with pytest.raises(ProtocolError) as refused:
+            it.tell(0, ERRORS["sealed shares"][1](it))
+        with pytest.raises(AssertionError, match="pairs"):
+            clean(refused.value)
 
 
 class TestAttempts:

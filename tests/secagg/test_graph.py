@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue, Malformed
 from maskedbandit.secagg import graph
-from maskedbandit.secagg.graph import HASH, Tree, order, rank, root, root_from, window
+from maskedbandit.secagg.graph import HASH, Tree, order, rank, root_from, window
 from tests.statistics import same_law
 
 # --- the ring -----------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def missing(low, high, known):
 def test_any_part_of_the_leaves_leads_to_the_root(n):
     leaves = leaves_of(n)
     tree = Tree(leaves)
-    assert tree.root == root(leaves) == graph._root(n, top(leaves))
+    assert tree.root == graph._root(n, top(leaves))
     for size in range(1, n + 1):
         for known in combinations(range(n), size):
             proof = tree.proof(known)
@@ -156,18 +156,18 @@ def test_a_pair_of_hashes_is_no_leaf_and_n_is_in_the_root(monkeypatch):
         hashes = [graph._leaf(leaf) for leaf in leaves]
         return [hashes[0] + hashes[1], hashes[2] + hashes[3]]
 
-    assert root(pairs()) != root(leaves)
+    assert Tree(pairs()).root != Tree(leaves).root
     monkeypatch.setattr(graph, "_LEAF", b"")
     monkeypatch.setattr(graph, "_NODE", b"")
-    assert root(pairs()) != root(leaves)  # n alone tells them apart
+    assert Tree(pairs()).root != Tree(leaves).root  # n alone tells them apart
     monkeypatch.setattr(graph, "_root", lambda n, top: top)
-    assert root(pairs()) == root(leaves)  # without either, four leaves pass for two
+    assert Tree(pairs()).root == Tree(leaves).root  # without either, four leaves pass for two
 
 
 def test_leaves_may_be_anything_and_their_borders_count():
-    assert root([b"ab", b"c"]) != root([b"a", b"bc"])
-    assert root([b""]) != root([b"", b""])
-    assert root([b"x"]) == graph._root(1, sha256(b"maskedbandit secagg leaf x").digest())
+    assert Tree([b"ab", b"c"]).root != Tree([b"a", b"bc"]).root
+    assert Tree([b""]).root != Tree([b"", b""]).root
+    assert Tree([b"x"]).root == graph._root(1, sha256(b"maskedbandit secagg leaf x").digest())
 
 
 @pytest.mark.parametrize("n", [-1, 0, 2**32 + 1, 2**200])

@@ -11,6 +11,8 @@ import pytest
 
 from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
+from maskedbandit.secagg.client import advertised, survived
+from tests.secagg.adversary import planned
 from tests.statistics import same_law
 
 SESSION = bytes(32)
@@ -164,3 +166,49 @@ class TestSeals:
         assert masks.opened(bytes(32), 1, 2, SESSION, sealed) == b"text"
         with pytest.raises(Forged, match=f"what user {sender} sealed for user {receiver}"):
             masks.opened(bytes(32), sender, receiver, session, sealed)
+
+    @pytest.mark.parametrize(("user", "other"), [(1, 2), (0, 2**64 - 1), (256, 1)])
+    def test_of_both_directions_have_no_nonce_in_common(self, user, other):
+        """A pair has one key for both: with one nonce, what one sends would give away what the other sends."""
+        there, back = masks.envelope(user, other, SESSION), masks.envelope(other, user, SESSION)
+        assert there[0] != back[0]
+        assert there[1] != back[1]
+        assert len(there[0]) == 12
+        texts = [masks.seal(bytes(32), *pair, SESSION, bytes(34)) for pair in ((user, other), (other, user))]
+        assert texts[0][:34] != texts[1][:34]  # the key stream; what follows authenticates more
+
+    def test_name_their_session_sender_and_receiver(self):
+        sessions = SESSION, b"\x01" * 32
+        found = [masks.envelope(a, b, session)[1] for session in sessions for a in (1, 2) for b in (1, 2)]
+        assert len(set(found)) == len(found)
+
+
+class TestLabels:
+    """What one secret gives for one purpose says nothing of what it gives for another."""
+
+    def test_purposes_of_a_pair_differ(self):
+        secret = bytes(range(32))
+        seal = masks.derived(secret, SESSION, masks.between(b"seal", 1, 2))
+        assert masks.pair_mask(secret, SESSION, 1, 2, 2**256) != int.from_bytes(seal)
+        assert masks.pair_mask(secret, SESSION, 1, 2, 2**256) < 2**256
+
+    def test_a_commitment_is_to_one_seed_of_one_user_in_one_session(self):
+        seeds, sessions = (bytes(16), b"\x01" * 16), (SESSION, b"\x01" * 32)
+        found = [masks.commitment(seed, session, user) for seed in seeds for session in sessions for user in (1, 2)]
+        assert len(set(found)) == len(found)
+
+    def test_keys_are_signed_for_one_user_in_one_round(self):
+        """Or two devices that are enrolled with one signing key could pass for each other."""
+        plans = planned(5), planned(5, cohort=b"other")
+        found = [advertised(plan, user, keys) for plan in plans for user in (1, 2) for keys in (b"a", b"b")]
+        assert len(set(found)) == len(found)
+
+    def test_survivors_are_signed_in_one_session(self):
+        found = [survived(session, users) for session in (SESSION, b"\x01" * 32) for users in (b"a", b"b")]
+        assert len(set(found)) == len(found)
+        assert not set(found) & {advertised(planned(5), 1, users) for users in (b"a", b"b")}
+
+    def test_a_session_is_of_one_plan_and_one_tree_of_keys(self):
+        plans = planned(5), planned(5, cohort=b"other"), planned(5, m=999)
+        found = [plan.session(root) for plan in plans for root in (bytes(32), b"\x01" * 32)]
+        assert len({*found, *(plan.round for plan in plans)}) == len(found) + len(plans)
