@@ -76,6 +76,7 @@ TABLE = {
 
 
 @pytest.mark.parametrize(("horizon", "beta"), TABLE)
+@pytest.mark.slow
 def test_regret_is_that_of_the_table(horizon, beta):
     for rho, number in zip((0.01, 0.1, 1), TABLE[horizon, beta], strict=True):
         check_number(regrets(AdaCUCB(beta), central(rho), C2, horizon, 500), number)

@@ -118,6 +118,7 @@ BASES = {3: (1215, 1752, 2357, 3583, 5990), 3 / math.log(2): (1627, 2616, 3276, 
 
 
 @pytest.mark.parametrize("level", BASES)
+@pytest.mark.slow
 def test_regret_is_that_of_the_table(level):
     for epsilon, number in zip((500, 1, 0.5, 0.25, 0.1), BASES[level], strict=True):
         check_number(regrets(AnytimeLazyUCB(level), Central(epsilon=epsilon), C2, 1e5, 300), number)

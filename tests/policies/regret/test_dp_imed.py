@@ -95,6 +95,7 @@ def reference(epsilon: float, means: tuple[float, ...], horizon: float, runs: in
 
 
 @pytest.mark.parametrize("epsilon", [1, 0.25])
+@pytest.mark.slow
 def test_regret_has_the_law_of_a_plain_program(epsilon):
     check_law(regrets(DPIMED(), Central(epsilon=epsilon), C2, 1e5, 4000), reference(epsilon, C2, 1e5, 4000))
 

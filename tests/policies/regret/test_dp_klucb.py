@@ -140,6 +140,7 @@ RARE = 0.1  # how far rare bad runs, of which the tables have some by chance, ma
 
 
 @pytest.mark.parametrize(("epsilon", "number"), [(500, 106), (1, 121), (0.5, 164), (0.25, 294), (0.1, 767)])
+@pytest.mark.slow
 def test_regret_is_that_of_the_table(epsilon, number):
     check_number(regrets(DPKLUCB(), Central(epsilon=epsilon), C2, 1e5, 4000), number, RARE)
 

@@ -124,6 +124,7 @@ class TestPaper:
         sizes, s = steps(DPThompson(), law, [0.9, 0.1], horizon)
         assert s.success == pytest.approx([0.9 * sum(sizes), 0.1 * sum(sizes)])
 
+    @pytest.mark.slow
     def test_it_never_comes_to_thompson_sampling(self):
         """Its first users alone are more than a million."""
         channel = Tree(epsilon=1, counter="binary", length=10**6, divide=10)

@@ -96,6 +96,7 @@ def check_decisions(name: str, ask: Kernel = GaussianThompson.ask) -> None:
 
 
 @pytest.mark.parametrize("name", STATES)
+@pytest.mark.slow
 def test_decisions_have_the_law_of_the_argmax(name):
     check_decisions(name)
 

@@ -251,6 +251,7 @@ def test_regret_at_a_million_is_that_of_the_table(means):
         check_number(regrets(LazyDPThompson(), Central(epsilon=epsilon), means, 1e6, 20), number)
 
 
+@pytest.mark.slow
 def test_a_number_of_another_base_is_rejected():
     with pytest.raises(AssertionError, match="not 833"):
         check_number(regrets(LazyDPThompson(), Central(epsilon=1), C2, 1e5, 40), 833)

@@ -248,11 +248,13 @@ class TestRegret:
     """Means over 200 runs; the allowance is five standard errors, so a bound that holds fails with chance < 1e-6."""
 
     @pytest.mark.parametrize(("epsilon", "most"), [(0.1, 1300), (0.5, 320), (1, 210)])
+    @pytest.mark.slow
     def test_of_the_reference_instance(self, epsilon, most):
         last = mb.simulate(POLICY, mb.channels.Central(epsilon=epsilon), C2, 10**6, runs=200, seed=1).regret[:, -1]
         assert last.mean() + 5 * last.std() / math.sqrt(200) < most
         assert last.max() < 3 * last.mean()
 
+    @pytest.mark.slow
     def test_distributed_trust_costs_nothing_more_than_central(self):
         central, distributed = (
             mb.simulate(POLICY, channel, C1, 10**6, runs=200, seed=seed).regret[:, -1]
