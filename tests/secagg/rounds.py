@@ -83,7 +83,7 @@ def succeeds(plan: Plan, leaves, ring) -> set[int] | None:
     if len(survivors) < plan.least:
         return None
     last = survivors & here[3]
-    if plan.signed:
+    if plan.votes:
         if len(last) < plan.threshold:
             return None
         last = fed(last, last) & here[4]

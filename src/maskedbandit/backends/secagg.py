@@ -7,10 +7,10 @@ grows with log n; secrets then hold but for a chance of 2^-40, and the round end
 are not exceeded.
 
 An "honest" server follows the protocol, and only looks; so do the corrupted devices, which tell it what they see, and
-at most send nonsense. A "malicious" server may tell every device another story: keys and survivors are signed. On the
-complete graph that protects all that is promised, so that is what "auto" means then, whatever it costs. A sparse one
-protects the secrets of every device, unless the server tries 2^80 rings by lying about keys that a device cannot see;
-the number of values in the sum rests on the server there, as no device hears from all others.
+at most send nonsense. A "malicious" server may tell every device another story: keys are signed, and on the complete
+graph survivors too. There that protects all that is promised, so that is what "auto" means then, whatever it costs. A
+sparse graph protects the secrets of every device, unless the server tries 2^80 rings by lying about keys that a device
+cannot see; the number of values in the sum rests on the server there, as no device hears from all others.
 """
 
 from __future__ import annotations
@@ -107,10 +107,14 @@ class SecAgg(Adder):
         plan = self.plan(len(values), least, modulus, cohort, sha256(seed).digest())
         return rehearsed(plan, seed, dict(enumerate(values)), self.leaves(len(values), bits), bits)
 
+    @property
+    def phases(self) -> int:
+        """How often a device is asked; rounds with votes have one phase more."""
+        return 5 if self.server == "malicious" and self.graph != "sparse" else 4
+
     def leaves(self, n: int, bits: Bits) -> dict[int, int]:
-        """Who is lost, and before which phase, counted from 0; signed rounds have one phase more."""
-        phases = 5 if self.server == "malicious" else 4
-        return {user: bits.below(phases) for user in range(n) if bernoulli(Fraction(self.dropout), bits)}
+        """Who is lost, and before which phase, counted from 0."""
+        return {user: bits.below(self.phases) for user in range(n) if bernoulli(Fraction(self.dropout), bits)}
 
 
 def rehearsed(

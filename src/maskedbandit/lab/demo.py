@@ -100,8 +100,7 @@ class Demo:
     @property
     def messages(self) -> int:
         """About how many there will be: who is lost sends half of them."""
-        phases = 5 if self.server == "malicious" else 4
-        return int(self.n * phases * (1 - Fraction(self.backend.dropout) / 2))
+        return int(self.n * self.backend.phases * (1 - Fraction(self.backend.dropout) / 2))
 
     def run(self, advance: Callable[[], object] = lambda: None) -> Round:
         """The round; `advance` is called after every message."""

@@ -4,7 +4,7 @@
     nothing                          ADVERT: two fresh public keys, for seals and for masks
     ROSTER: keys of its neighbours   PARCELS: shares of two seeds, that of its own mask and that of its key for masks
     POST: shares of its neighbours   MASKED: its value + own mask + masks of pairs
-    SURVIVORS: whose values count    VOTE: the same survivors, signed; in an unsigned round at once
+    SURVIVORS: whose values count    VOTE: the same survivors, signed; where nobody votes, at once
     VOTES: signatures of neighbours  SHARES: for a survivor the share of its own mask, for one who was lost the other
 
 **Guarantee**: if fewer than `threshold` of a user's neighbours are corrupted, and `2 threshold > neighbours +
@@ -228,7 +228,7 @@ class Client:
         if any(flags >> self.plan.index(user) & 1 and user not in shared for user in self._neighbours):
             raise Disagreement("a user is said to have survived who shared no secrets")
         self._survivors, self._next = message[2 + KEY :], self._reveal
-        if not self.plan.signed:
+        if not self.plan.votes:
             return self._shares(flags)
         assert self._signer is not None
         return packed(VOTE, self._session, self._signer.sign(survived(self._session, self._survivors)))

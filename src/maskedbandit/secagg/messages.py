@@ -6,8 +6,8 @@
     down   POST       which neighbours sealed shares, and what they sealed
     up     MASKED     the masked value
     down   SURVIVORS  whose masked values are in the sum, of all users
-    up     VOTE       a signature of the survivors                               in signed rounds
-    down   VOTES      which neighbours signed, and their signatures              in signed rounds
+    up     VOTE       a signature of the survivors                               on complete graphs, if signed
+    down   VOTES      which neighbours signed, and their signatures              on complete graphs, if signed
     up     SHARES     one share for every neighbour that sealed some
 
 Every message begins with the version, its kind, and the round (ADVERT, ROSTER) or session it belongs to. Nothing in a

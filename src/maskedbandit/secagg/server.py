@@ -4,7 +4,7 @@ With y the masked values, b the own masks and p the masks of pairs, all modulo m
 
     sum of x over survivors = sum of y - sum of b over survivors - sum of p over (survivor, lost one) pairs.
 
-The users answer in phases: keys, sealed shares, masked values, votes in signed rounds, shares. `close` ends a phase:
+The users answer in phases: keys, sealed shares, masked values, votes in some rounds, shares. `close` ends a phase:
 whoever has not answered by then is lost. The server rebuilds the own masks of survivors and the keys of the lost from
 the shares of their neighbours, and checks both against what the users published. Of r shares of a secret (r - t) / 2
 may be wrong. With more, or if a user published something else than it shared, the round ends: any device can do that.
@@ -113,7 +113,7 @@ class Server:
             Step("votes", lambda user: self._told, self._take_vote, self._end_votes),
             Step("shares", self._ballots, self._take_shares, self._end_shares),
         ]
-        if not plan.signed:
+        if not plan.votes:
             self._steps[3:] = [Step("shares", lambda user: self._told, self._take_shares, self._end_shares)]
 
     @property
