@@ -21,6 +21,7 @@ from river import bandit, proba
 
 import maskedbandit as mb
 from bench.least import least
+from bench.logs import logs
 from bench.protocols import protocols
 from bench.searches import identification
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -204,6 +205,7 @@ def main() -> None:
     batched()
     identification(row)
     protocols(row)
+    logs(row)
     tree = mb.channels.Tree(epsilon=0.5)
     for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
         row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)

@@ -17,6 +17,7 @@ PUBLIC = [
     "Release",
     "backends",
     "channels",
+    "delays",
     "errors",
     "identify",
     "kernel",

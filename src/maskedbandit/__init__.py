@@ -26,6 +26,7 @@ _HOME = {
     "Release": "core",
     "backends": "",
     "channels": "",
+    "delays": "lab.delays",
     "errors": "",
     "identify": "lab.identification",
     "kernel": "core",
@@ -40,6 +41,7 @@ __all__ = sorted(_HOME)
 if TYPE_CHECKING:
     from maskedbandit import backends, channels, errors, noises, policies, theory
     from maskedbandit.core import Decision, Release, kernel
+    from maskedbandit.lab import delays
     from maskedbandit.lab.identification import identify
     from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means
     from maskedbandit.lab.simulation import simulate
@@ -52,7 +54,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'maskedbandit' has no attribute {name!r}")
     if not _HOME[name]:
         return import_module(f"maskedbandit.{name}")
-    return getattr(import_module(f"maskedbandit.{_HOME[name]}"), name)
+    module = import_module(f"maskedbandit.{_HOME[name]}")
+    return module if _HOME[name].endswith(f".{name}") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue, MaskedBanditError
+from maskedbandit.lab import log_commands
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=Path("results/secagg-demo"), metavar="DIR", help="folder (results/secagg-demo)"
     )
     four.set_defaults(do=demonstrate)
+    log_commands.add(commands, command)
     return top
 
 

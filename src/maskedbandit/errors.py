@@ -15,6 +15,7 @@
     │   ├── TooFew                  too few are left for a sum that hides its terms
     │   ├── Implausible             a sum that no honest cohort gives
     │   └── AlreadySpent            a user who took part in a cohort before
+    ├── BiasedLog                   a log whose arms were not shown with the chances that it states
     └── ResultsExist                a run would overwrite the results of another
 
 On the command line each becomes one line on standard error and exit code 2.
@@ -77,6 +78,10 @@ class BudgetExceeded(MaskedBanditError):
 
 class IllegalDecision(MaskedBanditError):
     """A policy asked for an arm or a number of users that cannot be, or waits for nothing."""
+
+
+class BiasedLog(MaskedBanditError):
+    """A log states chances that its visits contradict; whatever is estimated from it would be wrong."""
 
 
 class ResultsExist(MaskedBanditError):

@@ -126,6 +126,19 @@ def calibration(honest: float, n: int) -> int:
 
 
 @kernel
+def deviation(law: Law, m: int, n: int) -> float:
+    """Standard deviation of the noise in the sum of m releases over n pulls in all, to within a step.
+
+    >>> deviation(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 2, 100)
+    20.0
+    """
+    if law.kind == RESPONSE:
+        return math.sqrt(n * law.flip * (1 - law.flip)) / (1 - 2 * law.flip)
+    wide = width(law, m)
+    return wide * math.sqrt((2.0 if law.kind == LAPLACE else 1.0) * draws(law, m, n))
+
+
+@kernel
 def cumulant(kind: int, scale: float, count: float, g: int, lam: float) -> float:
     """log E exp(lam Z), Z the sum of `count` noise draws in steps of 1/g; an upper bound for the Gaussian."""
     if count == 0.0 or lam == 0.0:

@@ -16,6 +16,7 @@ import numpy as np
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision, kernel
+from maskedbandit.lab.delays import AT_ONCE
 from maskedbandit.lab.engine import DONE, Out, kernels, loop
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.simulation import checkpoints
@@ -105,8 +106,8 @@ def play(
     marks = checkpoints(horizon)
     counts = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), *counts)
-    parts = policy.init(k, aim(policy, horizon)), law, channel.numbers(k), instance.numbers()
-    assert go(*parts, horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng) == DONE
+    parts = policy.init(k, aim(policy, horizon)), law, channel.numbers(k), instance.numbers(), AT_ONCE.numbers()
+    assert go(*parts, horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, rng) == DONE
     return Play(decisions, sums, draws[0], int(out.releases[0]), told)
 
 

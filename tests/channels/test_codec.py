@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maskedbandit.channels.codec import Grid, Residues, encode, modulus, tail, unwrap
+from maskedbandit.channels.codec import Grid, Residues, encode, modulus, number, tail, unwrap
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
 from maskedbandit.law import draws, steps
@@ -178,7 +178,7 @@ class TestResidues:
 
 def test_rewards_are_encoded_without_floats():
     """`float` appears in the annotation of a reward alone: a reward is turned into a Fraction at once."""
-    source = inspect.getsource(encode).replace("reward: float", "reward")
+    source = (inspect.getsource(encode) + inspect.getsource(number)).replace("reward: float", "reward")
     assert offences(source) == offences(inspect.getsource(Grid.steps)) == []
 
 

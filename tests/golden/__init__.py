@@ -15,6 +15,7 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.delays import AT_ONCE, Delay
 from maskedbandit.lab.engine import DONE, Out, kernels, loop
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.simulation import checkpoints
@@ -57,10 +58,16 @@ class Trail(NamedTuple):
 
 
 def interpreted(
-    policy: Policy, channel: Channel, instance: Instance, horizon: int, seed: int = 0, run: int = 0
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    horizon: int,
+    seed: int = 0,
+    run: int = 0,
+    delay: Delay = AT_ONCE,
 ) -> Trail:
     """What `simulate` or `identify` compiles, run as Python on the streams of one of its runs."""
-    names: dict[str, Any] = dict(kernels(policy, channel, instance))
+    names: dict[str, Any] = dict(kernels(policy, channel, instance, delay))
     decisions: list[list[int]] = []
     told: list[tuple[int, int, float]] = []
 
@@ -78,8 +85,9 @@ def interpreted(
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
     numbers = policy.init(k, aim(policy, horizon)), channel.law(), channel.numbers(k), instance.numbers()
+    whole = *numbers, delay.numbers(), horizon, policy.goal == "regret"
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-        status = go(*numbers, horizon, policy.goal == "regret", marks, out, *Streams(seed, "").of(run))
+        status = go(*whole, marks, out, *Streams(seed, "").of(run))
     curves = out.regret.tolist(), out.realised.tolist()
     return Trail(status, decisions, told, pulls.tolist(), int(releases[0]), *curves, last.tolist())
 

@@ -58,4 +58,4 @@ def test_a_run_has_the_same_streams_whatever_was_drawn_before() -> None:
 
 def test_the_streams_of_a_run_differ_from_each_other() -> None:
     drawn = [generator.random() for run in range(3) for generator in Streams(5, "a").of(run)[1:]]
-    assert len(set(drawn)) == 9
+    assert len(set(drawn)) == 12

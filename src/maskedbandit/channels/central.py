@@ -37,10 +37,10 @@ class Central(NoisyChannel):
         return self.noise_law(per_release=1.0)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n))
+        return self.whole(n).loss(self.steps(n), statistics=self.statistics)
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
-        return encode(reward, self.steps(n), bits)
+        return encode(reward, self.steps(n), bits, self.statistics)
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         return (total + self.whole(n).share(1, bits)) / self.steps(n)

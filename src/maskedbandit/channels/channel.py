@@ -4,15 +4,22 @@ R, `randomize`, runs on the device of each of the n users of a cohort; S, `aggre
 `analyze`, runs on the server and gives the released total. Trust models differ only in who adds noise: a trusted server
 (central), all users together (distributed), each user alone (local). The lab draws `perturb` instead, which has the
 same law; it is a real protocol that carries the sum if the channel's `backend` is one.
+
+A user may add a vector of statistics instead of a reward, which is the vector of one number: `carrying` gives the
+channel for it. Each number of a vector then passes as a reward does, by calls of its own, in the same cohort of n
+users and in a sum of its own: number i of model a is stream a * size + i, which is what `arm` means to `analyze` and
+`perturb` and what `numbers(models * size)` counts. The noise of each helps to hide the whole vector, and `loss(n)` is
+that of the whole vector.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -23,6 +30,7 @@ from maskedbandit.law import Law
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.privacy.statistics import REWARD, Statistics
 
 
 @kernel
@@ -58,6 +66,12 @@ class Channel(ABC):
     sees: ClassVar[str]  # who sees what
     # kernel (numbers, law, arm, total, n, noise, rng) -> float: analyze(sum of randomize), in law; nan: cannot be told
     perturb: ClassVar[Any]
+
+    def carrying(self, statistics: Statistics) -> Self:
+        """This channel for users who add such vectors, at the same privacy for each whole vector."""
+        if statistics != REWARD:
+            raise InvalidValue("statistics", statistics, f"a reward, as {type(self).__name__} carries single bits")
+        return self
 
     @property
     def draws(self) -> Any:
@@ -97,3 +111,17 @@ class Channel(ABC):
     def refuse(self, n: int) -> None:
         """Raise why `perturb` gave nan for a cohort of n; channels that never do so need not say more."""
         raise InvalidValue("the size of a cohort", n, f"one that {type(self).__name__} can tell of")
+
+
+@dataclass(frozen=True)
+class Carrier(Channel, ABC):
+    """A channel that can carry vectors; `statistics` says of what, and `carrying` sets it."""
+
+    statistics: Statistics = field(default=REWARD, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.statistics, Statistics):
+            raise InvalidValue("statistics", self.statistics, "Statistics, such as linear(6)")
+
+    def carrying(self, statistics: Statistics) -> Self:
+        return replace(self, statistics=statistics)

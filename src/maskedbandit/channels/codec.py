@@ -4,6 +4,9 @@ A reward x in [0, 1] becomes floor(x g) or the next integer, at random, so that 
 rounded reward stays between 0 and g, so it costs no extra confidence radius. A sum modulo m is unwrapped as the one
 number in [-tau, n g + tau] with that residue [CZ23, Alg. 3]; noise beyond tau wraps around, which harms the estimate
 and never the privacy.
+
+The numbers of a vector may be negative, down to -1; then sums are from -n g - tau to n g + tau. They are whole
+numbers of steps already: rounding each of them at random could take two vectors further apart than is stated.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, Rewa
 from maskedbandit.law import LAPLACE, SKELLAM, Law, draws, radius, steps
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
+from maskedbandit.privacy.statistics import REWARD, Statistics
 
 
 @dataclass(frozen=True)
@@ -48,25 +52,35 @@ class Grid:
         return max(self.fixed, root + (root * root < square))
 
 
-def encode(reward: float, g: int, bits: Bits) -> int:
-    """floor(x g), or one more with probability x g - floor(x g): exact, whatever the float."""
+def number(reward: float, kind: Statistics) -> Fraction:
+    """What a user adds, if it may be added: a reward, or one number of a vector, which is in whole steps."""
     try:
         x = Fraction(int(reward)) if isinstance(reward, Integral) else Fraction(*reward.as_integer_ratio())
     except (AttributeError, ValueError, OverflowError):  # no number, nan, infinite
-        raise RewardOutOfRange(reward) from None
-    if not 0 <= x <= 1:
-        raise RewardOutOfRange(reward)
-    whole, part = divmod(x * g, 1)
+        x = None
+    if kind == REWARD:
+        if x is None or not 0 <= x <= 1:
+            raise RewardOutOfRange(reward)
+    elif x is None or not kind.low <= x <= 1 or x * kind.steps % 1:
+        allowed = f"a whole number of steps of 1/{kind.steps} from {kind.low} to 1"
+        raise InvalidValue("statistic", reward, allowed)
+    return x
+
+
+def encode(reward: float, g: int, bits: Bits, kind: Statistics = REWARD) -> int:
+    """floor(x g), or one more with probability x g - floor(x g): exact, whatever the float."""
+    whole, part = divmod(number(reward, kind) * g, 1)
     return int(whole) + bernoulli(part, bits)
 
 
 class Residues(NamedTuple):
-    """How large a modulus to take; the least is n g + 2 tau + 1."""
+    """How large a modulus to take; the least is n (1 - low) g + 2 tau + 1."""
 
     failure: float  # the chance that the noise of a cohort exceeds tau
     fixed: int  # 0: from the size of the cohort
     tight: int  # 1: the least modulus, 0: the power of two above it
     paper: int  # 1: tau as in the paper
+    low: int = 0  # the least that a user adds; the most is 1
 
 
 def chance(failure: Number) -> float:
@@ -91,11 +105,17 @@ def tail(residues: Residues, law: Law, n: int) -> int:
 
 
 @kernel
+def room_needed(residues: Residues, n: int, g: int, room: int) -> int:
+    """The least modulus in which all sums of n users have residues of their own."""
+    return n * (1 - residues.low) * g + 2 * room + 1
+
+
+@kernel
 def modulus(residues: Residues, law: Law, n: int, room: int) -> int:
     """The modulus for a cohort of n with `room` for the noise: fixed before the cohort starts, whoever drops out."""
     if residues.fixed > 0:
         return residues.fixed
-    least = n * steps(law, n) + 2 * room + 1
+    least = room_needed(residues, n, steps(law, n), room)
     if residues.tight == 1:
         return least
     power = 1
@@ -108,7 +128,7 @@ def fitted(residues: Residues, law: Law, n: int, g: int, draws: float) -> tuple[
     """The modulus for a cohort of n and its room: for exact numbers of steps and draws, which a law has as floats."""
     law = law._replace(grid=float(g), root=0.0, per_release=draws, honest=1.0)
     room = tail(residues, law, n)
-    m, least = modulus(residues, law, n, room), n * g + 2 * room + 1
+    m, least = modulus(residues, law, n, room), room_needed(residues, n, g, room)
     if m < least:
         raise ModulusTooSmall(m, n, least)
     return m, room
@@ -122,7 +142,7 @@ def decoded(total: int, residues: Residues, law: Law, n: int, g: int, draws: flo
     """
     m, room = fitted(residues, law, n, g, draws)
     found = unwrap(total % m, m, n * g + room)
-    if found < -room and residues.failure <= 1e-9:
+    if found < residues.low * n * g - room and residues.failure <= 1e-9:
         raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")
     return found / g
 

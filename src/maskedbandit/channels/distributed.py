@@ -19,7 +19,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted, modulus, tail, unwrap
+from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted, modulus, room_needed, tail, unwrap
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -37,7 +37,7 @@ class Distributed(NoisyChannel):
     of a cohort add their share, the release costs a user at most `loss(n)`; with discrete Laplace noise that is the
     pure loss `epsilon`. With a real protocol behind the sum the statement is computational.
 
-    `failure` is the chance that the sum of a cohort wraps around its modulus, `tail` says how the room for noise is
+    `failure` is the chance that a sum of a cohort wraps around its modulus, `tail` says how the room for noise is
     computed ("chernoff", or "paper": the formulas of [CZ23]), `modulus` is the "power of two" above the least one, the
     least one ("tight"), or a number. Devices and server must use the same modulus: each computes it from n alone.
 
@@ -73,7 +73,9 @@ class Distributed(NoisyChannel):
 
     def numbers(self, k: int) -> Residues:
         fixed = self.modulus if isinstance(self.modulus, int) else 0
-        return Residues(self.failure, fixed, int(self.modulus == "tight"), int(self.tail == "paper"))
+        return Residues(
+            self.failure, fixed, int(self.modulus == "tight"), int(self.tail == "paper"), self.statistics.low
+        )
 
     def law(self) -> Law:
         return self.noise_law(per_release=1.0, honest=float(self.honest))
@@ -83,7 +85,7 @@ class Distributed(NoisyChannel):
         return -int(-Fraction(self.honest) * n // 1)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n), shares=self.counted_on(n)) * self.backend.attempts
+        return self.whole(n).loss(self.steps(n), self.counted_on(n), self.statistics) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
@@ -91,7 +93,7 @@ class Distributed(NoisyChannel):
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         noise = self.whole(n).share(self.counted_on(n), bits)  # before the reward is looked at
-        return (encode(reward, self.steps(n), bits) + noise) % self.residues(n)[0]
+        return (encode(reward, self.steps(n), bits, self.statistics) + noise) % self.residues(n)[0]
 
     def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
         n, least = len(sent), self.counted_on(len(sent))
@@ -111,6 +113,6 @@ class Distributed(NoisyChannel):
     ) -> float:
         g, room = steps(law, n), tail(numbers, law, n)
         m = modulus(numbers, law, n, room)
-        if m < n * g + 2 * room + 1:
+        if m < room_needed(numbers, n, g, room):
             return math.nan  # the cohort does not fit
         return unwrap((int(total) + noise) % m, m, n * g + room) / g

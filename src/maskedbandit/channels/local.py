@@ -37,11 +37,11 @@ class Local(NoisyChannel):
         return self.noise_law(per_pull=1.0)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n))
+        return self.whole(n).loss(self.steps(n), statistics=self.statistics)
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
         noise = self.whole(n).share(1, bits)  # before the reward is looked at, so that its time tells nothing
-        return encode(reward, self.steps(n), bits) + noise
+        return encode(reward, self.steps(n), bits, self.statistics) + noise
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         return total / self.steps(n)

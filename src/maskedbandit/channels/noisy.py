@@ -7,22 +7,26 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Channel, refuse_size, usable
+from maskedbandit.channels.channel import Carrier, refuse_size, usable
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.exact import Number
+from maskedbandit.privacy.statistics import REWARD
 
 
 @dataclass(frozen=True)
-class NoisyChannel(Channel, ABC):
+class NoisyChannel(Carrier, ABC):
     """A channel that adds `noise`, stretched so that one whole draw hides a reward at privacy `epsilon`.
 
     With discrete Laplace noise of scale 1 `epsilon` is the pure loss; with Skellam and discrete Gaussian noise it
     sets the standard deviation 1 / epsilon, and `loss(n)` says what that is worth. `grid` is a number of steps in one
     unit of reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, App. J].
+
+    A vector has the noise of its norm, in sum (discrete Laplace) or in squares (the others), on each of its numbers, so
+    `epsilon` means the same for a whole vector. Its own steps are divided by a `grid` of a fixed number.
     """
 
     epsilon: Number = 1
@@ -30,6 +34,7 @@ class NoisyChannel(Channel, ABC):
     grid: Grid | int | Literal["paper"] = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "epsilon", usable(self.epsilon))
         if not isinstance(self.noise, Noise):
             raise InvalidValue("noise", self.noise, "a noise, such as DiscreteLaplace()")
@@ -37,16 +42,19 @@ class NoisyChannel(Channel, ABC):
         if grid == "paper":
             grid = Grid(fineness=Fraction(1 if isinstance(self.noise, DiscreteLaplace) else 10))
         object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))
+        assert isinstance(self.grid, Grid)
+        if self.grid.fineness > 0 and self.statistics != REWARD:
+            raise InvalidValue("grid", self.grid, "a number of steps: vectors are whole numbers of steps already")
 
     def steps(self, n: int) -> int:
         """Steps in one unit of reward, for a cohort of n."""
         assert isinstance(self.grid, Grid)
         refuse_size(n)
-        return self.grid.steps(Fraction(self.epsilon), n)
+        return self.grid.steps(Fraction(self.epsilon), n) * self.statistics.steps
 
     def whole(self, n: int) -> Noise:
         """The noise of which one draw hides a reward in the sum of a cohort of n."""
-        return self.noise.stretch(self.steps(n) / Fraction(self.epsilon))
+        return self.noise.stretch(self.noise.norm(self.statistics) * self.steps(n) / Fraction(self.epsilon))
 
     @property
     def draws(self) -> Any:
@@ -57,8 +65,8 @@ class NoisyChannel(Channel, ABC):
         epsilon = Fraction(self.epsilon)
         return Law(
             self.noise.kind,
-            scale=float(self.noise.scale / epsilon),
-            grid=float(self.grid.fixed),
+            scale=float(self.noise.scale * self.noise.norm(self.statistics) / epsilon),
+            grid=float(self.grid.fixed * self.statistics.steps),
             root=float(self.grid.fineness * epsilon),
             per_release=per_release,
             per_pull=per_pull,

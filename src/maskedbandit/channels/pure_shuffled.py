@@ -11,6 +11,8 @@ other cohort, and back [CZ23, App. C.2]. An error of the sum harms the estimate 
 
 The relaxed sum is taken as given: there is no split into bits here, and the lab draws sums that are right. The theorem
 asks for epsilon below 1. Its privacy holds for any; only the relaxed sum has to exist, which is known for eps_hat < 1.
+
+A vector of s numbers is s relaxed sums, whose ratios multiply: each must have eps_hat = epsilon / 4s.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Channel, usable
+from maskedbandit.channels.channel import Carrier, usable
 from maskedbandit.channels.codec import Grid, Residues
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue
@@ -32,11 +34,11 @@ from maskedbandit.privacy.sampling import Bits
 
 
 @dataclass(frozen=True)
-class PureShuffled(Channel):
+class PureShuffled(Carrier):
     """Twice the noise of distributed trust, for pure privacy from a shuffler.
 
     **Guarantee**: if the server sees the sum of a cohort by an (epsilon/4, q)-relaxed secure sum in which every user
-    adds a share, a release has the pure loss `epsilon`, whatever q is.
+    adds a share, a release has the pure loss `epsilon`, whatever q is; a vector of s numbers needs epsilon/4s for each.
 
     `failure` bounds the chance that noise leaves the room in the modulus; the relaxed sum should have a q no larger.
     The theorem has `grid="paper"` and both at 1 / 2T; one step for each reward gives the same privacy.
@@ -53,6 +55,7 @@ class PureShuffled(Channel):
     grid: Grid | int | Literal["paper"] = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "epsilon", usable(self.epsilon))
         if not Fraction(2, 10**6) <= Fraction(self.epsilon) < 1:  # half of it is the noise's
             raise InvalidValue("epsilon", self.epsilon, "at least 0.000002 and below 1, as relaxed sums demand")
@@ -62,7 +65,7 @@ class PureShuffled(Channel):
     @cached_property
     def summed(self) -> Distributed:
         """The noisy sum inside."""
-        return Distributed(Fraction(self.epsilon) / 2, grid=self.grid, failure=self.failure)
+        return Distributed(Fraction(self.epsilon) / 2, grid=self.grid, failure=self.failure, statistics=self.statistics)
 
     @property
     def draws(self) -> Any:

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Carrier
+from maskedbandit.channels.codec import number
 from maskedbandit.core import kernel
-from maskedbandit.errors import RewardOutOfRange
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
 
 @dataclass(frozen=True)
-class Raw(Channel):
+class Raw(Carrier):
     """Sums as they are.
 
     **Guarantee**: none.
@@ -35,12 +35,7 @@ class Raw(Channel):
         return Loss.unbounded()
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> float:
-        try:
-            inside = 0 <= reward <= 1  # false of nan
-        except TypeError:
-            inside = False
-        if not inside:
-            raise RewardOutOfRange(reward)
+        number(reward, self.statistics)
         return reward
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:

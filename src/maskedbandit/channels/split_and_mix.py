@@ -9,6 +9,10 @@ What the server then sees is within eta of what can be made of the noisy sum alo
 and k follows from eta, m and the least number of honest devices. It takes one message, no keys between devices and no
 answer from them: those who are lost are lost before they send. In return there is a delta, though a small one, and
 somebody must run a shuffler who does not work with the server.
+
+Each of the s numbers of a vector is split and mixed apart, with randomness of its own. Each of the s views is within
+eta of what is made of its noisy sum, so all are within s eta of what is made of all sums, which together are
+epsilon-private: delta = (1 + e^epsilon) s eta.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, refuse_size, usable
+from maskedbandit.channels.channel import Carrier, refuse_size, usable
 from maskedbandit.channels.codec import Grid, Residues
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.shuffled import ONE
@@ -53,11 +57,12 @@ def power_above(epsilon: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class SplitAndMix(Channel):
+class SplitAndMix(Carrier):
     """The noise of distributed trust, from a shuffler.
 
     **Guarantee**: if the server sees the shares of a cohort as a multiset, and at least `counted_on(n)` of its users
-    are honest and send theirs, a release is (epsilon, delta)-private for each of them, delta = (1 + e^epsilon) eta.
+    are honest and send theirs, a release is (epsilon, delta)-private for each of them, delta = (1 + e^epsilon) eta;
+    the release of vectors of s numbers is so with s times that delta.
     With a real shuffler the statement is computational, and holds unless shuffler and server collude.
 
     `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two. A cohort in which fewer
@@ -79,6 +84,7 @@ class SplitAndMix(Channel):
     backend: Mixer = field(default_factory=Ideal)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         epsilon, eta = usable(self.epsilon), exact("eta", self.eta)
         if not Fraction(1, 2**256) <= eta < 1:
             raise InvalidValue("eta", self.eta, "a probability from 2^-256 up, below 1")
@@ -87,19 +93,21 @@ class SplitAndMix(Channel):
         for name in ("honest", "failure", "grid"):
             object.__setattr__(self, name, getattr(self.summed, name))
         if self.delta() >= 1:
-            raise InvalidValue("epsilon", float(epsilon), "smaller, as (1 + e^epsilon) eta must be below 1")
+            raise InvalidValue("epsilon", float(epsilon), "smaller, as (1 + e^epsilon) eta, or delta, must be below 1")
         if not isinstance(self.backend, Mixer):
             raise InvalidValue("backend", self.backend, "a backend that mixes, such as Ideal()")
 
     @cached_property
     def summed(self) -> Distributed:
         """The noisy sum inside."""
-        return Distributed(self.epsilon, grid=self.grid, honest=self.honest, failure=self.failure)
+        return Distributed(
+            self.epsilon, grid=self.grid, honest=self.honest, failure=self.failure, statistics=self.statistics
+        )
 
     def delta(self) -> Fraction:
-        """(1 + e^epsilon) eta, rounded upwards."""
+        """(1 + e^epsilon) eta, rounded upwards; of a vector as often as it has numbers."""
         power = power_above(min(Fraction(self.epsilon), Fraction(200)))  # by then delta is above 1
-        return (1 + Fraction(power, ONE)) * Fraction(self.eta)
+        return (1 + Fraction(power, ONE)) * Fraction(self.eta) * self.statistics.size
 
     def counted_on(self, n: int) -> int:
         """Least number of honest survivors of a cohort of n; fewer must not be released."""

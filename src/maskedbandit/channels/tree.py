@@ -24,6 +24,10 @@ was seen early is no exception, as R moves no output before t. This holds for P(
 discrete Gaussian noise the noises given the outputs before t lie on a coset of a lattice that holds R (x - x'), and
 moving a discrete Gaussian there by a vector v of it costs R(a) = a |v|^2 / (2 variance) exactly, at whole a; between
 them (a - 1) R(a) is convex. No such bound is known for Skellam noise, so it is refused.
+
+A vector of statistics has a tree for each of its numbers, with draws of its own. The two worlds then differ by u - u'
+on each of h levels of all trees together: by at most l1 in sum and `square` in squares, and the noise of every node is
+stretched by that norm. The same holds if u and u' are in trees of different models.
 """
 
 from __future__ import annotations
@@ -50,6 +54,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.privacy.statistics import root_above
 
 COUNTERS = {"binary": BINARY, "honaker": HONAKER, "kary": KARY, "hybrid": HYBRID}
 HIGHEST = 48  # levels of a hybrid tree, which no study fills
@@ -64,12 +69,6 @@ def draw(kind: int, scale: float, rng: np.random.Generator) -> int:
     if kind == SKELLAM:
         return skellam(scale, 1.0, rng)
     return gaussian(scale, 1.0, rng)
-
-
-def root(value: int) -> Fraction:
-    """A fraction that is at least the square root, by less than a millionth."""
-    found = math.isqrt(value << 40)
-    return Fraction(found + (found**2 < value << 40), 1 << 20)
 
 
 @dataclass(frozen=True)
@@ -142,8 +141,10 @@ class Tree(NoisyChannel):
 
     def node(self, levels: int) -> Noise:
         """The noise of a node, one of so many that hold a reward."""
-        factor = Fraction(levels) if self.noise.kind == LAPLACE else root(levels)
-        return self.noise.stretch(factor * self.steps(1) * self.divide / Fraction(self.epsilon))
+        factor = Fraction(levels) if self.noise.kind == LAPLACE else root_above(levels)
+        return self.noise.stretch(
+            factor * self.noise.norm(self.statistics) * self.steps(1) * self.divide / Fraction(self.epsilon)
+        )
 
     def numbers(self, k: int) -> Streams:
         h, half = self.levels, self.fan // 2
@@ -180,15 +181,15 @@ class Tree(NoisyChannel):
         if self.counter == "hybrid":  # a tree of many nodes is no worse than one of the same pure or zCDP loss
             return 2 * Loss.pure(epsilon / 2) if pure else Loss.zcdp(epsilon**2 / 2)
         if self.counter != "kary":
-            return self.levels * self.node(self.levels).loss(g)
+            return self.levels * self.node(self.levels).loss(g, statistics=self.statistics)
         if pure:
             return Loss.pure(epsilon)
-        rho = Fraction(self.levels * g**2) / (2 * Fraction(self.node(self.levels).scale) ** 2)
+        rho = self.levels * self.statistics.square * g**2 / (2 * Fraction(self.node(self.levels).scale) ** 2)
         chords = (rho * (order + (order % 1) * (1 - order % 1) / (order - 1)) for order in ORDERS)
         return replace(Loss.zcdp(rho), curve=tuple(chords))
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
-        return encode(reward, self.steps(n), bits)
+        return encode(reward, self.steps(n), bits, self.statistics)
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         s, law = self.numbers(arm + 1) if kept is None else kept, self.law()

@@ -53,20 +53,21 @@ class TwoServers(NoisyChannel):
             raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
 
     def numbers(self, k: int) -> Residues:
-        return Residues(self.failure, fixed=0, tight=0, paper=0)
+        return Residues(self.failure, fixed=0, tight=0, paper=0, low=self.statistics.low)
 
     def law(self) -> Law:
         return self.noise_law(per_release=2.0)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n)) * self.backend.attempts
+        return self.whole(n).loss(self.steps(n), statistics=self.statistics) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
         return fitted(self.numbers(1), self.law(), n, self.steps(n), 2.0)
 
     def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
-        return encode(reward, self.steps(n), bits)  # below m; the shares are made where they are sealed
+        whole = encode(reward, self.steps(n), bits, self.statistics)  # the shares are made where they are sealed
+        return whole % self.residues(n)[0] if self.statistics.low < 0 else whole  # else it is below m as it is
 
     def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
         n = len(sent)

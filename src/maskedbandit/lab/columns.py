@@ -7,11 +7,13 @@ from typing import Any
 
 import polars as pl
 
+from maskedbandit.lab.delays import AT_ONCE
 from maskedbandit.lab.identification import Found
 from maskedbandit.lab.rehearsal import real
 from maskedbandit.lab.simulation import Run
 
 DELTA = 1e-6  # where losses that are not pure are quoted
+VARIED = ("policy.", "channel.", "instance.", "delay")  # how columns begin of what may vary
 LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 
@@ -19,6 +21,7 @@ def who(run: Run | Found) -> dict[str, Any]:
     """What all rows of a run have in common."""
     over = f", over {type(run.channel.backend).__name__}" if real(run.channel) else ""  # type: ignore[attr-defined]
     return {
+        **({} if run.delay == AT_ONCE else {"delay": str(run.delay)}),
         "trust": run.channel.trust,
         "policy": type(run.policy).__name__,
         "channel": type(run.channel).__name__,
@@ -29,7 +32,7 @@ def who(run: Run | Found) -> dict[str, Any]:
 
 def axes(table: pl.DataFrame) -> list[str]:
     """What varied, apart from the horizon, and from the seeds of instances, over which everything is averaged."""
-    named = [name for name in table.columns if name.startswith(("policy.", "channel.", "instance."))]
+    named = [name for name in table.columns if name.startswith(VARIED)]
     return [name for name in named if name != "instance.seed"]
 
 
@@ -49,7 +52,7 @@ def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def aligned(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], dict[str, str]]) -> str:
     """A summary as text; `cells` are those of the goal."""
-    places = [name for name in rows.columns if name.startswith(("policy.", "channel.", "instance."))]
+    places = [name for name in rows.columns if name.startswith(VARIED)]
     places += [name for name in ("horizon", "delta", "max_pulls") if name in rows.columns and rows[name].n_unique() > 1]
     lines = []
     for row in rows.iter_rows(named=True):

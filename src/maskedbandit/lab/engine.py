@@ -6,6 +6,9 @@ kernels of a policy, a channel and an instance and compiles it, once per machine
 environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
 does: the answer is served to the users who are left, or ends the run.
 
+A cohort that is closed is released when the last of its rewards is there, and told at once (see delays.py). If the
+policy waits for that, users who come are served the arm of its last decision, and nobody asks for their rewards.
+
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are.
 """
@@ -25,6 +28,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Kernel, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.compiler import compiled, layout
+from maskedbandit.lab.delays import AT_ONCE, Delay, Delays, first_due, full, larger, pop, push, with_slots
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.law import Law, draws_of_one, steps
@@ -54,6 +58,7 @@ perturb: Any = None
 noise: Any = None
 one: Any = None
 many: Any = None
+late: Any = None
 
 
 @kernel
@@ -71,6 +76,7 @@ def loop(
     law: Law,
     channel: Any,
     instance: Any,
+    delay: Delays,
     horizon: int,
     serve: bool,
     marks: npt.NDArray[np.int64],
@@ -79,40 +85,48 @@ def loop(
     of_rewards: np.random.Generator,
     of_noise: np.random.Generator,
     of_policy: np.random.Generator,
+    of_delays: np.random.Generator,
 ) -> int:
     """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
     k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
+    flight, aloft = with_slots(np.arange(8), np.zeros(2, np.int64)), 0
+    closed = np.zeros((8, 3))  # arm, number of users and sum of what is in flight, by slot
     t, mark, regret, rewards = 0, 0, 0.0, 0.0
     while t < horizon:
         decision = ask(s, law, of_policy)
         arm, n = decision.arm, decision.n
-        out.last[0], out.last[1] = arm, n
-        if arm == -1:
-            return DEADLOCK  # every release was told at once, so there is none to wait for
+        waits, stop = arm == -1, n == 0
+        if waits:
+            if aloft == 0:
+                return DEADLOCK  # every release was told, so there is none to wait for
+            arm, n, stop = out.last[0], first_due(flight) - t, False
+        else:
+            out.last[0], out.last[1] = arm, n
         if arm < 0 or arm >= k:
             return BAD_ARM
         if n < 0:
             return BAD_COUNT
-        stop = n == 0
         if stop:
             if not serve:
                 break
             n = horizon - t
-        elif law.root > 0.0 and (decision.close == 0 or open_n[arm] > 0):
+        elif law.root > 0.0 and not waits and (decision.close == 0 or open_n[arm] > 0):
             return UNSIZED
         g = steps(law, n)
         end = min(t + n, horizon)
-        planned, complete = open_n[arm] + n, end == t + n
+        planned, complete, asked = open_n[arm] + n, end == t + n, not (stop or waits)
         out.pulls[arm] += end - t
-        open_n[arm] = planned
+        if asked:
+            open_n[arm] = planned
         while t < end:
             users = min(end, marks[mark]) - t
             if users == 1:
                 x = one(instance, arm, t, g, stream)
             else:
                 x = many(instance, arm, users, g, stream)
-            open_total[arm] += x
+            if asked:
+                open_total[arm] += x
             rewards += x / g if g > 0 else x
             regret += (best - instance.means[arm]) * users
             t += users
@@ -121,23 +135,41 @@ def loop(
                 out.realised[mark] = best * t - rewards
                 mark += 1
         if stop:
-            open_n[arm] -= n  # nobody asks for the rewards of these users
             break
-        if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
-            width, count = law.scale * g, draws_of_one(law, planned)
-            if width * width * count > WIDEST or float(planned) * g > LARGEST:
-                out.last[1] = planned
-                return TOO_WIDE
-            z = noise(width, count, of_noise)
-            total = perturb(channel, law, arm, open_total[arm], planned, z, of_noise)
-            if total != total:
-                out.last[1] = planned
-                return NO_FIT
+        total, ready = open_total[arm], False
+        if asked and decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
             open_n[arm], open_total[arm] = 0, 0.0
-            out.releases[0] += 1
             if not noted(out.sizes, planned):
                 return MORE_SIZES
-            tell(s, arm, planned, total)
+            wait = late(delay, planned, of_delays)
+            ready = wait == 0
+            if wait > 0:
+                if full(flight):
+                    flight, closed = larger(flight), np.concatenate((closed, np.zeros_like(closed)))
+                slot = push(flight, t + wait)
+                closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
+                aloft += 1
+        while True:  # whatever is there by now is released: what is in flight came before what was closed just now
+            if aloft > 0 and first_due(flight) <= t:
+                slot = pop(flight)
+                arm, n, x = int(closed[slot, 0]), int(closed[slot, 1]), closed[slot, 2]
+                aloft -= 1
+            elif ready:
+                arm, n, x, ready = decision.arm, planned, total, False
+            else:
+                break
+            g = steps(law, n)
+            width, count = law.scale * g, draws_of_one(law, n)
+            if width * width * count > WIDEST or float(n) * g > LARGEST:
+                out.last[1] = n
+                return TOO_WIDE
+            z = noise(width, count, of_noise)
+            released = perturb(channel, law, arm, x, n, z, of_noise)
+            if released != released:
+                out.last[1] = n
+                return NO_FIT
+            out.releases[0] += 1
+            tell(s, arm, n, released)
     for arm in range(k):  # these users sent what they had, though nothing of it is released
         if open_n[arm] > 0 and not noted(out.sizes, open_n[arm]):
             return MORE_SIZES
@@ -155,9 +187,9 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     return int(value)
 
 
-def refuse_others(policy: Any, channel: Any, instance: Any, goal: str) -> None:
+def refuse_others(policy: Any, channel: Any, instance: Any, goal: str, delay: Any = AT_ONCE) -> None:
     """Each is what it is called, and the policy has this goal and can use what the channel releases."""
-    for kind, value in ((Policy, policy), (Channel, channel), (Instance, instance)):
+    for kind, value in ((Policy, policy), (Channel, channel), (Instance, instance), (Delay, delay)):
         if not isinstance(value, kind):
             raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
     if policy.goal != goal:
@@ -189,18 +221,21 @@ def drive(
     study: str,
     jobs: int | None,
     advance: Callable[[], object],
+    delay: Delay,
 ) -> Driven:
     """All runs of a policy with this aim, on threads; the last of the marks is the horizon."""
-    from maskedbandit.lab.rehearsal import real, rehearse  # which ends as `loop` does
+    from maskedbandit.lab.rehearsal import real, refuse_late, rehearse  # which ends as `loop` does
 
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
     rehearsed = real(channel)
+    refuse_late(channel, delay)
     go: Any = None
     if not rehearsed:
-        parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
-        go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance))
+        parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), delay.numbers()
+        go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance, delay))
+    lags = delay.numbers()
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
@@ -211,13 +246,13 @@ def drive(
         cohorts = np.zeros(room, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
-        numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers()
+        numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), lags
         drawn: Any = streams.of(run)
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
             if rehearsed:
                 name = f"{study}, run {run}"
                 what = policy, channel, instance, numbers[0], name
-                status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn)
+                status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn[:-1])
                 findings[run] = {"thrown_away": thrown_away}
             else:
                 status = go(*numbers, horizon, serve, marks, out, *drawn)
@@ -258,9 +293,12 @@ def drive(
     return Driven(regret, realised, pulls, releases[:, 0], last, policy.loss(loss, horizon), found)
 
 
-def kernels(policy: Policy, channel: Channel, instance: Instance) -> dict[str, Kernel[Any, Any]]:
+def kernels(
+    policy: Policy, channel: Channel, instance: Instance, delay: Delay = AT_ONCE
+) -> dict[str, Kernel[Any, Any]]:
     """What the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
+    names["late"] = delay.late
     return names | {"one": instance.one, "many": instance.many, "draws_of_one": draws_of_one, "steps": steps}
 
 

@@ -32,6 +32,9 @@ others found: `published = { NAME = [[epsilon, samples], ...] }`, with the NAMEs
 A channel's sums are ideal and drawn at once, or carried by a real protocol with all its parties, which takes its time:
 `channel = { name = "distributed", backend = { name = "secagg", dropout = 0.05 } }`.
 
+Rewards may be late: `delay = 100` rounds, or `delay = { name = "geometric", mean = 100 }`, in the file, in a curve or
+below [vary]. Delays that were measured are `{ name = "recorded", file = "PATH" }`, one number in each line.
+
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """
 
@@ -48,10 +51,12 @@ from typing import Any
 from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays import AT_ONCE, Delay
 from maskedbandit.lab.engine import LONGEST, refuse_others, whole
 from maskedbandit.lab.identification import Found, best_arm, identify, probability
 from maskedbandit.lab.instances import Instance
-from maskedbandit.lab.parts import PARTS, made, parameters, refuse_twice, refuse_unknown, table
+from maskedbandit.lab.parts import PARTS, delayed, made, parameters, refuse_twice, refuse_unknown, table
+from maskedbandit.lab.rehearsal import refuse_late
 from maskedbandit.lab.simulation import Run, simulate
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import exact
@@ -59,8 +64,8 @@ from maskedbandit.privacy.exact import exact
 AIMS = {"regret": ("horizon",), "identify": ("delta", "max_pulls")}  # what is asked of a policy, by its goal
 FIGURES = {"regret": ("regret", "average", "value", "league"), "identify": ("samples", "cost")}
 ONLY = {"regret": ("value",), "identify": ("caption",)}
-CURVE = ("label", "theory", "runs", *PARTS)
-FILE = ("about", "source", "goal", "figure", "runs", "seed", *PARTS, "curves", "vary")
+CURVE = ("label", "theory", "runs", "delay", *PARTS)
+FILE = ("about", "source", "goal", "figure", "runs", "seed", "delay", *PARTS, "curves", "vary")
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,15 @@ class Setting:
     runs: int
     seed: int
     values: dict[str, Any]  # what varies, by its key
+    delay: Delay = AT_ONCE
 
     def run(self, **how: Any) -> Run | Found:
         """Simulate it; the id names the random streams."""
         go: Any = simulate if self.policy.goal == "regret" else identify
         what = self.policy, self.channel, self.instance
-        found: Run | Found = go(*what, **self.aim, runs=self.runs, seed=self.seed, study=self.id, **how)
+        found: Run | Found = go(
+            *what, **self.aim, runs=self.runs, seed=self.seed, study=self.id, delay=self.delay, **how
+        )
         return found
 
 
@@ -169,8 +177,8 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         raise InvalidValue("vary", vary, "a table of lists")
     for key, values in vary.items():
         part, _, parameter = key.partition(".")
-        if (part not in PARTS and key not in AIMS[goal]) or not isinstance(values, list) or not values:
-            allowed = ", ".join([*AIMS[goal], "policy.NAME, channel.NAME or instance.NAME"])
+        if (part not in PARTS and key not in (*AIMS[goal], "delay")) or not isinstance(values, list) or not values:
+            allowed = ", ".join([*AIMS[goal], "policy.NAME, channel.NAME, instance.NAME or delay"])
             raise InvalidValue(f"vary.{key}", values, f"a list, for {allowed}")
         refuse_twice(f"vary.{key}", values)
         if part in PARTS:
@@ -216,6 +224,7 @@ def takes(part: str, curve: dict[str, Any]) -> list[str]:
 def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """All values of what varies in a curve, by their keys."""
     axes = [key for key in vary if "." not in key or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
+    axes = [key for key in axes if key != "delay" or "theory" not in curve]  # which knows of none
     for combination in product(*(vary[key] for key in axes)):
         yield dict(zip(axes, combination, strict=True))
 
@@ -241,8 +250,10 @@ def setting(id: str, goal: str, curve: dict[str, Any], values: dict[str, Any], s
         return Line(id, label_of(curve), curve["theory"], epsilon, instance, aim, values)
     policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
     refuse_others(policy, channel, instance, goal)
+    delay = delayed(values.get("delay", curve.get("delay", 0)))
+    refuse_late(channel, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
-    return Setting(id, label_of(curve), policy, channel, instance, aim, runs, whole("seed", seed, 0), values)
+    return Setting(id, label_of(curve), policy, channel, instance, aim, runs, whole("seed", seed, 0), values, delay)
 
 
 def aimed(goal: str, given: dict[str, Any], instance: Instance) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: s
     varied = axes(table)
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = "instance.means" if "instance.means" in varied else None
-    others = [pl.format(", {} {}", pl.lit(n.partition(".")[2]), n) for n in varied if n not in (across, down)]
+    others = [pl.format(", {} {}", pl.lit(n.rpartition(".")[2]), n) for n in varied if n not in (across, down)]
     # what a curve takes no value of is left out of its name
     names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
     table = observed(table.with_columns(names.alias("label")), "y")

@@ -1,6 +1,7 @@
 """Search for the best arm with a fixed chance of error: how many users it takes until a policy stops.
 
-Every user counts: those of arms that were dropped, and those of a cohort that was open when the policy stopped. A run
+Every user counts: those of arms that were dropped, those of a cohort that was open when the policy stopped, and those
+who were served while it waited for rewards that are late. A run
 that does not stop before `max_pulls` users, of which its policy knows nothing, is cut off there, and is reported as one
 that did not stop; whoever leaves it out takes the mean of the fast runs alone.
 """
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays import AT_ONCE, Delay
 from maskedbandit.lab.engine import LONGEST, drive, refuse_others, whole
 from maskedbandit.lab.instances import Instance
 from maskedbandit.policies.policy import Policy
@@ -43,6 +45,7 @@ class Found:
     releases: npt.NDArray[np.int64]  # [runs] sums that were released
     loss: Loss  # of one user, the worst over the cohorts that occurred
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+    delay: Delay = AT_ONCE
 
     def to_frame(self) -> Any:
         """A tidy table: one row for each run (a polars DataFrame)."""
@@ -81,11 +84,12 @@ def identify(
     study: str = "",
     jobs: int | None = None,
     advance: Callable[[], object] = lambda: None,
+    delay: Delay = AT_ONCE,
 ) -> Found:
     """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
 
-    `delta` is the chance of a wrong answer that the policy is allowed; `study`, `jobs` and `advance` are those of
-    `simulate`.
+    `delta` is the chance of a wrong answer that the policy is allowed; `study`, `jobs`, `advance` and `delay` are
+    those of `simulate`.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -93,11 +97,11 @@ def identify(
     >>> found.loss.epsilon(), found.stopped.all(), found.correct.all(), (found.samples == found.pulls.sum(axis=1)).all()
     (0.5, np.True_, np.True_, np.True_)
     """
-    refuse_others(policy, channel, instance, "identify")
+    refuse_others(policy, channel, instance, "identify", delay)
     delta, best = probability("delta", delta), best_arm(instance)
     max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
-    found = drive(policy, channel, instance, delta, np.array([max_pulls]), runs, seed, study, jobs, advance)
+    found = drive(policy, channel, instance, delta, np.array([max_pulls]), runs, seed, study, jobs, advance, delay)
     stopped = found.last[:, 1] == 0
     samples, answer = found.pulls.sum(axis=1), np.where(stopped, found.last[:, 0], -1)
     outcome = samples, answer, answer == best, stopped, found.pulls, found.releases, found.loss, found.findings
-    return Found(policy, channel, instance, delta, max_pulls, *outcome)
+    return Found(policy, channel, instance, delta, max_pulls, *outcome, delay)

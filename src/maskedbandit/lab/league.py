@@ -30,7 +30,7 @@ def league(table: pl.DataFrame, title: str = "") -> Figure:
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = [name for name in varied if name.startswith("instance.")] + ["horizon"]
     columns: list[Any] = sorted(rows[across].drop_nulls().unique()) if across else [None]
-    others = [pl.format(", {} {}", pl.lit(n.partition(".")[2]), n) for n in varied if n not in (across, *down)]
+    others = [pl.format(", {} {}", pl.lit(n.rpartition(".")[2]), n) for n in varied if n not in (across, *down)]
     names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
     blocks = rows.with_columns(names.alias("label")).partition_by(down, maintain_order=True)
     lines = sum(block["label"].n_unique() + 2 for block in blocks) + 2

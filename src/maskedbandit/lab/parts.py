@@ -1,4 +1,4 @@
-"""From names to objects: what a table in a TOML file calls a policy, a channel, a noise, a backend or an instance."""
+"""From names to objects: what a table in a TOML file calls a policy, a channel, a noise, a backend and so on."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import maskedbandit.noises as noises
 import maskedbandit.policies as policies
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.lab.delays import Constant, Delay, Recorded, measured
 from maskedbandit.lab.engine import whole
 from maskedbandit.lab.instances import Instance, named_means
 
@@ -43,23 +44,37 @@ def table(part: str, value: Any) -> dict[str, Any]:
     return found
 
 
+def named(classes: Iterable[type]) -> dict[str, type]:
+    """Classes by what files call them."""
+    return {re.sub("(?<!^)(?=[A-Z])", "_", c.__name__).lower(): c for c in classes}
+
+
 def instances() -> dict[str, type[Instance]]:
     """Families of instances by name."""
-    return {re.sub("(?<!^)(?=[A-Z])", "_", c.__name__).lower(): c for c in Instance.__subclasses__()}
+    return named(Instance.__subclasses__())
+
+
+def delayed(value: Any) -> Delay:
+    """The delay that a file asks for: a number of rounds, or a table."""
+    found: Delay = made("delay", value) if isinstance(value, str | dict) else Constant(value)
+    return found
 
 
 def kind(part: str, value: Any) -> Any:
     """The class that a table names."""
     name = table(part, value)["name"]
-    if part == "instance":
-        refuse_unknown(part, [name], instances())
-        return instances()[name]
+    if part in ("instance", "delay"):
+        known = instances() if part == "instance" else named(Delay.__subclasses__())
+        refuse_unknown(part, [name], known)
+        return known[name]
     return ROOMS[part][name]
 
 
 def parameters(part: str, value: Any) -> list[str]:
-    """What a table may hold besides its name; generated means take a number of arms and a seed."""
+    """What a table may hold besides its name; generated means take a number of arms and a seed, a list its file."""
     names = [each.name for each in fields(kind(part, value))]
+    if kind(part, value) is Recorded:
+        names.append("file")
     return [*names, "k", "seed"] if part == "instance" and "means" in names else names
 
 
@@ -69,6 +84,8 @@ def made(part: str, value: Any) -> Any:
     name = given.pop("name")
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
     k, seed = given.pop("k", 10), given.pop("seed", 0)
+    if part == "delay" and "file" in given:
+        given["rounds"] = measured(given.pop("file"))
     if part == "instance" and isinstance(given.get("means"), str):
         given["means"] = named_means(
             given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)

@@ -75,7 +75,7 @@ def baseline(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str])
     """The mean regret that a row of the summary is compared with: on the same instance, for as many users."""
     place = ["horizon", *(name for name in varied if name.startswith("instance."))]
     near = [other for other in rows if all(other[name] == row[name] for name in place)]
-    free = [other for other in near if other["trust"] == "none"]
+    free = [other for other in near if other["trust"] == "none" and other.get("delay") == row.get("delay")]
     free.sort(key=lambda other: other["policy"] != row["policy"])
     least = [other for other in near if other["trust"] == "theory" and other["policy"] in theory.LOWER]
     least = [other for other in least if all(other[name] in (None, row[name]) for name in varied)]

@@ -29,6 +29,7 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision
 from maskedbandit.errors import AlreadySpent, Implausible, InvalidValue, ProtocolError, TooFew
+from maskedbandit.lab.delays import AT_ONCE, Delay
 from maskedbandit.lab.engine import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
 from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.streams import Rewards
@@ -44,6 +45,13 @@ HOPELESS = 20  # cohorts thrown away in a row
 def real(channel: Channel) -> bool:
     """Whether a protocol carries the channel's sums; if not, the lab draws them at once."""
     return not isinstance(getattr(channel, "backend", Ideal()), Ideal)
+
+
+def refuse_late(channel: Channel, delay: Delay) -> None:
+    """All devices of a rehearsal have their rewards when their cohort closes."""
+    if real(channel) and delay != AT_ONCE:
+        allowed = f"left out, or 0, where {type(channel.backend).__name__} carries the sums"  # type: ignore[attr-defined]
+        raise InvalidValue("delay", str(delay), allowed)
 
 
 class Device:

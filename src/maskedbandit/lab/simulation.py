@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.delays import AT_ONCE, Delay
 from maskedbandit.lab.engine import LONGEST, drive, refuse_others, whole
 from maskedbandit.lab.instances import Instance
 from maskedbandit.policies.policy import Policy
@@ -35,6 +36,7 @@ class Run:
     releases: npt.NDArray[np.int64]  # [runs] sums that were released
     loss: Loss  # of one user, the worst over the cohorts that occurred
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+    delay: Delay = AT_ONCE
 
     def to_frame(self) -> Any:
         """A tidy table: one row for each run and checkpoint (a polars DataFrame)."""
@@ -63,11 +65,12 @@ def simulate(
     study: str = "",
     jobs: int | None = None,
     advance: Callable[[], object] = lambda: None,
+    delay: Delay = AT_ONCE,
 ) -> Run:
     """Run a policy over a channel on an instance, `runs` times independently.
 
     `study` names the random streams (the id of a setting in an experiment); `jobs` is the number of threads, by default
-    one for each core; `advance` is called after every run.
+    one for each core; `advance` is called after every run; `delay` is how late rewards are (see delays.py).
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -75,9 +78,9 @@ def simulate(
     >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
     (0.5, np.int64(1000000), np.True_)
     """
-    refuse_others(policy, channel, instance, "regret")
+    refuse_others(policy, channel, instance, "regret", delay)
     horizon = whole("horizon", horizon, 1, LONGEST)
     marks = checkpoints(horizon)
-    found = drive(policy, channel, instance, horizon, marks, runs, seed, study, jobs, advance)
-    curves = marks, found.regret, found.realised
-    return Run(policy, channel, instance, horizon, *curves, found.pulls, found.releases, found.loss, found.findings)
+    found = drive(policy, channel, instance, horizon, marks, runs, seed, study, jobs, advance, delay)
+    outcome = found.regret, found.realised, found.pulls, found.releases, found.loss, found.findings
+    return Run(policy, channel, instance, horizon, marks, *outcome, delay)

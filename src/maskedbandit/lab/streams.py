@@ -48,7 +48,7 @@ def uniform(stream: Rewards, t: int) -> float:
 
 
 class Streams:
-    """The streams of all runs of a study: rewards, noise and policy. One object serves one thread.
+    """The streams of all runs of a study: rewards, noise, policy and delays. One object serves one thread.
 
     >>> Streams(1, "").of(run=0)[0] == Streams(1, "").of(run=0)[0]
     array([ True,  True])
@@ -56,10 +56,10 @@ class Streams:
 
     def __init__(self, seed: int, study: str) -> None:
         self.key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
-        self.generators = [np.random.Generator(np.random.Philox(key=self.key)) for _ in range(3)]
+        self.generators = [np.random.Generator(np.random.Philox(key=self.key)) for _ in range(4)]
 
     def of(self, run: int) -> tuple[npt.NDArray[np.uint64], *tuple[np.random.Generator, ...]]:
-        """Keys of the single rewards, and generators of rewards, noise and policy, of one run.
+        """Keys of the single rewards, and generators of rewards, noise, policy and delays, of one run.
 
         The generators of the run before are wound on to it, which is cheaper than making new ones.
         """

@@ -116,6 +116,8 @@ def collect(
                 found = rows.frame(setting.run(jobs=jobs, advance=partial(advance, setting, 1)))
             named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
             values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.aim}
+            if "delay" in values and isinstance(setting, Setting):
+                values["delay"] = pl.lit(str(setting.delay))
             write(named.with_columns(**values), paths[setting.id], about)
     except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
         if new:

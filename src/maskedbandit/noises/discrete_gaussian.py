@@ -19,6 +19,7 @@ from maskedbandit.noises.noise import Integers, Noise, Probabilities
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_gaussian
+from maskedbandit.privacy.statistics import REWARD, Statistics
 
 LEAST_SHARE = 2  # variance of a share from which the sum of shares is the whole draw's law to within 1e-7
 
@@ -57,6 +58,10 @@ class DiscreteGaussian(Noise):
     **Guarantee**: an integer of sensitivity D plus one draw has zCDP loss D^2 / (2 scale^2) [CKS20, Thm. 4]; with
     n shares it is e^2 / 2 with e = min{sqrt(d^2 + xi/2), d + xi}, d = D / scale and
     xi = 10 sum_{k<n} exp(-2 pi^2 (scale^2 / n) k / (k + 1)) [KLS21, Prop. 13].
+
+    A vector of s integers with a draw for each has the sum of their losses. So d^2 is its largest change in squares,
+    over scale^2, and each integer brings a xi of its own, as if all of them changed:
+    e^2 = min{d^2 + s xi/2, d^2 + 2 xi l + s xi^2}, l its largest change in sum, over scale. For s = 1 that is as above.
 
     >>> DiscreteGaussian().stretch(Fraction(10)).loss(sensitivity=1) == Loss.zcdp("1/200")
     True
@@ -98,17 +103,20 @@ class DiscreteGaussian(Noise):
         far = law.size // 2
         return np.where(abs(z) <= far, law[np.clip(z + far, 0, 2 * far)], 0.0)
 
-    def loss(self, sensitivity: int, shares: int = 1) -> Loss:
-        d = Fraction(sensitivity) / self.scale
-        if shares == 1:
+    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+        if shares == 1 and statistics == REWARD:
             return Loss.discrete_gaussian(self.scale**2, sensitivity)
+        unit, s = sensitivity / self.scale, statistics.size
+        square, l1 = statistics.square * unit**2, statistics.l1 * unit
+        if shares == 1:
+            return Loss.zcdp(square / 2)
         self.check(shares)
         # the terms fall with k, so that of k = 10^4 bounds all later ones
         rate = 2 * math.pi**2 * float(self.scale**2) / shares
         first = sum(math.exp(-rate * k / (k + 1)) for k in range(1, min(shares, 10_000)))
         rest = max(0, shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
         xi = Fraction(10 * (first + rest) * (1 + 1e-9))
-        return Loss.zcdp(min(d**2 + xi / 2, (d + xi) ** 2) / 2)
+        return Loss.zcdp(min(square + s * xi / 2, square + 2 * xi * l1 + s * xi**2) / 2)
 
     @staticmethod
     @kernel

@@ -21,13 +21,15 @@ from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya
+from maskedbandit.privacy.statistics import REWARD, Statistics
 
 
 @dataclass(frozen=True)
 class DiscreteLaplace(Noise):
     """Pure differential privacy from whole numbers [CZ23, Thm. 1].
 
-    **Guarantee**: an integer of sensitivity D plus one draw has pure loss D / scale.
+    **Guarantee**: an integer of sensitivity D plus one draw has pure loss D / scale; a vector with a draw
+    for each of its integers has the pure loss D / scale, D its largest change in sum.
 
     >>> DiscreteLaplace().stretch(Fraction(10)).loss(sensitivity=1).epsilon()
     0.1
@@ -41,6 +43,9 @@ class DiscreteLaplace(Noise):
 
     def stretch(self, factor: Fraction) -> DiscreteLaplace:
         return DiscreteLaplace(self.scale * factor)
+
+    def norm(self, statistics: Statistics) -> Fraction:
+        return statistics.l1
 
     def share(self, n: int, bits: Bits) -> int:
         if n == 1:
@@ -61,7 +66,9 @@ class DiscreteLaplace(Noise):
         answer: Probabilities = np.array([p[:terms] @ p[each : each + terms] for each in far])[where]
         return answer
 
-    def loss(self, sensitivity: int, shares: int = 1) -> Loss:
+    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+        if statistics != REWARD:
+            return Loss.pure(statistics.l1 * sensitivity / self.scale)
         return Loss.discrete_laplace(self.scale, sensitivity)
 
     @staticmethod

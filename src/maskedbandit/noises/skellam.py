@@ -17,13 +17,15 @@ from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, skellam
+from maskedbandit.privacy.statistics import REWARD, Statistics
 
 
 @dataclass(frozen=True)
 class Skellam(Noise):
     """Rényi differential privacy from whole numbers [CZ23, Thm. 2]; `scale` is the standard deviation.
 
-    **Guarantee**: an integer of sensitivity D plus one draw has the Rényi loss `Loss.skellam(scale^2, D)`.
+    **Guarantee**: an integer of sensitivity D plus one draw has the Rényi loss `Loss.skellam(scale^2, D)`;
+    a vector has that of `Loss.skellam_of_vector`.
 
     >>> Skellam().stretch(Fraction(10)).loss(sensitivity=1).epsilon(1e-6) < 0.46
     True
@@ -47,7 +49,11 @@ class Skellam(Noise):
         answer: Probabilities = ive(abs(z), count * float(self.scale) ** 2)
         return answer
 
-    def loss(self, sensitivity: int, shares: int = 1) -> Loss:
+    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+        if statistics != REWARD:
+            return Loss.skellam_of_vector(
+                self.scale**2, statistics.l1 * sensitivity, statistics.square * sensitivity**2
+            )
         return Loss.skellam(self.scale**2, sensitivity)
 
     @staticmethod

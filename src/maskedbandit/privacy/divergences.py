@@ -121,10 +121,12 @@ def single_epsilon(skellam: bool, variance: Fraction, shift: int, delta: float) 
     return max(0.0, float(np.log(near[seen] / far[seen]).max()) + 1e-9)
 
 
-def skellam_bound(variance: Fraction, shift: int) -> tuple[Bound, ...]:
+def skellam_bound(variance: Fraction, l1: Fraction | int, square: Fraction | int) -> tuple[Bound, ...]:
+    """Of a vector whose whole numbers are shifted by at most so much, in sum and in squares: the divergences add up."""
+
     def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
-        excess = min(((2 * n - 1) * shift**2 + 6 * shift) / (4 * variance**2), 3 * shift / (2 * variance))
-        return (n - 1) * (n * shift**2 / (2 * variance) + excess)
+        excess = min(((2 * n - 1) * square + 6 * l1) / (4 * variance**2), 3 * l1 / (2 * variance))
+        return (n - 1) * (n * square / (2 * variance) + excess)
 
     floors = ((order, math.floor(order)) for order in ORDERS)
     return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in floors)

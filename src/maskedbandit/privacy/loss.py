@@ -151,8 +151,22 @@ class Loss:
         """
         spread, shift = exact("variance", variance), _shift(sensitivity)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
-        curve = (skellam_curve if summable else skellam_bound)(spread, shift)
-        return cls(curve, INF, Fraction(0), frozenset({(True, spread, shift)}))
+        found = skellam_curve(spread, shift) if summable else skellam_bound(spread, shift, shift**2)
+        return cls(found, INF, Fraction(0), frozenset({(True, spread, shift)}))
+
+    @classmethod
+    def skellam_of_vector(cls, variance: Number, l1: Number, square: Number) -> Loss:
+        """A draw on each number of a vector of whole numbers, with |u - u'|_1 <= l1 and |u - u'|_2^2 <= square.
+
+        The losses of the numbers add up; so in the formula above Δ becomes l1, and Δ² `square` [AKL21, Thm. 3.5].
+
+        **Guarantee**: an upper bound.
+
+        >>> Loss.skellam_of_vector(100, l1=1, square=1)
+        Loss(ε = 0.4326 at δ = 1e-06)
+        """
+        spread, norms = exact("variance", variance), (exact("l1", l1), exact("square", square))
+        return cls(skellam_bound(spread, *norms), INF, Fraction(0))
 
     @classmethod
     def unbounded(cls) -> Loss:

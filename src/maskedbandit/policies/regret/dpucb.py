@@ -48,7 +48,7 @@ class State(NamedTuple):
     total: np.ndarray  # [k] r_a
     n: np.ndarray  # [k] n_a
     releases: np.ndarray  # [k] in how many releases
-    mean: np.ndarray  # [k]
+    mean: np.ndarray  # [k] -inf: nothing was told
     root: np.ndarray  # [k]
     inverse: np.ndarray  # [k]
     changed: np.ndarray  # [k] 1: told since the parts were computed
@@ -123,7 +123,8 @@ class DPUCB(Policy):
         return ""
 
     def init(self, k: int, horizon: int) -> State:
-        total, mean, root, inverse = np.zeros((4, k))
+        total, root, inverse = np.zeros((3, k))
+        mean = np.full(k, -math.inf)
         n, releases, changed = np.zeros((3, k), np.int64)
         asked, best = np.zeros((2, 1), np.int64)
         p, log = self.failure or 1 / horizon, math.log(horizon)
@@ -149,6 +150,8 @@ class DPUCB(Policy):
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
                 top = index
+        if top == -math.inf:  # nothing was told of any arm: rewards are late
+            return Decision(int((t - 1) % k), 1, 1)
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod

@@ -119,6 +119,8 @@ class KLUCB(Policy):
                 elif bound > rival:
                     rival = bound
             if s.known[best] == t or above(s, law, best, rival, f):
+                if s.n[best] == 0:  # nothing was told of any arm: rewards are late
+                    best = int((t - 1) % s.n.size)
                 return Decision(best, 1, 1)
             compute(s, law, best, f)
 

@@ -31,7 +31,7 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
-    mean: np.ndarray  # [k] total / n
+    mean: np.ndarray  # [k] total / n; -inf: nothing was told
     width: np.ndarray  # [k] 1 / sqrt(n)
     asked: np.ndarray  # [k] pulls asked for
 
@@ -60,7 +60,8 @@ class LDPUCB(Policy):
         return "randomized bits, or one draw of Laplace noise in the reward of one user"
 
     def init(self, k: int, horizon: int) -> State:
-        return State(*np.zeros((4, k)), *np.zeros((1, k), np.int64))
+        total, n, width = np.zeros((3, k))
+        return State(total, n, np.full(k, -math.inf), width, np.zeros(k, np.int64))
 
     @staticmethod
     @kernel
@@ -70,7 +71,7 @@ class LDPUCB(Policy):
         if law.kind == LAPLACE:
             least = 4 * math.log(t + 1)
             spread *= 1 + 4 * law.scale
-        best, top = 0, -math.inf
+        best, top = int((t - 1) % s.n.size), -math.inf  # in turn while nothing was told: rewards are late
         for a in range(s.n.size):
             if s.asked[a] <= least:
                 best = a

@@ -27,7 +27,7 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
-    mean: np.ndarray  # [k] total / n
+    mean: np.ndarray  # [k] total / n; -inf: nothing was told
     width: np.ndarray  # [k] 1 / sqrt(n): only the arm that was told changes, so dividing is done there
     asked: np.ndarray  # [1] pulls asked for
     best: np.ndarray  # [1] the last arm asked for
@@ -52,7 +52,8 @@ class UCB1(Policy):
         return ""
 
     def init(self, k: int, horizon: int) -> State:
-        return State(*np.zeros((4, k)), *np.zeros((2, 1), np.int64))
+        total, n, width = np.zeros((3, k))
+        return State(total, n, np.full(k, -math.inf), width, *np.zeros((2, 1), np.int64))
 
     @staticmethod
     @kernel
@@ -72,6 +73,8 @@ class UCB1(Policy):
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
                 top = index
+        if top == -math.inf:  # nothing was told of any arm: rewards are late
+            return Decision(int((t - 1) % k), 1, 1)
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod

@@ -1,0 +1,84 @@
+"""Click rates of replays as rows: of runs, and of their summary.
+
+Runs on a generated log are independent: the error of their mean is between them. Runs on a recorded log share its
+visits, so each has the error that its own clicks leave, and their mean has no less.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from maskedbandit.lab.columns import LOSSES, axes, who
+from maskedbandit.lab.logs import Recorded
+from maskedbandit.lab.replay import Replayed
+
+
+def frame(found: Replayed) -> pl.DataFrame:
+    """One row for each run; `relative` is the click rate over that of random choice in the same visits."""
+    return pl.DataFrame(
+        {
+            **who(found),
+            "log": str(found.log),
+            "recorded": isinstance(found.log, Recorded),
+            "run": np.arange(found.users.size),
+            "taken": found.users,
+            "matched": found.matched,
+            "rate": found.rate,
+            "rate_error": found.rate_error,
+            "random": found.random,
+            "relative": found.rate / found.random,
+            "weighted": found.weighted,
+            "weighted_error": found.weighted_error,
+            "normalised": found.normalised,
+            "normalised_error": found.normalised_error,
+            "releases": found.releases,
+            **found.findings,
+        }
+    )
+
+
+def places(table: pl.DataFrame) -> list[str]:
+    """What varied, and the delay."""
+    return [*axes(table), *(["delay"] if "delay" in table.columns else [])]
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """Mean click rate for every curve and all that varied, relative to random choice, and its standard error.
+
+    `kept` is how much of the gain over random choice is left, of what the same policy gains without privacy and
+    with the same delay.
+    """
+    varied = places(table)
+    alone = pl.col("recorded").first() | (pl.col("run").count() == 1)
+    inside = (pl.col("rate_error") / pl.col("random")).mean()
+    rows = table.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(
+        pl.col(LOSSES).max(),
+        pl.col("rate", "random", "taken", "relative").mean(),
+        pl.when(alone).then(inside).otherwise(pl.col("relative").std() / pl.col("run").count().sqrt()).alias("error"),
+        pl.col("run").count().alias("runs"),
+    )
+    every = list(rows.iter_rows(named=True))
+    return rows.with_columns(pl.Series("kept", [kept(row, every) for row in every], dtype=pl.Float64))
+
+
+def kept(row: dict[str, Any], rows: list[dict[str, Any]]) -> float | None:
+    """The part of the gain that is left of what the same policy gains without privacy."""
+    place = ("policy", "delay") if "delay" in row else ("policy",)
+    for other in rows:
+        if other["trust"] == "none" and all(other[name] == row[name] for name in place) and other["relative"] > 1:
+            return float((row["relative"] - 1) / (other["relative"] - 1))
+    return None
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """A row of the summary as text, under what it says."""
+    return {
+        "visits taken": f"{row['taken']:,.0f}",
+        "click rate": f"{row['rate']:.4f}",
+        "over random": f"{row['relative']:.3f} ± {row['error'] or 0:.3f}",
+        "gain kept": "" if row["kept"] is None else f"{row['kept']:.0%}",
+        "runs": str(row["runs"]),
+    }

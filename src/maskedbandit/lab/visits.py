@@ -1,0 +1,233 @@
+"""Lines of text to numbers: the compiled loop that reads visits.
+
+    1241160900 109513 0 |user 2:0.000012 3:0.000000 ... 1:1.000000 |109498 2:0.306008 ... 1:1.000000 |109509 ...
+    time, article shown, click, |user and what is known of the user, and the candidates with what is known of each
+
+Nine tenths of a line are its candidates, and they are nearly always those of the line before, byte by byte. So they
+are compared, not read: the loop stops at candidates it does not know, and goes on when it is told what they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import kernel
+
+DONE, FULL, CANDIDATES = 0, 1, 2  # why the loop stopped; a larger number is a line that is no visit
+TIME, SHOWN, CLICK, USER, FEATURE = 3, 4, 5, 6, 7
+WRONG = {
+    TIME: "begins with a whole number of seconds",
+    SHOWN: "names the article shown, a whole number, in second place",
+    CLICK: "has 0 or 1 for the click in third place",
+    USER: "has |user in fourth place",
+    FEATURE: "has user features NUMBER:VALUE, with different numbers from 1 to 6 and plain decimal values",
+    CANDIDATES: "has candidates |NUMBER with features NUMBER:VALUE, with different numbers from 1 to 6",
+}
+DIGITS = 18  # as many fit an integer of 64 bits
+FEATURES = 6
+
+
+class Visits(NamedTuple):
+    """Columns of visits, with room for a part of a log."""
+
+    time: npt.NDArray[np.int64]
+    arm: npt.NDArray[np.int32]
+    click: npt.NDArray[np.uint8]
+    pool: npt.NDArray[np.int32]
+    user: npt.NDArray[np.float32]
+
+
+class Pool(NamedTuple):
+    """The candidates of the line before: their text, their ids, the rows of the table of articles, and a number."""
+
+    text: npt.NDArray[np.uint8]
+    ids: npt.NDArray[np.int64]
+    arms: npt.NDArray[np.int64]
+    number: npt.NDArray[np.int64]  # one; -1 if there was none
+
+
+class Place(NamedTuple):
+    """Where the loop is, and what it counted; arrays of one number, as the loop changes them."""
+
+    next: npt.NDArray[np.int64]  # the first byte of the line to read next
+    line: npt.NDArray[np.int64]  # lines before it
+    filled: npt.NDArray[np.int64]  # rows of `Visits` in use
+    latest: npt.NDArray[np.int64]  # time of the visit before
+    tail: npt.NDArray[np.int64]  # where it stopped: candidates begin,
+    end: npt.NDArray[np.int64]  # and the line ends
+    blank: npt.NDArray[np.int64]  # lines of nothing
+    absent: npt.NDArray[np.int64]  # visits whose article was no candidate
+    earlier: npt.NDArray[np.int64]  # visits with a time before that of the visit before
+    partial: npt.NDArray[np.int64]  # visits without all user features
+
+
+@kernel
+def blank(byte: int) -> bool:
+    """Whether a byte separates words."""
+    return byte == 32 or byte == 9 or byte == 13
+
+
+@kernel
+def skipped(text: npt.NDArray[np.uint8], i: int) -> int:
+    """Where the next word begins, or the line ends."""
+    while blank(text[i]):
+        i += 1
+    return i
+
+
+@kernel
+def ended(text: npt.NDArray[np.uint8], i: int) -> int:
+    """Where the line ends."""
+    while text[i] != 10:
+        i += 1
+    return i
+
+
+@kernel
+def whole(text: npt.NDArray[np.uint8], i: int) -> tuple[int, int]:
+    """A whole number that begins here, and where it ends; -1 there if there is none."""
+    start, number = i, 0
+    while 48 <= text[i] <= 57 and i - start <= DIGITS:
+        number = 10 * number + int(text[i]) - 48
+        i += 1
+    if i == start or i - start > DIGITS:
+        return number, -1
+    return number, i
+
+
+@kernel
+def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
+    """A decimal number that begins here, and where it ends; -1 there if there is none.
+
+    Digits are read as one integer and divided by a power of ten. Both are exact, so the quotient is what Python reads.
+    """
+    sign, scale, digits, number = 1.0, 1.0, 0, 0
+    if text[i] == 45:
+        sign = -1.0
+        i += 1
+    point = False
+    while digits <= DIGITS:
+        if 48 <= text[i] <= 57:
+            number = 10 * number + int(text[i]) - 48
+            digits += 1
+            if point:
+                scale *= 10.0
+        elif text[i] == 46 and not point and digits > 0:
+            point = True
+        else:
+            break
+        i += 1
+    if digits == 0 or digits > DIGITS:
+        return 0.0, -1
+    return sign * number / scale, i
+
+
+@kernel
+def same(text: npt.NDArray[np.uint8], i: int, end: int, known: npt.NDArray[np.uint8]) -> bool:
+    """Whether the bytes at i are the known ones; all are looked at, as that can be done many at a time."""
+    if i + known.size > end:
+        return False
+    difference = 0
+    for j in range(known.size):
+        difference |= int(text[i + j]) ^ int(known[j])
+    return difference == 0
+
+
+@kernel
+def features(text: npt.NDArray[np.uint8], i: int, user: npt.NDArray[np.float32]) -> tuple[int, int]:
+    """Read features up to a | or the end of the line: where that is (-1: they are wrong), and how many there were.
+
+    What is not said is 0, but the constant first one.
+    """
+    seen = 0
+    user[:] = 0
+    user[0] = 1
+    count = 0
+    while True:
+        i = skipped(text, i)
+        if text[i] == 124 or text[i] == 10:
+            return i, count
+        f = int(text[i]) - 49
+        if f < 0 or f >= FEATURES or text[i + 1] != 58 or seen >> f & 1:
+            return -1, count
+        seen |= 1 << f
+        count += 1
+        value, i = decimal(text, i + 2)
+        if i < 0 or not (blank(text[i]) or text[i] == 10 or text[i] == 124):
+            return -1, count
+        user[f] = value
+
+
+@kernel
+def head(text: npt.NDArray[np.uint8], i: int, row: int, visits: Visits) -> tuple[int, int, int]:
+    """Read a line up to its candidates: where they begin (or minus what is wrong), the article, how many features."""
+    time, i = whole(text, i)
+    if i < 0 or not blank(text[i]):
+        return -TIME, 0, 0
+    shown, i = whole(text, skipped(text, i))
+    if i < 0 or not blank(text[i]):
+        return -SHOWN, 0, 0
+    click, i = whole(text, skipped(text, i))
+    if i < 0 or click > 1 or not blank(text[i]):
+        return -CLICK, 0, 0
+    i = skipped(text, i)
+    for byte in (124, 117, 115, 101, 114):  # |user
+        if text[i] != byte:
+            return -USER, 0, 0
+        i += 1
+    if not (blank(text[i]) or text[i] == 10):
+        return -USER, 0, 0
+    i, count = features(text, i, visits.user[row])
+    if i < 0:
+        return -FEATURE, 0, 0
+    visits.time[row], visits.click[row] = time, click
+    return i, shown, count
+
+
+def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, place: Place, visits: Visits) -> int:
+    """Read whole lines, up to `end`, until they are done, there is no more room, or somebody has to look at a line."""
+    i = place.next[0]
+    while i < end:
+        place.next[0] = i
+        i = skipped(text, i)
+        if text[i] == 10:
+            place.blank[0] += 1
+            place.line[0] += 1
+            i += 1
+            continue
+        row = place.filled[0]
+        if row == visits.time.size:
+            return FULL
+        i, shown, count = head(text, i, row, visits)
+        if i < 0:
+            place.end[0] = ended(text, place.next[0])
+            return -i
+        tail = i
+        known = pool.number[0] >= 0 and same(text, i, end, pool.text)
+        if known:
+            i = skipped(text, i + pool.text.size)
+            known = text[i] == 10
+        if not known:
+            place.tail[0], place.end[0] = tail, ended(text, tail)
+            return CANDIDATES
+        place.line[0] += 1
+        i += 1
+        arm = -1
+        for j in range(pool.ids.size):
+            if pool.ids[j] == shown:
+                arm = pool.arms[j]
+        if arm < 0:
+            place.absent[0] += 1
+            continue
+        if count < FEATURES:
+            place.partial[0] += 1
+        if visits.time[row] < place.latest[0]:
+            place.earlier[0] += 1
+        place.latest[0] = visits.time[row]
+        visits.arm[row], visits.pool[row] = arm, pool.number[0]
+        place.filled[0] += 1
+    place.next[0] = i
+    return DONE

@@ -1,0 +1,63 @@
+"""LinUCB: the arm with the highest upper confidence bound of a linear model, over any channel [LCLS10; MT15, App. D.2].
+
+    arm = argmax  w_a' z + alpha width_a(z)          w and width as in policies/linear.py
+
+Over the raw channel that is LinUCB with ridge regression. Over a tree it is the private algorithm of [MT15], which
+keeps running sums of every entry of z z' and r z in noisy trees; with Gaussian noise on one vector of all entries it is
+that of [SS18]. Over central, distributed and shuffled channels cohorts grow, so that there are few draws of noise in a
+sum; over the local channel it is that of [ZCHLW20].
+
+The appendix of [MT15] is not public, so what its algorithms did beyond that is not known. Ours are the shift of A,
+cohorts of more than one user, and that sums of all arms are released whenever one is (see contextual_policy.py):
+the number of users of an arm would betray a context.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.linear import Models
+from maskedbandit.policies.linear_policy import LinearPolicy
+
+
+@dataclass(frozen=True)
+class LinUCB(LinearPolicy):
+    """Optimism in a linear model; for the parameters see `LinearPolicy`.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> from maskedbandit.policies.contextual_policy import Aim
+    >>> s, law = LinUCB().init(k=3, aim=Aim(d=2, horizon=1000)), Law(NO_NOISE)
+    >>> LinUCB.tell(s, law, model=1, n=1, sums=np.array([0.5, 0.5, 0.5, 0.7, 0.7]))
+    >>> int(LinUCB.ask(s, np.array([[0.7, 0.7]]), np.array([0, 1, 2]), law, np.random.default_rng(1)))
+    1
+    """
+
+    @staticmethod
+    @kernel
+    def ask(s: Models, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
+        d, best, highest, equals = x.shape[1], -1, 0.0, 1
+        for i in range(pool.size):
+            arm = pool[i]
+            model = arm if s.weights.shape[0] > 1 else 0
+            row = arm if x.shape[0] > 1 else 0
+            value, square, place = 0.0, 0.0, 0
+            for a in range(d):
+                z, inner = x[row, a], 0.0
+                value += s.weights[model, a] * z
+                for b in range(a, d):
+                    inner += s.spread[model, place] * x[row, b]
+                    place += 1
+                square += inner * z
+            value += s.scale * math.sqrt(max(square, 0.0))
+            if best < 0 or value > highest:
+                best, highest, equals = arm, value, 1
+            elif value == highest:
+                equals += 1
+                if rng.random() * equals < 1.0:
+                    best = arm
+        return best

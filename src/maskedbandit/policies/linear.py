@@ -1,0 +1,147 @@
+"""Linear models of rewards, fitted to released sums of (z z', r z), whatever their noise.
+
+With A and b the sums of all releases of a model, each entry of A with noise of standard deviation s,
+
+    V = A + (ridge + shift) I,     shift = 5 s sqrt(d),       w = V^-1 b,       width(z)^2 = z' V^-1 z.
+
+The noise of A is a symmetric matrix whose eigenvalues reach about 2 s sqrt(d), so the shift keeps V positive definite,
+and well away from singular: [SS18] shift by a bound that holds with high probability, which is about this one for d = 6.
+Less of a shift was worse in simulations, half of it much worse. If V is not positive definite all the same, the shift
+is doubled until it is: all this is post-processing.
+
+Rewards are often rare, so that weights are small and the noise of A, which they multiply, matters less than that of b.
+So z z' may be released times `products` < 1: more of the budget is left for r z (see privacy/statistics.py).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.law import Law, deviation
+
+FIRST, GROWTH = 1024, 1.0  # of cohorts, where noise comes with every release
+LEAF = 64  # users of a cohort on a tree
+
+
+class Models(NamedTuple):
+    """What is known of m models."""
+
+    gram: np.ndarray  # [m, d, d] sum of z z', as released
+    response: np.ndarray  # [m, d] sum of r z, as released
+    weights: np.ndarray  # [m, d]
+    spread: np.ndarray  # [m, d (d + 1) / 2] the matrix of width(z)^2, so that it is a product with z_i z_j, i <= j
+    root: np.ndarray  # [m, d, d] an upper triangle R with R R' the same matrix
+    users: np.ndarray  # [m] users of the released cohorts
+    releases: np.ndarray  # [m]
+    work: np.ndarray  # [3, d, d]
+    scale: float  # of widths
+    ridge: float
+    products: float  # what z z' was multiplied with
+    first: int  # users of the first cohort; 0: by the law of the noise
+    growth: float  # of later ones, by all before; below 0: by the law of the noise
+
+
+def models(m: int, d: int, scale: float, ridge: float, products: float, first: int, growth: float) -> Models:
+    """Nothing is known yet."""
+    gram, roots, work = np.zeros((m, d, d)), np.zeros((m, d, d)), np.zeros((3, d, d))
+    response, weights, spread = np.zeros((m, d)), np.zeros((m, d)), np.zeros((m, d * (d + 1) // 2))
+    users, releases = np.zeros((2, m), np.int64)
+    s = Models(gram, response, weights, spread, roots, users, releases, work, scale, ridge, products, first, growth)
+    for model in range(m):
+        fit(s, model, 0.0)
+    return s
+
+
+@kernel
+def factored(a: np.ndarray, shift: float, lower: np.ndarray) -> bool:
+    """Cholesky: the lower triangle L with L L' = a + shift I; False if that is not positive definite."""
+    d = a.shape[0]
+    for i in range(d):
+        for j in range(i + 1):
+            left = a[i, j] + shift if i == j else a[i, j]
+            for k in range(j):
+                left -= lower[i, k] * lower[j, k]
+            if i > j:
+                lower[i, j] = left / lower[j, j]
+            elif left > 1e-9 * shift:
+                lower[i, i] = math.sqrt(left)
+            else:
+                return False
+    return True
+
+
+@kernel
+def inverted(lower: np.ndarray, inverse: np.ndarray) -> None:
+    """The inverse of a lower triangle; what is above is left as it was."""
+    d = lower.shape[0]
+    for j in range(d):
+        inverse[j, j] = 1.0 / lower[j, j]
+        for i in range(j + 1, d):
+            total = 0.0
+            for k in range(j, i):
+                total += lower[i, k] * inverse[k, j]
+            inverse[i, j] = -total / lower[i, i]
+
+
+@kernel
+def fit(s: Models, model: int, noise: float) -> None:
+    """Weights and widths of a model from its sums, whose entries have noise of this standard deviation."""
+    d = s.gram.shape[1]
+    lower, low, inverse = s.work[0], s.work[1], s.work[2]
+    shift = s.ridge + 5 * noise * math.sqrt(float(d))
+    while not factored(s.gram[model], shift, lower):
+        shift *= 2.0
+    inverted(lower, low)
+    place = 0
+    for i in range(d):  # V^-1 = (L^-1)' L^-1
+        for j in range(i, d):
+            total = 0.0
+            for k in range(j, d):
+                total += low[k, i] * low[k, j]
+            inverse[i, j], inverse[j, i] = total, total
+            s.spread[model, place] = total if i == j else 2 * total
+            s.root[model, i, j] = low[j, i]
+            place += 1
+    for i in range(d):
+        total = 0.0
+        for j in range(d):
+            total += inverse[i, j] * s.response[model, j]
+        s.weights[model, i] = total
+
+
+@kernel
+def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
+    """The sums of a cohort of n users were told."""
+    d = s.gram.shape[1]
+    place = 0
+    for i in range(d):
+        for j in range(i, d):
+            s.gram[model, i, j] += sums[place] / s.products
+            if i != j:
+                s.gram[model, j, i] += sums[place] / s.products
+            place += 1
+    for i in range(d):
+        s.response[model, i] += sums[place + i]
+    s.users[model] += n
+    s.releases[model] += 1
+    fit(s, model, deviation(law, int(s.releases[model]), int(s.users[model])) / s.products)
+
+
+@kernel
+def full(s: Models, law: Law, model: int, n: int) -> bool:
+    """The cohort of a model closes.
+
+    Where noise comes with every release, cohorts grow, so there are O(log T) of them; on trees they are small, and
+    where there is no noise, or every user brings some anyway, every user is told of at once.
+    """
+    costly = law.counter == 0 and law.per_release > 0.0
+    first, growth = s.first, s.growth
+    if first == 0:
+        first = FIRST if costly else (LEAF if law.counter > 0 else 1)
+    if growth < 0.0:
+        growth = GROWTH if costly else 0.0
+    return n >= first and n >= growth * s.users[model]

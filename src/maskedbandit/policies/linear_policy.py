@@ -1,0 +1,70 @@
+"""What policies of linear models have in common: their parameters, and all but the choice of an arm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
+from maskedbandit.policies.linear import Models, full, learn, models
+from maskedbandit.privacy.exact import Number, exact
+
+
+@dataclass(frozen=True)
+class LinearPolicy(ContextualPolicy):
+    """`alpha` scales the width of what is not known, `ridge` is that of the regression.
+
+    z z' is released times `products`: less than 1 leaves more of the budget for r z, which pays if rewards are rare.
+    `model` says whether every arm has weights of its own ("disjoint"), or contexts describe the arms ("shared").
+    Cohorts have `first` users, then `growth` times as many as all before; by default what suits the channel, see `full`.
+    """
+
+    alpha: float = 1.0
+    model: Literal["disjoint", "shared"] = "disjoint"
+    ridge: float = 1.0
+    products: Number = 1
+    first: int | None = None
+    growth: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.model not in ("disjoint", "shared"):
+            raise InvalidValue("model", self.model, "'disjoint' or 'shared'")
+        if not 0 <= self.alpha < math.inf:
+            raise InvalidValue("alpha", self.alpha, "a number of at least 0")
+        if not 0 < self.ridge < math.inf:
+            raise InvalidValue("ridge", self.ridge, "a number above 0")
+        products = exact("products", self.products)
+        if not (products <= 1 and products.denominator <= 256):
+            raise InvalidValue("products", self.products, "a fraction of at most 1, of a denominator of at most 256")
+        object.__setattr__(self, "products", products)
+        if self.first is not None and not (1 <= self.first <= 10**15 and self.first % 1 == 0):
+            raise InvalidValue("first", self.first, "a whole number of at least 1")
+        if self.growth is not None and not 0 <= self.growth < math.inf:
+            raise InvalidValue("growth", self.growth, "a number of at least 0")
+
+    def models(self, k: int) -> int:
+        return k if self.model == "disjoint" else 1
+
+    def init(self, k: int, aim: Aim) -> Models:
+        first, growth = int(self.first or 0), -1.0 if self.growth is None else float(self.growth)
+        numbers = float(self.alpha), float(self.ridge), float(self.products)
+        return models(self.models(k), aim.d, *numbers, first, growth)
+
+    def lacks(self, rows: int) -> str:
+        return "a context for every arm, as one model is for all" if self.model == "shared" and rows == 1 else ""
+
+    @staticmethod
+    @kernel
+    def due(s: Models, law: Law, model: int, n: int) -> bool:
+        return full(s, law, model, n)
+
+    @staticmethod
+    @kernel
+    def tell(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
+        learn(s, law, model, n, sums)

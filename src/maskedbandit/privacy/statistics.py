@@ -1,0 +1,147 @@
+"""What one user adds to a sum: a reward, or a bounded vector of statistics with stated sensitivities.
+
+A user with context z and reward r adds (z z', r z) to the sums of a linear model, z in the unit ball, r a bit. How far
+two users can be apart decides the noise of the whole vector, in sum or in squares:
+
+    |u - u'|_1 <= l1,     |u - u'|_2^2 <= square.
+
+u and u' may belong to different models, whose sums are blocks of one vector. With Z the upper triangle of z z' (each
+product once), |Z|_1 = (|z|_1^2 + |z|_2^2) / 2 <= (d + 1) / 2 and |r z|_1 <= sqrt(d). Two users are at most twice that
+apart, which different blocks attain: l1 = (1 + sqrt(d))^2. In squares, |Z|_2^2 <= |z|_2^4 <= 1, so different blocks are
+at most 4 apart. In one block, with p = z'v, |Z - V|_2^2 <= |z z' - v v'|^2 = |z|^4 + |v|^4 - 2 p^2, and for r = r' = 1
+
+    |Z - V|^2 + |z - v|^2 <= |z|^4 + |v|^4 + |z|^2 + |v|^2 - 2 p (p + 1) <= 4 + 1/2,
+
+attained by two unit vectors at 120 degrees whose z z' - v v' is diagonal. Two different rewards are at most 3 apart.
+
+If z z' is multiplied with c <= 1, the same steps give l1 = c (d + 1) + 2 sqrt(d), and the largest value over p of
+c^2 (2 - 2 p^2) + 2 - 2 p: that is 2 c^2 + 2 + 1 / (2 c^2), at p = -1 / (2 c^2), if 2 c^2 >= 1, and else 4, at p = -1.
+Contexts without negative numbers have p >= 0, hence square = 2 c^2 + 2, which different blocks attain too.
+
+All numbers are whole multiples of a step, so that noise of whole steps hides them: contexts are cut to multiples of
+1/256, towards zero, and a product of two has 2^16 steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+
+CONTEXT_STEPS = 2**8
+
+
+def root_above(value: Fraction | int) -> Fraction:
+    """A fraction that is at least the square root, by less than a millionth.
+
+    >>> root_above(4), float(root_above(2))
+    (Fraction(2, 1), 1.4142141342163086)
+    """
+    p, q = (Fraction(value) * 2**40).as_integer_ratio()
+    found = math.isqrt(p // q)
+    return Fraction(found + (found**2 * q < p), 2**20)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The vectors that users may add: `size` numbers in [`low`, 1], whole multiples of 1 / `steps`.
+
+    **Guarantee**: whoever calibrates noise to `l1` or `square` hides every user whose vectors keep to them.
+
+    >>> REWARD, linear(6).size, float(linear(6).square)
+    (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1), 27, 4.5)
+    """
+
+    size: int
+    l1: Fraction
+    square: Fraction
+    low: int
+    steps: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("size", self.size), ("steps", self.steps)):
+            if type(value) is not int or not 1 <= value <= 2**40:
+                raise InvalidValue(name, value, "a whole number from 1 to 2^40")
+        for name, norm in (("l1", self.l1), ("square", self.square)):
+            if type(norm) not in (int, Fraction) or norm <= 0:
+                raise InvalidValue(name, norm, "a whole number or a Fraction above 0")
+            object.__setattr__(self, name, Fraction(norm))
+        if type(self.low) is not int or self.low not in (0, -1):
+            raise InvalidValue("low", self.low, "0 or -1")
+
+
+REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1)
+
+
+def refuse_dimension(d: int) -> None:
+    """Contexts have numbers."""
+    if type(d) is not int or not 1 <= d <= 1000:
+        raise InvalidValue("d", d, "a whole number from 1 to 1000")
+
+
+def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Statistics:
+    """z_i z_j for i <= j, row by row, times `products`; then r z_1, ..., r z_d: contexts and rewards are both secret.
+
+    >>> linear(2).size, linear(4).l1, linear(4, signed=False).square, linear(4, False, Fraction(1, 4)).square
+    (5, Fraction(9, 1), Fraction(4, 1), Fraction(17, 8))
+    """
+    refuse_dimension(d)
+    c = Fraction(products)
+    if not (0 < c <= 1 and c.denominator <= 256):
+        raise InvalidValue("products", products, "a fraction above 0 and at most 1, of a denominator of at most 256")
+    square = 2 * c * c + 2
+    if signed:
+        square = square + 1 / (2 * c * c) if 2 * c * c >= 1 else Fraction(4)
+    size, l1 = d * (d + 1) // 2 + d, c * (1 + d) + root_above(4 * d)
+    return Statistics(size, l1, square, -1 if signed else 0, CONTEXT_STEPS**2 * c.denominator)
+
+
+def rewards(d: int) -> Statistics:
+    """r z alone: z and its model are public, so what a user adds is z or nothing.
+
+    >>> rewards(4)
+    Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256)
+    """
+    refuse_dimension(d)
+    return Statistics(d, l1=root_above(d), square=Fraction(1), low=-1, steps=CONTEXT_STEPS)
+
+
+@kernel
+def clip(z: np.ndarray, signed: bool) -> None:
+    """Shrink a vector into the unit ball, then cut its numbers to multiples of 1/256; what is no number becomes 0.
+
+    So does what is negative, unless numbers are `signed`.
+
+    With q the whole numbers of steps, |q|^2 <= 2^16 exactly: rounding errors make it larger by less than one.
+    """
+    largest = 1.0
+    for i in range(z.size):
+        if not math.isfinite(z[i]) or (z[i] < 0.0 and not signed):
+            z[i] = 0.0
+        largest = max(largest, abs(z[i]))
+    square = 0.0
+    for i in range(z.size):
+        part = z[i] / largest  # or squares would overflow
+        square += part * part
+    rest = max(1.0, math.sqrt(square))  # largest * rest is the norm, or 1
+    for i in range(z.size):
+        z[i] = int(z[i] / largest / rest * CONTEXT_STEPS) / CONTEXT_STEPS
+
+
+def clipped(z: npt.ArrayLike, signed: bool = True) -> npt.NDArray[np.float64]:
+    """A context as it enters statistics: see `clip`.
+
+    >>> clipped([3.0, -4.0]) * 256
+    array([ 153., -204.])
+    """
+    found = np.array(z, np.float64)
+    if found.ndim != 1 or not np.all(np.isfinite(found)):
+        raise InvalidValue("context", z, "a vector of finite numbers")
+    clip(found, signed)
+    return found

@@ -1,0 +1,226 @@
+"""How far two users can be apart: bounds that no pair exceeds and some pair attains, in whole numbers of steps."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.statistics import (
+    CONTEXT_STEPS,
+    REWARD,
+    Statistics,
+    clip,
+    clipped,
+    linear,
+    rewards,
+    root_above,
+)
+
+DIMENSIONS = [1, 2, 6]
+
+
+def added(z, r):
+    """(z z', r z), each product once."""
+    return np.array([*(z[i] * z[j] for i in range(z.size) for j in range(i, z.size)), *(r * z)])
+
+
+def apart(u, v):
+    """Distances of two users of one model, and of two models: in sum, in squares."""
+    return (
+        (np.abs(u - v).sum(), np.square(u - v).sum()),
+        (np.abs(u).sum() + np.abs(v).sum(), np.square(u).sum() + np.square(v).sum()),
+    )
+
+
+def contexts(d, rng, size):
+    """Directions of every kind, on the sphere, outside and inside of it; as they are before anybody clips them."""
+    z = rng.standard_normal((size, d))
+    z[: size // 3] = rng.choice([-1.0, 0.0, 1.0], (size // 3, d))
+    z /= np.maximum(np.linalg.norm(z, axis=1), 1e-9)[:, None]
+    return z * rng.choice([0.5, 1.0, 1.0, 3.0], (size, 1))
+
+
+def worst(d, prepared, seed=1, size=1500):
+    """The largest distances of random pairs of users, in sum and in squares."""
+    z = [prepared(each) for each in contexts(d, np.random.default_rng(seed), size)]
+    pairs = [apart(added(a, r), added(b, s)) for a, b in pairwise(z) for r, s in ((1, 1), (1, 0))]
+    return np.array(pairs).max(axis=(0, 1))
+
+
+def at_120_degrees(d):
+    """Two unit vectors whose z z' - v v' is diagonal."""
+    z = np.zeros(d)
+    z[:2] = math.cos(math.pi / 12), -math.sin(math.pi / 12)
+    return z, np.concatenate((z[1::-1], z[2:]))
+
+
+class TestLinear:
+    @pytest.mark.parametrize("d", DIMENSIONS)
+    def test_no_two_users_are_further_apart(self, d):
+        l1, square = worst(d, clipped)
+        assert l1 <= linear(d).l1
+        assert square <= linear(d).square
+
+    @pytest.mark.parametrize("d", DIMENSIONS)
+    def test_contexts_that_nobody_clipped_are_further_apart(self, d):
+        """The control."""
+        l1, square = worst(d, lambda z: z)
+        assert l1 > 1.5 * linear(d).l1
+        assert square > 1.5 * linear(d).square
+
+    @pytest.mark.parametrize("d", DIMENSIONS)
+    def test_two_models_attain_the_sum(self, d):
+        z = np.full(d, d**-0.5)
+        assert apart(added(z, 1), added(z, 1))[1][0] == pytest.approx(float(linear(d).l1), rel=2e-6)
+        cut = added(clipped(z), 1)
+        assert float(linear(d).l1) * 0.99 < apart(cut, cut)[1][0] <= linear(d).l1
+
+    @pytest.mark.parametrize("d", [2, 6])
+    def test_120_degrees_attain_the_square(self, d):
+        z, v = at_120_degrees(d)
+        assert apart(added(z, 1), added(v, 1))[0][1] == pytest.approx(4.5, rel=1e-12)
+        assert 4.48 < apart(added(clipped(z), 1), added(clipped(v), 1))[0][1] <= 4.5
+
+    def test_no_angle_exceeds_the_square(self):
+        """All pairs of a plane, degree by degree, of four lengths; the bound of different models would be too small."""
+        angle = np.deg2rad(np.arange(360))
+        z = np.concatenate([length * np.stack([np.cos(angle), np.sin(angle)]) for length in (1, 0.9, 0.5, 0.1)], axis=1)
+        u = np.stack([z[0] * z[0], z[0] * z[1], z[1] * z[1], z[0], z[1]])
+        square = (u * u).sum(0)[:, None] + (u * u).sum(0)[None, :] - 2 * u.T @ u
+        assert 4 < 4.5 - 1e-9 < square.max() < 4.5 + 1e-9
+
+    def test_of_one_number_two_models_are_as_far_apart_as_opposite_contexts(self):
+        pair = apart(added(np.array([1.0]), 1), added(np.array([-1.0]), 1))
+        assert pair == ((2, 4), (4, 4))
+
+    @pytest.mark.parametrize("d", DIMENSIONS)
+    def test_numbers_are_whole_steps_in_range(self, d):
+        statistics = linear(d)
+        for z in contexts(d, np.random.default_rng(2), 200):
+            u = added(clipped(z), 1) * statistics.steps
+            assert u.size == statistics.size
+            assert np.array_equal(u, np.rint(u))
+            assert statistics.low * statistics.steps <= u.min()
+            assert u.max() <= statistics.steps
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
+    statistics = rewards(d)
+    for z in contexts(d, np.random.default_rng(3), 500):
+        u = clipped(z)
+        assert np.abs(u).sum() <= statistics.l1
+        assert u @ u <= statistics.square
+        assert np.array_equal(u * statistics.steps, np.rint(u * statistics.steps))
+    even = np.full(d, d**-0.5)
+    assert even.sum() == pytest.approx(float(statistics.l1), rel=2e-6)
+    assert any(np.abs(z).sum() > statistics.l1 for z in contexts(d, np.random.default_rng(3), 500))  # the control
+
+
+def squares(z):
+    """|q|^2 in whole numbers, q the steps of a context."""
+    q = np.asarray(z) * CONTEXT_STEPS
+    assert np.array_equal(q, np.rint(q))
+    return sum(int(each) ** 2 for each in q)
+
+
+def rounded(z):
+    """A twin that takes the nearest step."""
+    return np.rint(z / max(1.0, np.linalg.norm(z)) * CONTEXT_STEPS) / CONTEXT_STEPS
+
+
+numbers = st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.floats(-2, 2), min_size=1, max_size=8)
+
+
+class TestClip:
+    @given(numbers)
+    @settings(max_examples=150, derandomize=True, deadline=None)
+    def test_the_norm_is_at_most_one_exactly(self, z):
+        found = clipped(z)
+        assert squares(found) <= CONTEXT_STEPS**2
+        assert np.all(np.sign(found) * np.sign(z) >= 0)
+
+    @given(numbers)
+    @settings(max_examples=150, derandomize=True, deadline=None)
+    def test_what_is_inside_is_cut_and_what_is_outside_is_scaled(self, z):
+        exact = [Fraction(each) for each in z]
+        square, q = sum(each**2 for each in exact), clipped(z) * CONTEXT_STEPS
+        if square <= Fraction(999_999, 10**6):
+            assert [int(each * CONTEXT_STEPS) for each in exact] == q.tolist()
+        elif square > 1:
+            norm = Fraction(math.isqrt(int(square * 2**80))) / 2**40
+            for each, found in zip(exact, q.tolist(), strict=True):
+                assert abs(found) <= abs(each) / norm * CONTEXT_STEPS + Fraction(1, 10**9)
+                assert abs(found) > abs(each) / norm * CONTEXT_STEPS - 1 - Fraction(1, 10**9)
+
+    @pytest.mark.parametrize("d", range(1, 40))
+    def test_vectors_on_the_sphere_and_beyond(self, d):
+        rng = np.random.default_rng(d)
+        for scale in (1.0, 1 + 1e-15, 1e-300, 1e150, 1e308):
+            z = np.sign(rng.standard_normal(d)) * scale * d**-0.5
+            assert squares(clipped(z)) <= CONTEXT_STEPS**2
+        for k in range(d):  # whole steps with the norm 1, or a little more, stay where they are or shrink
+            z = np.zeros(d)
+            z[k] = 1.0
+            assert np.array_equal(clipped(z), z)
+            assert np.array_equal(clipped(np.nextafter(1, 2) * z), z)
+
+    def test_the_nearest_step_may_be_outside(self):
+        """The control."""
+        assert squares(rounded(np.full(5, 5**-0.5))) > CONTEXT_STEPS**2 >= squares(clipped(np.full(5, 5**-0.5)))
+
+    def test_compiled_it_gives_the_same_numbers(self):
+        for z in (*contexts(6, np.random.default_rng(4), 300), np.array([math.nan, math.inf, -1e308, 1.0])):
+            plain, fast = z.copy(), z.copy()
+            clip(plain)
+            clip.compiled(fast)
+            assert np.array_equal(plain, fast)
+            assert squares(plain) <= CONTEXT_STEPS**2
+
+    def test_what_is_no_number_counts_as_nothing_in_the_kernel(self):
+        z = np.array([math.nan, 0.5, math.inf, -math.inf, -0.25])
+        clip(z)
+        assert z.tolist() == [0, 0.5, 0, 0, -0.25]
+
+    @pytest.mark.parametrize("z", [[math.nan], [0.5, math.inf], [[0.1]], 0.5, [-math.inf]])
+    def test_what_is_no_vector_is_refused(self, z):
+        with pytest.raises(InvalidValue, match="context"):
+            clipped(z)
+
+    def test_the_vector_given_stays_as_it_is(self):
+        z = np.array([3.0, 4.0])
+        clipped(z)
+        assert z.tolist() == [3, 4]
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=10**6))
+@settings(max_examples=200, derandomize=True, deadline=None)
+def test_a_root_is_from_above_and_near(value):
+    root = root_above(value)
+    assert root**2 >= value > (root - Fraction(1, 10**6)) ** 2
+
+
+class TestValues:
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [*product(["size", "steps"], [0, -1, 1.5, True]), *product(["l1", "square"], [0, -1, 0.5]), ("low", 1)],
+    )
+    def test_refused(self, name, value):
+        with pytest.raises(InvalidValue, match=name):
+            replace(REWARD, **{name: value})
+
+    @pytest.mark.parametrize("d", [0, -1, 1.5, True, None, 10**4])
+    @pytest.mark.parametrize("of", [linear, rewards])
+    def test_dimensions(self, d, of):
+        with pytest.raises(InvalidValue, match="d is"):
+            of(d)
+
+    def test_norms_are_fractions(self):
+        assert Statistics(2, 2, 2, 0, 1) == Statistics(2, Fraction(2), Fraction(2), 0, 1)
+        assert type(Statistics(2, 2, 2, 0, 1).l1) is Fraction
