@@ -20,6 +20,7 @@ import numpy as np
 from river import bandit, proba
 
 import maskedbandit as mb
+from bench.contextual import contextual
 from bench.least import least
 from bench.logs import logs
 from bench.protocols import protocols
@@ -206,6 +207,7 @@ def main() -> None:
     identification(row)
     protocols(row)
     logs(row)
+    contextual(row)
     tree = mb.channels.Tree(epsilon=0.5)
     for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
         row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)

@@ -158,6 +158,18 @@ def test_theory_alone_can_be_run(file, tmp_path, capsys) -> None:
     assert "asymptotic lower bound" in capsys.readouterr().out
 
 
+def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp_path, monkeypatch, capsys) -> None:
+    def interrupt(*given, **how):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("maskedbandit.lab.table.collect", interrupt)
+    monkeypatch.setattr("maskedbandit.lab.newsroom.write", interrupt)
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted; --resume goes on from here\n")
+    assert main(["generate", "--events", "10", "--out", str(tmp_path / "news")]) == 130
+    assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
+
+
 def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> None:
     def fail(*given, **how):
         raise MemoryError
@@ -187,7 +199,11 @@ def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
         assert name in said
     assert all(len(line) <= 150 for line in said.splitlines())
     regret, _, rest = said.partition("policy for the best arm:")
-    search = rest.partition("channel:")[0]
+    search, _, rest = rest.partition("policy for contexts:")
+    contexts = rest.partition("channel:")[0]
+    assert " lin_ucb " in contexts
+    assert " lin_ucb " not in regret + search
+    assert " linear_policy " not in said
     assert regret.startswith("policy for regret:")
     assert " ucb1 " in regret
     assert " ucb1 " not in search

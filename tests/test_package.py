@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -13,7 +14,10 @@ PUBLIC = [
     "ClippedGaussian",
     "Decision",
     "Ledger",
+    "LinearContexts",
     "Loss",
+    "Newsroom",
+    "RecordedLog",
     "Release",
     "backends",
     "channels",
@@ -23,6 +27,7 @@ PUBLIC = [
     "kernel",
     "noises",
     "policies",
+    "replay",
     "simulate",
     "theory",
     "uniform_means",
@@ -42,6 +47,13 @@ def test_public_names_are_pinned() -> None:
     assert mb.__all__ == PUBLIC
     assert all(getattr(mb, name) is not None for name in PUBLIC)
     assert set(PUBLIC) <= set(dir(mb))
+
+
+def test_names_are_what_they_are_called() -> None:
+    """Some modules hold a function of their own name."""
+    modules = {name for name in PUBLIC if isinstance(getattr(mb, name), ModuleType)}
+    assert modules == {"backends", "channels", "delays", "errors", "noises", "policies", "theory"}
+    assert all(getattr(mb, name).__name__ == name for name in PUBLIC if name not in modules)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

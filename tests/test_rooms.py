@@ -17,7 +17,21 @@ def test_every_file_holds_the_class_of_its_name() -> None:
 def test_files_that_define_the_terms_are_not_in_the_room() -> None:
     assert "channel" not in list(mb.channels.room)
     assert "noisy" not in list(mb.channels.room)
-    assert "policy" not in list(mb.policies.room)
+    assert {"policy", "contextual_policy", "linear_policy"} & set(mb.policies.room) == set()
+
+
+def test_a_policy_without_a_kernel_of_its_own_is_not_in_the_room(tmp_path, monkeypatch) -> None:
+    room = tmp_path / "unfinished_room"
+    room.mkdir()
+    (room / "__init__.py").write_text("")
+    unfinished = "from maskedbandit.policies.linear_policy import LinearPolicy\nclass Half(LinearPolicy):\n    "
+    whole = "ask = staticmethod(lambda s, x, pool, law, rng: 0)"
+    (room / "half.py").write_text(unfinished + "pass\n")
+    (room / "whole.py").write_text(unfinished.replace("Half", "Whole") + whole + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert list(Room("policy", "unfinished_room")) == ["whole"]
+    with pytest.raises(UnknownName):
+        Room("policy", "unfinished_room")["half"]
 
 
 def test_a_new_file_is_found_without_touching_another(tmp_path, monkeypatch) -> None:

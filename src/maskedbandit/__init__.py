@@ -22,7 +22,10 @@ _HOME = {
     "ClippedGaussian": "lab.instances",
     "Decision": "core",
     "Ledger": "privacy.ledger",
+    "LinearContexts": "lab.contexts",
     "Loss": "privacy.loss",
+    "Newsroom": "lab.newsroom",
+    "RecordedLog": "lab.logs",
     "Release": "core",
     "backends": "",
     "channels": "",
@@ -32,6 +35,7 @@ _HOME = {
     "kernel": "core",
     "noises": "",
     "policies": "",
+    "replay": "lab.replay",
     "simulate": "lab.simulation",
     "theory": "",
     "uniform_means": "lab.instances",
@@ -42,8 +46,12 @@ if TYPE_CHECKING:
     from maskedbandit import backends, channels, errors, noises, policies, theory
     from maskedbandit.core import Decision, Release, kernel
     from maskedbandit.lab import delays
+    from maskedbandit.lab.contexts import LinearContexts
     from maskedbandit.lab.identification import identify
     from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means
+    from maskedbandit.lab.logs import RecordedLog
+    from maskedbandit.lab.newsroom import Newsroom
+    from maskedbandit.lab.replay import replay
     from maskedbandit.lab.simulation import simulate
     from maskedbandit.privacy.ledger import Ledger
     from maskedbandit.privacy.loss import Loss
@@ -55,7 +63,7 @@ def __getattr__(name: str) -> Any:
     if not _HOME[name]:
         return import_module(f"maskedbandit.{name}")
     module = import_module(f"maskedbandit.{_HOME[name]}")
-    return module if _HOME[name].endswith(f".{name}") else getattr(module, name)
+    return getattr(module, name, module)  # a name that no module holds is that of the module
 
 
 def __dir__() -> list[str]:

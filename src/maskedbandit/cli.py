@@ -48,7 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"maskedbandit: {wrong}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\nmaskedbandit: interrupted; --resume goes on from here", file=sys.stderr)
+        hint = "; --resume goes on from here" if options.do is run else ""
+        print(f"\nmaskedbandit: interrupted{hint}", file=sys.stderr)
         return 130
     return 0
 
@@ -142,8 +143,9 @@ def run(options: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from maskedbandit.lab.columns import aligned
-    from maskedbandit.lab.experiment import Line, Point, Setting, read
+    from maskedbandit.lab.experiment import read
     from maskedbandit.lab.protocols import over
+    from maskedbandit.lab.settings import Line, Point, Setting
     from maskedbandit.lab.table import GOALS, collect
 
     experiment, folder, left = read(options.experiment), options.experiment.stem, list[str]()
@@ -268,7 +270,7 @@ def show(options: argparse.Namespace) -> None:
     from maskedbandit import backends, channels, noises, policies
     from maskedbandit.lab.experiment import read
 
-    goals = {"regret": "policy for regret", "identify": "policy for the best arm"}
+    goals = {"regret": "policy for regret", "identify": "policy for the best arm", "contextual": "policy for contexts"}
     rows: dict[str, list[str]] = {heading: [] for heading in goals.values()}
     for room in (policies.room, channels.room, noises.room, backends.room):
         for name, about in room.about():

@@ -17,8 +17,9 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.delays import AT_ONCE
-from maskedbandit.lab.engine import DONE, Out, kernels, loop
+from maskedbandit.lab.engine import kernels, loop
 from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.outcomes import DONE, Out
 from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.policies.policy import Policy
 from tests.golden import aim

@@ -27,7 +27,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.audit.bounds import seen_epsilon
 from tests.audit.plays import Table, arms, beginnings, broken, play
-from tests.golden import channel_for
+from tests.golden import MULTI_ARMED, channel_for
 
 USERS, DELTA = 6, 1e-3
 EVENTS = 2 ** (USERS + 1)
@@ -226,7 +226,7 @@ def test_gaussian_thompson_shows_no_more_than_its_loss():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(mb.policies.room))
+@pytest.mark.parametrize("name", MULTI_ARMED)
 def test_every_policy_shows_no_more_than_its_loss(name):
     """At losses that are below what so many runs can show."""
     policy = mb.policies.room[name](**({"inflation": 100} if name == "gaussian_thompson" else {}))

@@ -1,4 +1,4 @@
-"""Every policy in the room, through the engine: one reward enters one release, and one release has one noise.
+"""Every multi-armed policy, through the engine: one reward enters one release, and one release has one noise.
 
 A run is played again on other tables with its decisions forced to be the same, so that only the sums that reach the
 channel can differ. Each rule is exact, and stands next to a broken engine that it must reject.
@@ -17,13 +17,13 @@ from maskedbandit.core import Decision
 from maskedbandit.lab.engine import loop
 from maskedbandit.policies.policy import Policy
 from tests.audit.plays import Play, broken, play
-from tests.golden import channel_for
+from tests.golden import MULTI_ARMED, channel_for
 
 USERS, ARMS = 250, 3
 OTHERS = tuple(tuple(float((7 * t + 3 * arm) % 5 < 2) for arm in range(ARMS)) for t in range(USERS))
 
 
-@pytest.fixture(params=list(mb.policies.room))
+@pytest.fixture(params=MULTI_ARMED)
 def policy(request):
     return mb.policies.room[request.param]()
 

@@ -4,6 +4,7 @@ Laws are enumerated. Where draws are compared, seeds are fixed; under a new seed
 channel with probability ALPHA = 1e-9.
 """
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -350,14 +351,14 @@ def test_real_protocols_carry_negative_numbers(channel):
 
 
 def test_noise_of_wide_vectors_has_its_law_in_the_lab():
-    """2^20 steps and the norm of 27 numbers: a scale of ten millions of steps; the variance is what the law says."""
+    """2^16 steps and the norm of 27 numbers: a scale of 10^5 steps or more; the variance is what the law says."""
     for channel, variance in ((Central(1), 2.0), (Central(1, DiscreteGaussian()), 1.0)):
         made = channel.carrying(linear(6))
         law, rng = made.law(), np.random.Generator(np.random.PCG64(3))
         scale = law.scale * steps(law, 100)
         square = [(made.draws(scale, 1.0, rng) / scale) ** 2 for _ in range(4000)]
         mean_is(square, variance)
-        assert log_pmf(law, 100, 0.0) < -15
+        assert log_pmf(law, 100, 0.0) < math.log(10**-5)
 
 
 def test_streams_are_models_times_numbers():

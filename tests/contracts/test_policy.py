@@ -1,4 +1,4 @@
-"""The contract of policies: every policy in the room runs through it because its file exists.
+"""The contract of policies: every multi-armed policy in the room runs through it because its file exists.
 
 The rules of rules.py hold for all of them; the others here are for those that keep regret low. Those that search for
 the best arm have more in test_search.py.
@@ -24,7 +24,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.lab.engine import DONE
+from maskedbandit.lab.outcomes import DONE
 from maskedbandit.policies.policy import Policy
 from tests.contracts.rules import (
     ALPHAS,
@@ -41,12 +41,12 @@ from tests.contracts.rules import (
     of_goal,
     survivors,
 )
-from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
+from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
 
 RUNS = 400
 
 
-@pytest.fixture(params=list(mb.policies.room))
+@pytest.fixture(params=MULTI_ARMED)
 def any_name(request):
     return request.param
 
@@ -179,7 +179,7 @@ def test_golden_trajectory(any_name):
 
 
 def test_golden_trajectories_are_those_of_the_room():
-    assert sorted(kept()) == sorted(mb.policies.room)
+    assert sorted(kept()) == MULTI_ARMED
 
 
 def test_another_run_has_another_trajectory(any_name):

@@ -1,4 +1,4 @@
-"""Golden trajectories: what every policy did when it was last looked at. `make golden` writes them anew.
+"""Golden trajectories: what every multi-armed policy did when it was last looked at. `make golden` writes them anew.
 
 The engine's own loop makes them, run as Python: kernels are functions there, so their calls can be written down.
 """
@@ -16,8 +16,9 @@ import numpy as np
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays import AT_ONCE, Delay
-from maskedbandit.lab.engine import DONE, Out, kernels, loop
+from maskedbandit.lab.engine import kernels, loop
 from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.outcomes import DONE, Out
 from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
@@ -32,6 +33,7 @@ CHANNELS = (
     mb.channels.Raw(),
 )
 FIRST = 10  # decisions that are kept
+MULTI_ARMED = [name for name in mb.policies.room if mb.policies.room[name].goal != "contextual"]
 
 
 def channel_for(policy: Policy) -> Channel:
@@ -125,7 +127,7 @@ def kept() -> dict[str, dict[str, Any]]:
 def write() -> None:
     """One line for each thing that is kept, so that a change is seen in the diff."""
     blocks = []
-    for name in mb.policies.room:
+    for name in MULTI_ARMED:
         lines = [f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in trajectory(name).items()]
         blocks.append(f"  {json.dumps(name)}: {{\n" + ",\n".join(lines) + "\n  }")
     FILE.write_text("{\n" + ",\n".join(blocks) + "\n}\n")

@@ -33,8 +33,9 @@ from maskedbandit.lab.delays import (
     pop,
     push,
 )
-from maskedbandit.lab.engine import DONE, Out, kernels, loop
+from maskedbandit.lab.engine import kernels, loop
 from maskedbandit.lab.experiment import expand
+from maskedbandit.lab.outcomes import DONE, Out
 from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy

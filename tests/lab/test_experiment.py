@@ -8,8 +8,9 @@ import maskedbandit as mb
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab import figures, stopping
-from maskedbandit.lab.experiment import FIGURES, Line, Setting, read
+from maskedbandit.lab.experiment import FIGURES, read
 from maskedbandit.lab.instances import named_means
+from maskedbandit.lab.settings import Line, Setting
 
 GOOD = """
 about = "two curves"

@@ -13,7 +13,7 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab import front_page
 from maskedbandit.lab.front_page import convert, told
-from maskedbandit.lab.logs import Chunk, Log, Recorded
+from maskedbandit.lab.logs import Chunk, Log, RecordedLog
 from maskedbandit.lab.newsroom import Newsroom, write
 from maskedbandit.lab.visits import decimal, whole
 
@@ -38,12 +38,12 @@ def assert_same(log: Log, other: Log, seed: int = 0) -> None:
     assert (log.d, log.k, log.events, log.least) == (other.d, other.k, other.events, other.least)
 
 
-def converted(tmp_path: Path, text: str | bytes, **options: int) -> tuple[Recorded, dict[str, int]]:
+def converted(tmp_path: Path, text: str | bytes, **options: int) -> tuple[RecordedLog, dict[str, int]]:
     """A log of this text, and what is irregular in it."""
     data = text.encode() if isinstance(text, str) else text
     (tmp_path / "log.txt").write_bytes(data)
     about = convert([tmp_path / "log.txt"], tmp_path / "log", **options)
-    return Recorded(tmp_path / "log"), {name: n for name, n in about["irregular"].items() if n}
+    return RecordedLog(tmp_path / "log"), {name: n for name, n in about["irregular"].items() if n}
 
 
 # --- what is regular ------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def test_a_log_comes_back_from_its_text(text, block, tmp_path, monkeypatch) -> N
     about = convert([text], tmp_path / "log")
     assert (about["events"], about["parts"], about["irregular"]) == (2500, 3, CLEAN)
     assert SMALL.k > 25
-    found = Recorded(tmp_path / "log")
+    found = RecordedLog(tmp_path / "log")
     assert_same(SMALL, found, seed=5)
     write(found, tmp_path / "again.txt")
     assert (tmp_path / "again.txt").read_bytes() == text.read_bytes()
@@ -88,7 +88,7 @@ def test_gzip_of_one_member_or_many(text, packed, tmp_path, monkeypatch) -> None
     write(SMALL, tmp_path / "one.gz", seed=5)
     for name in ("many", "one"):
         convert([tmp_path / f"{name}.gz"], tmp_path / name)
-        assert_same(SMALL, Recorded(tmp_path / name), seed=5)
+        assert_same(SMALL, RecordedLog(tmp_path / name), seed=5)
 
 
 def test_files_are_read_one_after_the_other(text, tmp_path) -> None:
@@ -99,7 +99,7 @@ def test_files_are_read_one_after_the_other(text, tmp_path) -> None:
     about = convert([tmp_path / "a", tmp_path / "b.gz"], tmp_path / "log", advance=seen.append)
     assert about["sources"] == ["a", "b.gz"]
     assert sum(seen) == sum((tmp_path / name).stat().st_size for name in about["sources"])
-    assert_same(SMALL, Recorded(tmp_path / "log"), seed=5)
+    assert_same(SMALL, RecordedLog(tmp_path / "log"), seed=5)
 
 
 def test_the_loop_is_the_same_compiled_and_as_python(tmp_path, monkeypatch) -> None:
@@ -199,7 +199,7 @@ def test_pools_change_and_come_back(tmp_path) -> None:
 def test_texts_of_candidates_are_forgotten_and_their_pools_are_not(text, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(front_page, "REMEMBERED", 2)
     convert([text], tmp_path / "log")
-    assert_same(SMALL, Recorded(tmp_path / "log"), seed=5)
+    assert_same(SMALL, RecordedLog(tmp_path / "log"), seed=5)
 
 
 # --- what is malformed ----------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_what_is_malformed_stops_with_file_and_line(name, tmp_path) -> None:
     assert wrong in said
     assert "--tolerate" in said
     with pytest.raises(InvalidValue, match="finished"):
-        Recorded(tmp_path / "log")
+        RecordedLog(tmp_path / "log")
     log, counts = converted(tmp_path, text, tolerate=1)  # the unfinished folder is written again
     assert counts == {"blank": 1, "malformed": 1}
     assert whole_log(log).time.tolist() == [100, 101, 102]
@@ -294,7 +294,7 @@ def test_a_folder_that_is_no_log_is_refused(said, tmp_path) -> None:
     if said is not None:
         (tmp_path / "log.json").write_text(said)
     with pytest.raises(InvalidValue, match="convert` finished"):
-        Recorded(tmp_path)
+        RecordedLog(tmp_path)
 
 
 # --- the command line -----------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_generate_and_convert(tmp_path, capsys) -> None:
     said = capsys.readouterr().out
     assert "300  events" in said
     assert str(tmp_path / "log") in said
-    assert_same(Newsroom(events=300, seed=4), Recorded(tmp_path / "log"), seed=4)
+    assert_same(Newsroom(events=300, seed=4), RecordedLog(tmp_path / "log"), seed=4)
     assert json.loads((tmp_path / "log" / "log.json").read_text())["sources"] == ["a.gz"]
 
 
@@ -328,4 +328,4 @@ def test_commands_that_cannot_be_done_say_why_in_one_line(tmp_path, capsys, monk
         assert len(said) == 1
         assert reason in said[0]
     assert main(["convert", "bad.txt", "--tolerate", "1"]) == 0
-    assert Recorded(Path("data/front_page/log")).events == 2
+    assert RecordedLog(Path("data/front_page/log")).events == 2

@@ -11,9 +11,10 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab import samples, stopping, table
 from maskedbandit.lab.columns import aligned
-from maskedbandit.lab.experiment import Experiment, Line, Setting, read
+from maskedbandit.lab.experiment import Experiment, read
 from maskedbandit.lab.figures import draw
 from maskedbandit.lab.identification import Found
+from maskedbandit.lab.settings import Line, Setting
 from maskedbandit.lab.style import PLAIN
 
 TEXT = """

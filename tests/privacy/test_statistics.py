@@ -173,20 +173,24 @@ class TestClip:
 
     def test_the_nearest_step_may_be_outside(self):
         """The control."""
-        assert squares(rounded(np.full(5, 5**-0.5))) > CONTEXT_STEPS**2 >= squares(clipped(np.full(5, 5**-0.5)))
+        assert squares(rounded(np.full(3, 3**-0.5))) > CONTEXT_STEPS**2 >= squares(clipped(np.full(3, 3**-0.5)))
 
-    def test_compiled_it_gives_the_same_numbers(self):
+    @pytest.mark.parametrize("signed", [True, False])
+    def test_compiled_it_gives_the_same_numbers(self, signed):
         for z in (*contexts(6, np.random.default_rng(4), 300), np.array([math.nan, math.inf, -1e308, 1.0])):
             plain, fast = z.copy(), z.copy()
-            clip(plain)
-            clip.compiled(fast)
+            clip(plain, signed)
+            clip.compiled(fast, signed)
             assert np.array_equal(plain, fast)
+            assert signed or np.all(plain >= 0)
             assert squares(plain) <= CONTEXT_STEPS**2
 
     def test_what_is_no_number_counts_as_nothing_in_the_kernel(self):
         z = np.array([math.nan, 0.5, math.inf, -math.inf, -0.25])
-        clip(z)
+        clip(z, True)
         assert z.tolist() == [0, 0.5, 0, 0, -0.25]
+        clip(z, False)
+        assert z.tolist() == [0, 0.5, 0, 0, 0]
 
     @pytest.mark.parametrize("z", [[math.nan], [0.5, math.inf], [[0.1]], 0.5, [-math.inf]])
     def test_what_is_no_vector_is_refused(self, z):

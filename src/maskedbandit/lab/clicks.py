@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from maskedbandit.lab.columns import LOSSES, axes, who
-from maskedbandit.lab.logs import Recorded
 from maskedbandit.lab.replay import Replayed
 
 
@@ -22,7 +21,7 @@ def frame(found: Replayed) -> pl.DataFrame:
         {
             **who(found),
             "log": str(found.log),
-            "recorded": isinstance(found.log, Recorded),
+            "recorded": found.log.recorded,
             "run": np.arange(found.users.size),
             "taken": found.users,
             "matched": found.matched,
@@ -40,18 +39,13 @@ def frame(found: Replayed) -> pl.DataFrame:
     )
 
 
-def places(table: pl.DataFrame) -> list[str]:
-    """What varied, and the delay."""
-    return [*axes(table), *(["delay"] if "delay" in table.columns else [])]
-
-
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Mean click rate for every curve and all that varied, relative to random choice, and its standard error.
 
     `kept` is how much of the gain over random choice is left, of what the same policy gains without privacy and
     with the same delay.
     """
-    varied = places(table)
+    varied = axes(table)
     alone = pl.col("recorded").first() | (pl.col("run").count() == 1)
     inside = (pl.col("rate_error") / pl.col("random")).mean()
     rows = table.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(
@@ -66,9 +60,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 def kept(row: dict[str, Any], rows: list[dict[str, Any]]) -> float | None:
     """The part of the gain that is left of what the same policy gains without privacy."""
-    place = ("policy", "delay") if "delay" in row else ("policy",)
     for other in rows:
-        if other["trust"] == "none" and all(other[name] == row[name] for name in place) and other["relative"] > 1:
+        same = other["policy"] == row["policy"] and other.get("delay") == row.get("delay")
+        if same and other["trust"] == "none" and other["relative"] > 1:
             return float((row["relative"] - 1) / (other["relative"] - 1))
     return None
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from maskedbandit.lab.contextual import ContextualRun
 from maskedbandit.lab.delays import AT_ONCE
 from maskedbandit.lab.identification import Found
 from maskedbandit.lab.rehearsal import real
+from maskedbandit.lab.replay import Replayed
 from maskedbandit.lab.simulation import Run
 
 DELTA = 1e-6  # where losses that are not pure are quoted
@@ -17,7 +19,7 @@ VARIED = ("policy.", "channel.", "instance.", "delay")  # how columns begin of w
 LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 
-def who(run: Run | Found) -> dict[str, Any]:
+def who(run: Run | Found | ContextualRun | Replayed) -> dict[str, Any]:
     """What all rows of a run have in common."""
     over = f", over {type(run.channel.backend).__name__}" if real(run.channel) else ""  # type: ignore[attr-defined]
     return {

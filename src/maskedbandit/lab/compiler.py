@@ -45,7 +45,8 @@ def layout(value: Any) -> str:
     """The names and order of the fields of a tuple, and of the tuples in it: compiled code knows only their places."""
     if not hasattr(value, "_fields"):
         return ""
-    return f"{type(value).__qualname__}({', '.join(name + layout(getattr(value, name)) for name in value._fields)})"
+    inner = ", ".join(name + layout(getattr(value, name)) for name in value._fields)
+    return f"{type(value).__module__}.{type(value).__qualname__}({inner})"
 
 
 def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ context.
 from __future__ import annotations
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -33,10 +33,24 @@ class Contexts(ABC):
 
     present: ClassVar[Any]  # kernel (numbers, i, t, x, stream) -> pool: write the contexts of event i, user t, to x
     answer: ClassVar[Any]  # kernel (numbers, i, t, x, arm, stream) -> Answer
-    d: int
-    k: int
-    rows: int  # of x: one for each arm, or one for all
-    signed: bool = True  # whether contexts have negative numbers
+    numbers: ClassVar[Any]  # () -> numbers; a log has others for every chunk of it
+    signed: ClassVar[bool] = True  # whether contexts have negative numbers
+    fixed: bool = False  # whether all users have the same contexts
+
+    @property
+    @abstractmethod
+    def d(self) -> int:
+        """How many numbers a context has."""
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """How many arms there are."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many contexts are shown: one for each arm, or one for all."""
 
 
 class Answer(NamedTuple):

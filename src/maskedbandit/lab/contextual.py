@@ -17,7 +17,8 @@ from maskedbandit.lab.compiler import compiled, layout
 from maskedbandit.lab.contexts import Contexts
 from maskedbandit.lab.contextual_loop import RELEASES, Progress, loop
 from maskedbandit.lab.delays import AT_ONCE, Delay, in_flight
-from maskedbandit.lab.engine import LONGEST, explain, whole
+from maskedbandit.lab.engine import LONGEST, whole
+from maskedbandit.lab.outcomes import explain
 from maskedbandit.lab.rehearsal import real
 from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.lab.streams import Streams
@@ -69,7 +70,8 @@ class Play:
         kernels |= {"draws_of_one": draws_of_one, "steps": steps}
         parts = self.state, self.law, self.numbers, numbers, self.delay
         run = compiled(loop, " ".join(map(layout, (*parts, self.progress))), **kernels)
-        how = events, self.horizon, least, float(self.policy.products), self.marks, self.progress
+        products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
+        how = events, self.horizon, least, products, signed, self.marks, self.progress
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
             status = run(*parts, *how, *streams)
         fault = int(self.progress.counts[-1])
@@ -85,17 +87,19 @@ class Play:
         return self.policy.loss(worst, self.horizon)
 
 
-def refuse(policy: Any, channel: Any, contexts: Any) -> None:
+def refuse(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> None:
     """Each is what it is called, and the policy can use what the channel releases."""
-    for kind, value in ((ContextualPolicy, policy), (Channel, channel), (Contexts, contexts)):
+    parts = ("policy", policy, ContextualPolicy), ("channel", channel, Channel)
+    for name, value, kind in (*parts, ("instance", contexts, Contexts), ("delay", delay, Delay)):
         if not isinstance(value, kind):
-            raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
+            raise InvalidValue(name, value, f"a {kind.__name__}, such as those that `list` shows")
     if real(channel):
         raise InvalidValue("backend", channel.backend, "ideal: real protocols carry single rewards, not yet vectors")
     if lack := policy.needs(channel.law()):
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
-    if lack := policy.lacks(contexts.rows):
+    if lack := policy.lacks(contexts.rows, contexts.fixed):
         raise InvalidValue("instance", contexts, f"one that gives {type(policy).__name__} {lack}")
+    channel.carrying(policy.statistics(contexts.d, contexts.signed))  # or it refuses
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ class ContextualRun:
     releases: npt.NDArray[np.int64]  # [runs]
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]
+    delay: Delay = AT_ONCE
 
     def to_frame(self) -> Any:
         """A tidy table: one row for each run and checkpoint (a polars DataFrame)."""
@@ -134,7 +139,7 @@ def simulate(
     delay: Delay = AT_ONCE,
 ) -> ContextualRun:
     """Run a contextual policy over a channel, `runs` times independently; see `maskedbandit.simulate`."""
-    refuse(policy, channel, contexts)
+    refuse(policy, channel, contexts, delay)
     horizon = whole("horizon", horizon, 1, LONGEST)
     runs, seed, marks = whole("runs", runs, 1, 10**7), whole("seed", seed, 0), checkpoints(horizon)
     numbers = contexts.numbers()
@@ -162,6 +167,7 @@ def simulate(
         np.array([row.counts[RELEASES] for row in rows]),
         loss,
         gathered(plays),
+        delay,
     )
 
 

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays import InFlight, drawn, first_due, pop, push
-from maskedbandit.lab.engine import BAD_ARM, DONE, LARGEST, MORE_SIZES, NO_FIT, TOO_WIDE, WIDEST, noted
+from maskedbandit.lab.outcomes import BAD_ARM, DONE, LARGEST, MORE_SIZES, NO_FIT, TOO_WIDE, WIDEST, noted
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.law import NO_NOISE, Law, draws_of_one, steps
+from maskedbandit.privacy.statistics import clip
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -84,6 +85,7 @@ def loop(
     horizon: int,
     least: float,
     products: float,
+    signed: bool,
     marks: Integers,
     p: Progress,
     keys: npt.NDArray[np.uint64],
@@ -160,6 +162,7 @@ def loop(
         slot = push(p.flight, t + 1 + drawn(delay, of_delays))
         p.arm[slot], p.pool[slot], p.paid[slot] = arm, pool, reward
         direction(s, arm, p.x[arm if p.x.shape[0] > 1 else 0], p.z[slot])
+        clip(p.z[slot], signed)  # wherever it comes from: noise hides what is in the unit ball
         p.counts[USERS] = t + 1
         if t + 1 == marks[p.counts[MARK]]:
             p.regret[p.counts[MARK]] = p.totals[REGRET]

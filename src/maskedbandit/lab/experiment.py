@@ -24,6 +24,10 @@
 `figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
 the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), or as a "league" table.
 
+With `goal = "replay"` the instance is a log, such as `{ name = "newsroom", events = 1_000_000 }`, and contextual
+policies see `context`, "user" (the default) or "product". The figure shows click rates by "delays" (the default), or
+against "privacy".
+
 With `goal = "identify"` policies search for the best arm until they stop, and `delta` and `max_pulls` stand where
 `horizon` stands above: in the file, in a curve or below [vary]. The figure shows "samples" against what varies (the
 default), or the "cost", which is their mean over the lower bound; `caption` is the text below it. A curve may be what
@@ -49,74 +53,24 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit import theory
-from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays import AT_ONCE, Delay
+from maskedbandit.lab import contextual
 from maskedbandit.lab.engine import LONGEST, refuse_others, whole
-from maskedbandit.lab.identification import Found, best_arm, identify, probability
-from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.identification import best_arm, probability
+from maskedbandit.lab.log_contexts import LogContexts
 from maskedbandit.lab.parts import PARTS, delayed, made, parameters, refuse_twice, refuse_unknown, table
 from maskedbandit.lab.rehearsal import refuse_late
-from maskedbandit.lab.simulation import Run, simulate
-from maskedbandit.policies.policy import Policy
+from maskedbandit.lab.settings import AIMS, Line, Point, Setting
 from maskedbandit.privacy.exact import exact
 
-AIMS = {"regret": ("horizon",), "identify": ("delta", "max_pulls")}  # what is asked of a policy, by its goal
-FIGURES = {"regret": ("regret", "average", "value", "league"), "identify": ("samples", "cost")}
-ONLY = {"regret": ("value",), "identify": ("caption",)}
+FIGURES = {
+    "regret": ("regret", "average", "value", "league"),
+    "identify": ("samples", "cost"),
+    "replay": ("delays", "privacy"),
+}
+ONLY = {"regret": ("value",), "identify": ("caption",), "replay": ("caption",)}
 CURVE = ("label", "theory", "runs", "delay", *PARTS)
 FILE = ("about", "source", "goal", "figure", "runs", "seed", "delay", *PARTS, "curves", "vary")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One cell of an experiment: everything that a simulation needs."""
-
-    id: str
-    label: str
-    policy: Policy
-    channel: Channel
-    instance: Instance
-    aim: dict[str, Any]  # see AIMS
-    runs: int
-    seed: int
-    values: dict[str, Any]  # what varies, by its key
-    delay: Delay = AT_ONCE
-
-    def run(self, **how: Any) -> Run | Found:
-        """Simulate it; the id names the random streams."""
-        go: Any = simulate if self.policy.goal == "regret" else identify
-        what = self.policy, self.channel, self.instance
-        found: Run | Found = go(
-            *what, **self.aim, runs=self.runs, seed=self.seed, study=self.id, delay=self.delay, **how
-        )
-        return found
-
-
-@dataclass(frozen=True)
-class Line:
-    """A curve of theory, computed instead of simulated."""
-
-    id: str
-    label: str
-    theory: str
-    epsilon: float
-    instance: Instance
-    aim: dict[str, Any]
-    values: dict[str, Any]
-    runs: int = 0
-
-
-@dataclass(frozen=True)
-class Point:
-    """Mean samples that others found, as a paper shows them."""
-
-    id: str
-    label: str
-    samples: float
-    aim: dict[str, Any]
-    values: dict[str, Any]
-    runs: int = 0
 
 
 @dataclass(frozen=True)
@@ -167,6 +121,8 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         if "theory" in curve:
             if "policy" in own:
                 raise InvalidValue("policy", own["policy"], "left out of a curve of theory")
+            if goal == "replay":
+                raise InvalidValue("theory", curve["theory"], "left out: there is none for replays")
             refuse_unknown("theory", [str(curve["theory"])], theory.CURVES if goal == "regret" else theory.SAMPLES)
     labels = [label_of(curve) for curve in curves]
     for label in labels:
@@ -200,10 +156,10 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
 
 def refuse_keys(kind: str, given: dict[str, Any], known: tuple[str, ...], goal: str) -> None:
     """Every key is read for this goal."""
-    (other,) = AIMS.keys() - {goal}
-    for key in given:
-        if key not in known and key in (*AIMS[other], *ONLY[other]):
-            raise InvalidValue(kind, key, f"left out: it goes with goal = {other!r}, and this is {goal!r}")
+    for other in AIMS.keys() - {goal}:
+        for key in given:
+            if key not in known and key in (*AIMS[other], *ONLY[other]):
+                raise InvalidValue(kind, key, f"left out: it goes with goal = {other!r}, and this is {goal!r}")
     refuse_unknown(kind, given, known)
 
 
@@ -249,15 +205,28 @@ def setting(id: str, goal: str, curve: dict[str, Any], values: dict[str, Any], s
         epsilon = math.inf if channel is None else float(channel.epsilon)
         return Line(id, label_of(curve), curve["theory"], epsilon, instance, aim, values)
     policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
-    refuse_others(policy, channel, instance, goal)
+    refuse(goal, policy, channel, instance, aim)
     delay = delayed(values.get("delay", curve.get("delay", 0)))
     refuse_late(channel, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
-    return Setting(id, label_of(curve), policy, channel, instance, aim, runs, whole("seed", seed, 0), values, delay)
+    what = policy, channel, instance, aim
+    return Setting(id, label_of(curve), goal, *what, runs, whole("seed", seed, 0), values, delay)
 
 
-def aimed(goal: str, given: dict[str, Any], instance: Instance) -> dict[str, Any]:
+def refuse(goal: str, policy: Any, channel: Any, instance: Any, aim: dict[str, Any]) -> None:
+    """The parts of a setting go together, and with the goal of the file."""
+    if goal == "replay":
+        contextual.refuse(policy, channel, LogContexts(instance, **aim))
+    elif goal == "regret" and policy.goal == "contextual":
+        contextual.refuse(policy, channel, instance)
+    else:
+        refuse_others(policy, channel, instance, goal)
+
+
+def aimed(goal: str, given: dict[str, Any], instance: Any) -> dict[str, Any]:
     """What is asked of a policy, if it can be."""
+    if goal == "replay":
+        return {"context": given["context"] if given["context"] is not None else "user"}
     if goal == "regret":
         return {"horizon": whole("horizon", given["horizon"], 1, LONGEST)}
     best_arm(instance)

@@ -18,6 +18,7 @@ from maskedbandit.lab import stopping
 from maskedbandit.lab.columns import axes, observed
 from maskedbandit.lab.experiment import Experiment
 from maskedbandit.lab.league import league
+from maskedbandit.lab.rates import rates
 from maskedbandit.lab.style import PLAIN, at, looks, name_ends, panels
 
 
@@ -27,6 +28,8 @@ def draw(table: pl.DataFrame, experiment: Experiment) -> Figure:
         return league(table, experiment.about)
     if experiment.figure == "value":
         return values(table, experiment.value, experiment.about)
+    if experiment.goal == "replay":
+        return rates(table, experiment.figure, experiment.about, experiment.caption)
     if experiment.goal == "identify":
         return {"samples": stopping.samples, "cost": stopping.cost}[experiment.figure](
             table, experiment.about, experiment.caption

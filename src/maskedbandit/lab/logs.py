@@ -66,14 +66,14 @@ class Log(ABC):
 
 
 @dataclass(frozen=True)
-class Recorded(Log):
+class RecordedLog(Log):
     """A log in a folder, which is the same for every seed.
 
     Parameters
     ----------
     folder : where `maskedbandit convert` wrote it
 
-    >>> Recorded("no/such/folder")
+    >>> RecordedLog("no/such/folder")
     Traceback (most recent call last):
     maskedbandit.errors.InvalidValue: log is 'no/such/folder': it must be a folder that `maskedbandit convert` finished
     """

@@ -13,9 +13,13 @@ import maskedbandit.noises as noises
 import maskedbandit.policies as policies
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.lab.contexts import LinearContexts
 from maskedbandit.lab.delays import Constant, Delay, Recorded, measured
 from maskedbandit.lab.engine import whole
+from maskedbandit.lab.front_page_log import FrontPage
 from maskedbandit.lab.instances import Instance, named_means
+from maskedbandit.lab.logs import RecordedLog
+from maskedbandit.lab.newsroom import Newsroom
 
 PARTS = ("policy", "channel", "instance")
 ROOMS = {"policy": policies.room, "channel": channels.room, "noise": noises.room, "backend": backends.room}
@@ -49,9 +53,9 @@ def named(classes: Iterable[type]) -> dict[str, type]:
     return {re.sub("(?<!^)(?=[A-Z])", "_", c.__name__).lower(): c for c in classes}
 
 
-def instances() -> dict[str, type[Instance]]:
-    """Families of instances by name."""
-    return named(Instance.__subclasses__())
+def instances() -> dict[str, type]:
+    """Families of instances by name, contexts and logs among them."""
+    return named([*Instance.__subclasses__(), LinearContexts, RecordedLog, Newsroom, FrontPage])
 
 
 def delayed(value: Any) -> Delay:
@@ -72,7 +76,7 @@ def kind(part: str, value: Any) -> Any:
 
 def parameters(part: str, value: Any) -> list[str]:
     """What a table may hold besides its name; generated means take a number of arms and a seed, a list its file."""
-    names = [each.name for each in fields(kind(part, value))]
+    names = [each.name for each in fields(kind(part, value)) if each.init]
     if kind(part, value) is Recorded:
         names.append("file")
     return [*names, "k", "seed"] if part == "instance" and "means" in names else names
@@ -95,7 +99,7 @@ def made(part: str, value: Any) -> Any:
         refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
         given["grid"] = Grid(**given["grid"])
     for each in fields(found):
-        if each.name not in given and each.default is MISSING and each.default_factory is MISSING:
+        if each.init and each.name not in given and each.default is MISSING and each.default_factory is MISSING:
             raise InvalidValue(f"{each.name} of {name}", None, "given")
     try:
         return found(**given)

@@ -13,8 +13,9 @@ from maskedbandit import channels
 from maskedbandit.backends.backend import Backend
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiment import Experiment, Line, Point, Setting
+from maskedbandit.lab.experiment import Experiment
 from maskedbandit.lab.parts import made
+from maskedbandit.lab.settings import Line, Point, Setting
 
 
 def protocol(text: str) -> Backend:

@@ -1,61 +1,79 @@
-"""Figures of replays: click rates over that of random choice, against delay or privacy, with intervals of 95 %."""
+"""Figures of replays: click rates over that of random choice, by delay or against privacy, with intervals of 95 %."""
 
 from __future__ import annotations
 
 from textwrap import fill
+from typing import Any
 
-import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from maskedbandit.lab.clicks import places, summary
+from maskedbandit.lab.clicks import summary
+from maskedbandit.lab.columns import axes
 from maskedbandit.lab.style import PLAIN, THEORY, looks, name_ends
 
 WIDE = 1.96  # standard errors
+MARKS = "os^Dv<>pP*"
 
 
-def rates(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
-    """Lines against epsilon, if that varies; else points for each delay [MT15, Fig. 2]."""
-    rows, varied = summary(table), places(table)
-    against = next((name for name in varied if name.endswith(".epsilon")), None)
-    others = [name for name in varied if name not in (against, "delay" if against is None else None)]
-    said = [pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name) for name in others]
-    rows = rows.with_columns(pl.concat_str("label", *(pl.coalesce(each, pl.lit("")) for each in said)))
-    figure = Figure(figsize=(10, 5.5), layout="constrained")
+def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") -> Figure:
+    """Points for each delay [MT15, Fig. 2], or lines against the loss of a user."""
+    figure = Figure(figsize=(11, 5.5), layout="constrained")
     plot = figure.subplots()
-    look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
-    ends: dict[str, float] = {}
-    if against is None:
-        delays = rows["delay"].unique(maintain_order=True).to_list() if "delay" in rows.columns else [0]
-        labels = list(look)
-        for place, label in enumerate(labels):
-            mine = rows.filter(pl.col("label") == label)
-            x = np.array([delays.index(each) for each in mine["delay"]]) if "delay" in rows.columns else np.zeros(1)
-            x = x + (place - (len(labels) - 1) / 2) * 0.8 / len(labels)
-            style = {"color": look[label]["color"], "marker": "os^Dv<>p"[place % 8], "linestyle": "none"}
-            plot.errorbar(x, mine["relative"], WIDE * mine["error"], label=label, capsize=3, **style)
-        plot.set_xticks(range(len(delays)), [f"{each}" for each in delays])
-        plot.set_xlabel("users who come before a reward is known", **PLAIN)
-        plot.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
-    else:
-        values = rows[against].drop_nulls()
-        plot.set(xscale="log", xlim=(values.min(), values.max()))
-        for label in look:
-            mine = rows.filter(pl.col("label") == label).sort(against)
-            if mine[against].null_count():  # level: it takes no epsilon
-                mine = pl.concat([mine.with_columns(pl.lit(x).alias(against)) for x in plot.get_xlim()])
-            x, y, error = (mine[name].to_numpy() for name in (against, "relative", "error"))
-            plot.plot(x, y, **{"marker": "."} | look[label])
-            band = y - WIDE * error, y + WIDE * error
-            plot.fill_between(x, *band, color=look[label]["color"], alpha=0.15, linewidth=0)
-            ends[label] = float(y[-1])
-        plot.set_xlabel("ε", **PLAIN)
+    {"delays": delays, "privacy": privacy}[kind](plot, summary(table), axes(table))
     plot.axhline(1, color=THEORY, linewidth=1, zorder=1)
     plot.set_ylabel("click rate / that of random choice", **PLAIN)
     plot.grid(which="major", alpha=0.3)
     plot.spines[["top", "right"]].set_visible(False)
-    name_ends(plot, ends, look)
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
-    if caption:
-        figure.supxlabel(fill(caption, 140), x=0.01, ha="left", fontsize="small", **PLAIN)
+    bars = "Bars" if kind == "delays" else "Bands"
+    text = fill(f"{caption} {bars} are intervals of 95 %.".strip(), 150)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
+
+
+def named(rows: pl.DataFrame, varied: list[str]) -> pl.DataFrame:
+    """The rows, with what varied in their labels."""
+    said = [pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name) for name in varied]
+    return rows.with_columns(pl.concat_str("label", *(pl.coalesce(each, pl.lit("")) for each in said)))
+
+
+def delays(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
+    """A group of points for each delay."""
+    rows = named(rows, [name for name in varied if name != "delay"])
+    if "delay" not in rows.columns:
+        rows = rows.with_columns(pl.lit("0").alias("delay"))
+    groups, labels = (rows[name].unique(maintain_order=True).to_list() for name in ("delay", "label"))
+    look = looks(labels, [])
+    for place, label in enumerate(labels):
+        mine = rows.filter(pl.col("label") == label)
+        shift = 0.8 * ((place + 0.5) / len(labels) - 0.5)
+        x = [groups.index(each) + shift for each in mine["delay"]]
+        style = {"color": look[label]["color"], "marker": MARKS[place % len(MARKS)], "linestyle": "none"}
+        plot.errorbar(x, mine["relative"], WIDE * mine["error"], label=label, capsize=3, **style)
+    plot.set_xticks(range(len(groups)), groups)
+    plot.set_xlabel("delay: users who come before a click is known", **PLAIN)
+    plot.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+
+
+def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
+    """A line for each curve, against what a user loses: the pure epsilon, or that at the delta of the table."""
+    rows = named(rows, [name for name in varied if not name.endswith(".epsilon")])
+    loss = next(name for name in rows.columns if name.startswith("epsilon_at_"))
+    rows = rows.with_columns(
+        pl.when(pl.col("pure_epsilon").is_finite()).then("pure_epsilon").otherwise(loss).alias("x")
+    )
+    look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
+    seen, ends = rows.filter(pl.col("x").is_finite())["x"], dict[str, float]()
+    plot.set(xscale="log", xlim=(seen.min(), seen.max()))
+    for label in look:
+        mine = rows.filter(pl.col("label") == label).sort("x")
+        if not mine["x"].is_finite().all():  # without privacy: level
+            mine = pl.concat([mine.with_columns(pl.lit(x).alias("x")) for x in plot.get_xlim()])
+        x, y, error = (mine[name].to_numpy() for name in ("x", "relative", "error"))
+        plot.plot(x, y, **{"marker": "."} | look[label])
+        band = y - WIDE * error, y + WIDE * error
+        plot.fill_between(x, *band, color=look[label]["color"], alpha=0.15, linewidth=0)
+        ends[label] = float(y[-1])
+    plot.set_xlabel(f"ε of a user (at δ = {loss.removeprefix('epsilon_at_')} where it is not pure)", **PLAIN)
+    name_ends(plot, ends, look)

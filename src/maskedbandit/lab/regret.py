@@ -9,15 +9,18 @@ import polars as pl
 
 from maskedbandit import theory
 from maskedbandit.lab.columns import LOSSES, axes, observed, who
-from maskedbandit.lab.experiment import Line
+from maskedbandit.lab.contextual import ContextualRun
+from maskedbandit.lab.settings import Line
 from maskedbandit.lab.simulation import Run, checkpoints
 
 
-def frame(run: Run) -> pl.DataFrame:
+def frame(run: Run | ContextualRun) -> pl.DataFrame:
     """One row for each run and checkpoint.
 
-    `regret` is pseudo-regret, `realised_regret` holds the luck of the rewards; both are cumulative.
+    `regret` is pseudo-regret, `realised_regret` holds the luck of the rewards, which contextual runs tell as `reward`;
+    all are cumulative.
     """
+    luck = {"realised_regret": run.realised_regret} if isinstance(run, Run) else {"reward": run.reward}
     runs, c = run.regret.shape
     return pl.DataFrame(
         {
@@ -26,7 +29,7 @@ def frame(run: Run) -> pl.DataFrame:
             "run": np.repeat(np.arange(runs), c),
             "t": np.tile(run.t, runs),
             "regret": run.regret.ravel(),
-            "realised_regret": run.realised_regret.ravel(),
+            **{name: values.ravel() for name, values in luck.items()},
             **{name: np.repeat(values, c) for name, values in run.findings.items()},
         }
     )

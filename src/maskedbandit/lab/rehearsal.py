@@ -30,8 +30,8 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision
 from maskedbandit.errors import AlreadySpent, Implausible, InvalidValue, ProtocolError, TooFew
 from maskedbandit.lab.delays import AT_ONCE, Delay
-from maskedbandit.lab.engine import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
 from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.outcomes import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.ledger import Ledger

@@ -15,8 +15,8 @@ from scipy.stats import beta
 
 from maskedbandit import theory
 from maskedbandit.lab.columns import LOSSES, axes, observed, who
-from maskedbandit.lab.experiment import Line, Point
 from maskedbandit.lab.identification import Found
+from maskedbandit.lab.settings import Line, Point
 
 LEVEL = 0.99  # of the intervals for the chance of an error
 

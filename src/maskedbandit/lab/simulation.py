@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.contexts import Contexts
 from maskedbandit.lab.delays import AT_ONCE, Delay
 from maskedbandit.lab.engine import LONGEST, drive, refuse_others, whole
 from maskedbandit.lab.instances import Instance
+from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
+
+if TYPE_CHECKING:
+    from maskedbandit.lab.contextual import ContextualRun
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
 def simulate(
     policy: Policy,
     channel: Channel,
-    instance: Instance,
+    instance: Instance | Contexts,
     horizon: int,
     runs: int = 1,
     seed: int = 0,
@@ -66,8 +71,10 @@ def simulate(
     jobs: int | None = None,
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
-) -> Run:
+) -> Run | ContextualRun:
     """Run a policy over a channel on an instance, `runs` times independently.
+
+    A contextual policy runs on contexts, such as `LinearContexts`, and gives a `ContextualRun`.
 
     `study` names the random streams (the id of a setting in an experiment); `jobs` is the number of threads, by default
     one for each core; `advance` is called after every run; `delay` is how late rewards are (see delays.py).
@@ -78,7 +85,13 @@ def simulate(
     >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
     (0.5, np.int64(1000000), np.True_)
     """
+    if isinstance(policy, ContextualPolicy):
+        from maskedbandit.lab import contextual
+
+        contexts: Any = instance
+        return contextual.simulate(policy, channel, contexts, horizon, runs, seed, study, jobs, advance, delay)
     refuse_others(policy, channel, instance, "regret", delay)
+    assert isinstance(instance, Instance)
     horizon = whole("horizon", horizon, 1, LONGEST)
     marks = checkpoints(horizon)
     found = drive(policy, channel, instance, horizon, marks, runs, seed, study, jobs, advance, delay)

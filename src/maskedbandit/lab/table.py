@@ -24,13 +24,16 @@ import polars as pl
 import maskedbandit
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
-from maskedbandit.lab import regret, samples
+from maskedbandit.lab import clicks, regret, samples
 from maskedbandit.lab.columns import LOSSES
-from maskedbandit.lab.experiment import Experiment, Line, Point, Setting
+from maskedbandit.lab.contexts import Contexts
+from maskedbandit.lab.experiment import Experiment
 from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.logs import Log
+from maskedbandit.lab.settings import Line, Point, Setting
 from maskedbandit.policies.policy import Policy
 
-GOALS: dict[str, ModuleType] = {"regret": regret, "identify": samples}  # how runs become rows
+GOALS: dict[str, ModuleType] = {"regret": regret, "identify": samples, "replay": clicks}  # how runs become rows
 
 
 def provenance(experiment: Experiment) -> dict[str, str]:
@@ -57,7 +60,7 @@ def commit() -> str:
 
 def fingerprint(setting: Setting | Line | Point) -> str:
     """A name for a setting and all code that it may run: that of the package, and of the setting's own classes."""
-    parts = [part for part in vars(setting).values() if isinstance(part, Policy | Channel | Instance)]
+    parts = [part for part in vars(setting).values() if isinstance(part, Policy | Channel | Instance | Contexts | Log)]
     own = {inspect.getsourcefile(type(part)) for part in parts}
     code = [package(), *(path.read_bytes() for path in map(Path, sorted(filter(None, own))))]
     return hashlib.sha256(b"\0".join([repr(setting).encode(), *code])).hexdigest()[:16]
@@ -134,7 +137,7 @@ def check(experiment: Experiment) -> None:
     """Refuse a figure of columns that no run will have; what a policy finds has a name before anything is run."""
     known = ["regret", "realised_regret", *LOSSES]
     for setting in experiment.settings:
-        if experiment.value and isinstance(setting, Setting):
+        if experiment.value and isinstance(setting, Setting) and isinstance(setting.instance, Instance):
             start = setting.policy.init(len(setting.instance.true_means()), setting.aim["horizon"])
             known += [name for name in setting.policy.findings(start) if name not in known]
     for name in experiment.value.values():

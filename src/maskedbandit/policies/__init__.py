@@ -1,4 +1,4 @@
-"""Policies decide who gets which arm. A file in `regret/` or `identify/` is here under its class's name."""
+"""Policies decide who gets which arm. A file in a folder here is found under its class's name."""
 
 from typing import Any
 

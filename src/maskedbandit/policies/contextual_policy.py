@@ -9,7 +9,8 @@ of every model that the user could have been in have the same users, of whom mos
 joint differential privacy: the user's own arm is not hidden from the user [SS18].
 
 Policies that protect "rewards" take contexts and arms to be public. They are told sums of r z alone, and z may be any
-vector that follows from what is public.
+vector that follows from what is public. They may keep what is public: `direction` may, and `ask` may keep what is the
+same for all users, as visits of a log that are not taken end there.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Aim(NamedTuple):
 
 
 class ContextualPolicy(Policy):
-    """A contextual policy. Besides `ask` and `tell` it has three kernels; only `ask` has to be written.
+    """A contextual policy: a frozen dataclass of parameters, and five kernels.
 
     `x` has one row for each arm, or one row that all arms share; `pool` holds the arms to choose from.
     """
@@ -42,9 +43,6 @@ class ContextualPolicy(Policy):
     goal = "contextual"
     protects: ClassVar[Literal["users", "rewards"]] = "users"
     products: Any = 0  # what z z' is multiplied with; 0: it is not asked for
-    ask: ClassVar[Any]  # kernel (state, x, pool, law, rng) -> arm; it leaves the state as it is
-    due: ClassVar[Any]  # kernel (state, law, model, n) -> bool: a cohort of the model closes that has n users
-    tell: ClassVar[Any]  # kernel (state, law, model, n, sums) -> None
 
     def models(self, k: int) -> int:
         """How many sums there are: one for each of k arms, if models are disjoint."""
@@ -60,9 +58,24 @@ class ContextualPolicy(Policy):
     def needs(self, law: Law) -> str:
         return "a grid that is the same for cohorts of every size" if law.root > 0 else ""
 
-    def lacks(self, rows: int) -> str:
-        """What contexts lack for the policy that have so many rows; empty if they will do."""
+    def lacks(self, rows: int, fixed: bool) -> str:
+        """What contexts lack for the policy, of so many rows, the same for all users if `fixed`; empty if nothing."""
         return ""
+
+    @staticmethod
+    @abstractmethod
+    def ask(s: Any, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
+        """The arm for the user at hand; it leaves the state as it is."""
+
+    @staticmethod
+    @abstractmethod
+    def due(s: Any, law: Law, model: int, n: int) -> bool:
+        """Whether a cohort of the model closes that has n users."""
+
+    @staticmethod
+    @abstractmethod
+    def tell(s: Any, law: Law, model: int, n: int, sums: np.ndarray) -> None:
+        """The sums of a cohort of n users were released."""
 
     @staticmethod
     @kernel

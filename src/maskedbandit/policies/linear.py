@@ -5,9 +5,9 @@ With A and b the sums of all releases of a model, each entry of A with noise of 
     V = A + (ridge + shift) I,     shift = 5 s sqrt(d),       w = V^-1 b,       width(z)^2 = z' V^-1 z.
 
 The noise of A is a symmetric matrix whose eigenvalues reach about 2 s sqrt(d), so the shift keeps V positive definite,
-and well away from singular: [SS18] shift by a bound that holds with high probability, which is about this one for d = 6.
-Less of a shift was worse in simulations, half of it much worse. If V is not positive definite all the same, the shift
-is doubled until it is: all this is post-processing.
+and well away from singular: [SS18] shift by a bound that holds with high probability, about this one for d = 6. Less of
+a shift was worse in simulations, half of it much worse. If V is not positive definite all the same, the shift is
+doubled until it is: all this is post-processing.
 
 Rewards are often rare, so that weights are small and the noise of A, which they multiply, matters less than that of b.
 So z z' may be released times `products` < 1: more of the budget is left for r z (see privacy/statistics.py).
@@ -116,13 +116,11 @@ def fit(s: Models, model: int, noise: float) -> None:
 @kernel
 def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
     """The sums of a cohort of n users were told."""
-    d = s.gram.shape[1]
-    place = 0
+    d, place = s.gram.shape[1], 0
     for i in range(d):
         for j in range(i, d):
             s.gram[model, i, j] += sums[place] / s.products
-            if i != j:
-                s.gram[model, j, i] += sums[place] / s.products
+            s.gram[model, j, i] = s.gram[model, i, j]
             place += 1
     for i in range(d):
         s.response[model, i] += sums[place + i]
@@ -145,3 +143,39 @@ def full(s: Models, law: Law, model: int, n: int) -> bool:
     if growth < 0.0:
         growth = GROWTH if costly else 0.0
     return n >= first and n >= growth * s.users[model]
+
+
+@kernel
+def products(x: np.ndarray, found: np.ndarray) -> None:
+    """z_i z_j for i <= j."""
+    place = 0
+    for i in range(x.size):
+        for j in range(i, x.size):
+            found[place] = x[i] * x[j]
+            place += 1
+
+
+@kernel
+def value(s: Models, model: int, x: np.ndarray) -> float:
+    """w'z."""
+    total = 0.0
+    for i in range(x.size):
+        total += s.weights[model, i] * x[i]
+    return total
+
+
+@kernel
+def width(s: Models, model: int, squares: np.ndarray) -> float:
+    """The width, given the products of z; four sums at a time, as one would wait for each addition."""
+    spread, size, place = s.spread[model], squares.size, 0
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    while place + 4 <= size:
+        a += spread[place] * squares[place]
+        b += spread[place + 1] * squares[place + 1]
+        c += spread[place + 2] * squares[place + 2]
+        d += spread[place + 3] * squares[place + 3]
+        place += 4
+    while place < size:
+        a += spread[place] * squares[place]
+        place += 1
+    return math.sqrt(max((a + b) + (c + d), 0.0))

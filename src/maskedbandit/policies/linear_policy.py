@@ -22,7 +22,7 @@ class LinearPolicy(ContextualPolicy):
 
     z z' is released times `products`: less than 1 leaves more of the budget for r z, which pays if rewards are rare.
     `model` says whether every arm has weights of its own ("disjoint"), or contexts describe the arms ("shared").
-    Cohorts have `first` users, then `growth` times as many as all before; by default what suits the channel, see `full`.
+    Cohorts have `first` users, then `growth` times as many as all before; by default what suits the channel (`full`).
     """
 
     alpha: float = 1.0
@@ -56,7 +56,7 @@ class LinearPolicy(ContextualPolicy):
         numbers = float(self.alpha), float(self.ridge), float(self.products)
         return models(self.models(k), aim.d, *numbers, first, growth)
 
-    def lacks(self, rows: int) -> str:
+    def lacks(self, rows: int, fixed: bool) -> str:
         return "a context for every arm, as one model is for all" if self.model == "shared" and rows == 1 else ""
 
     @staticmethod

@@ -16,7 +16,7 @@ from maskedbandit.privacy.loss import Loss
 class Policy(ABC):
     """A policy. Subclasses are frozen dataclasses of parameters; `ask` and `tell` are kernels."""
 
-    goal: ClassVar[Literal["regret", "identify"]]
+    goal: ClassVar[Literal["regret", "identify", "contextual"]]
     ask: ClassVar[Any]  # kernel (state, law, rng) -> Decision
     tell: ClassVar[Any]  # kernel (state, arm, n, total) -> None
 

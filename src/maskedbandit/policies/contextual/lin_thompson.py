@@ -1,4 +1,4 @@
-"""Linear Thompson sampling: the arm that is best for weights drawn from their posterior [AG13; MT15, App. D.3].
+"""Linear Thompson sampling: the arm that is best for weights drawn from their posterior [AGlin13; MT15, App. D.3].
 
     u_a ~ N(w_a, alpha^2 V_a^-1),    arm = argmax  u_a' z,      w and V as in policies/linear.py
 
@@ -8,14 +8,13 @@ arms takes one draw of its weights.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.linear import Models
+from maskedbandit.policies.linear import Models, products, value, width
 from maskedbandit.policies.linear_policy import LinearPolicy
 
 
@@ -34,31 +33,25 @@ class LinThompson(LinearPolicy):
     @staticmethod
     @kernel
     def ask(s: Models, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        d, best, highest, shared = x.shape[1], -1, 0.0, s.weights.shape[0] == 1
+        squares, best, highest = np.empty(s.spread.shape[1]), -1, 0.0
+        drawn, shared = np.zeros(x.shape[1]), s.weights.shape[0] == 1
         if shared:
-            drawn = np.zeros(d)
-            for a in range(d):
-                z = s.scale * rng.standard_normal()
+            for a in range(drawn.size):
                 drawn[a] += s.weights[0, a]
+                z = s.scale * rng.standard_normal()
                 for b in range(a + 1):
                     drawn[b] += s.root[0, b, a] * z
         for i in range(pool.size):
             arm = pool[i]
             row = arm if x.shape[0] > 1 else 0
-            value = 0.0
+            seen = 0.0
             if shared:
-                for a in range(d):
-                    value += drawn[a] * x[row, a]
+                for a in range(drawn.size):
+                    seen += drawn[a] * x[row, a]
             else:
-                square, place = 0.0, 0
-                for a in range(d):
-                    z, inner = x[row, a], 0.0
-                    value += s.weights[arm, a] * z
-                    for b in range(a, d):
-                        inner += s.spread[arm, place] * x[row, b]
-                        place += 1
-                    square += inner * z
-                value += s.scale * math.sqrt(max(square, 0.0)) * rng.standard_normal()
-            if best < 0 or value > highest:
-                best, highest = arm, value
+                if i == 0 or x.shape[0] > 1:
+                    products(x[row], squares)
+                seen = value(s, arm, x[row]) + s.scale * width(s, arm, squares) * rng.standard_normal()
+            if best < 0 or seen > highest:
+                best, highest = arm, seen
         return best

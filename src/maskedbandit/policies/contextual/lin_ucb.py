@@ -14,14 +14,13 @@ the number of users of an arm would betray a context.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.linear import Models
+from maskedbandit.policies.linear import Models, products, value, width
 from maskedbandit.policies.linear_policy import LinearPolicy
 
 
@@ -40,23 +39,17 @@ class LinUCB(LinearPolicy):
     @staticmethod
     @kernel
     def ask(s: Models, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        d, best, highest, equals = x.shape[1], -1, 0.0, 1
+        squares, best, highest, equals = np.empty(s.spread.shape[1]), -1, 0.0, 1
         for i in range(pool.size):
             arm = pool[i]
             model = arm if s.weights.shape[0] > 1 else 0
             row = arm if x.shape[0] > 1 else 0
-            value, square, place = 0.0, 0.0, 0
-            for a in range(d):
-                z, inner = x[row, a], 0.0
-                value += s.weights[model, a] * z
-                for b in range(a, d):
-                    inner += s.spread[model, place] * x[row, b]
-                    place += 1
-                square += inner * z
-            value += s.scale * math.sqrt(max(square, 0.0))
-            if best < 0 or value > highest:
-                best, highest, equals = arm, value, 1
-            elif value == highest:
+            if i == 0 or x.shape[0] > 1:
+                products(x[row], squares)
+            bound = value(s, model, x[row]) + s.scale * width(s, model, squares)
+            if best < 0 or bound > highest:
+                best, highest, equals = arm, bound, 1
+            elif bound == highest:
                 equals += 1
                 if rng.random() * equals < 1.0:
                     best = arm

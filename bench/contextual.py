@@ -1,0 +1,158 @@
+"""How fast contextual policies are, d = 6 and 20 arms: replays of a log, and simulations, beside two libraries.
+
+`python -m bench.contextual` measures these alone. The libraries choose and learn one user at a time, without privacy,
+as ours does over the raw channel. They are given contexts and rewards that are drawn already; ours draws them, too.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contextualbandits.online import LinUCB
+from mabwiser.mab import MAB, LearningPolicy
+
+import maskedbandit as mb
+from bench.least import least
+from maskedbandit.lab.contexts import draw
+from maskedbandit.lab.contextual import Play
+from maskedbandit.lab.delays import AT_ONCE
+from maskedbandit.lab.front_page import convert
+from maskedbandit.lab.log_contexts import LogContexts
+from maskedbandit.lab.logs import RADIUS, Chunk, Integers, Log, Reals
+from maskedbandit.lab.newsroom import Newsroom, write
+from maskedbandit.lab.simulation import checkpoints
+from maskedbandit.lab.streams import Streams
+
+Row = Callable[..., None]
+EVENTS, USERS, FEW = 500_000, 100_000, 1000
+CONTEXTS = mb.LinearContexts(d=6, k=20)
+RAW = mb.channels.Raw()
+GAUSSIAN = mb.channels.Central(epsilon=0.55, noise=mb.noises.DiscreteGaussian())
+
+
+@dataclass(frozen=True)
+class Held(Log):
+    """A log in memory: reading it costs nothing."""
+
+    recorded = True
+    radius = article_radius = RADIUS
+
+    drawn: Newsroom
+    kept: list[Chunk] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kept", list(self.drawn.chunks()))
+        for name in ("events", "k", "d", "least"):
+            object.__setattr__(self, name, getattr(self.drawn, name))
+
+    def pools(self) -> tuple[Integers, Integers]:
+        return self.drawn.pools()
+
+    def articles(self) -> tuple[Integers, Reals]:
+        return self.drawn.articles()
+
+    def chunks(self, seed: int = 0) -> Iterator[Chunk]:
+        return iter(self.kept)
+
+
+def unchecked(policy: Any, log: Log) -> None:
+    """A replay that believes the log: the loop alone."""
+    contexts = LogContexts(log, "user")
+    play = Play(policy, RAW, contexts, log.events, checkpoints(log.events), AT_ONCE)
+    streams = Streams(0, "").of(0)
+    for chunk in log.chunks():
+        play.go(contexts.page(chunk), chunk.arm.size, log.least, streams)
+
+
+def replays(row: Row) -> None:
+    """Millions of events per second."""
+    made, policy, goal = Newsroom(EVENTS), mb.policies.LinUCB(alpha=0.2), "goal: at least 1"
+
+    def speed(work: Callable[[], object]) -> float:
+        return EVENTS / least(work, repeats=3) / 1e6
+
+    def whole(policy: Any, log: Log, channel: Any = RAW) -> float:
+        return speed(lambda: mb.replay(policy, channel, log, jobs=1))
+
+    held = Held(made)
+    row("LinUCB, replay of a log in memory", whole(policy, held), "M/s", None, goal)
+    row("  without its scrutiny", speed(lambda: unchecked(policy, held)), "M/s")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(made, folder / "log.txt")
+        convert([folder / "log.txt"], folder / "log")
+        row("  from its folder", whole(policy, mb.RecordedLog(folder / "log")), "M/s")
+    row("  with its generator", whole(policy, made), "M/s")
+    row("  private, central, growing cohorts", whole(policy, held, GAUSSIAN), "M/s", None, goal)
+    thompson = mb.policies.LinThompson(alpha=0.1)
+    row("LinThompson, replay of a log in memory", whole(thompson, held), "M/s")
+
+
+def simulated(policy: Any, channel: Any, horizon: int = USERS) -> float:
+    """Microseconds per step."""
+    return 1e6 * least(lambda: mb.simulate(policy, channel, CONTEXTS, horizon, jobs=1), repeats=3) / horizon
+
+
+def served(step: Callable[[Reals], int], learn: Callable[[Reals, int, float], object]) -> None:
+    """Serve a few users by a library: a choice, a reward and an update for each of them."""
+    luck, weights = np.random.default_rng(1), CONTEXTS.numbers().weights
+    x = np.zeros((FEW, CONTEXTS.d))
+    for t in range(FEW):
+        draw(x, t, luck)
+    rewards = (luck.random((FEW, CONTEXTS.k)) < x @ weights.T).astype(np.float64)
+    for t in range(FEW):
+        z = x[t : t + 1]
+        arm = step(z)
+        learn(z, arm, rewards[t, arm])
+
+
+def in_mabwiser() -> float:
+    """Microseconds per step of MABWiser."""
+
+    def work() -> None:
+        mab = MAB(list(range(CONTEXTS.k)), LearningPolicy.LinUCB(alpha=0.2))
+        mab.fit([0], [0.0], np.zeros((1, CONTEXTS.d)))  # it wants to have been taught before it chooses
+        served(mab.predict, lambda z, arm, reward: mab.partial_fit([arm], [reward], z))
+
+    return 1e6 * least(work, repeats=2) / FEW
+
+
+def in_contextualbandits() -> float:
+    """Microseconds per step of contextualbandits."""
+
+    def work() -> None:
+        one = LinUCB(CONTEXTS.k, alpha=0.2, fit_intercept=False, random_state=1)
+        served(
+            lambda z: int(one.predict(z)[0]),
+            lambda z, arm, reward: one.partial_fit(z, np.array([arm]), np.array([reward])),
+        )
+
+    return 1e6 * least(work, repeats=2) / FEW
+
+
+def contextual(row: Row) -> None:
+    """Replays and simulations."""
+    replays(row)
+    ours = simulated(mb.policies.LinUCB(alpha=0.2), RAW)
+    row("LinUCB, simulated, without privacy", ours, "µs/step")
+    for name, base in (("MABWiser", in_mabwiser()), ("contextualbandits", in_contextualbandits())):
+        row(f"  {name}", base, "µs/step", None, f"{base / ours:.0f} times ours")
+    tree = mb.channels.Tree(epsilon=0.55, noise=mb.noises.DiscreteGaussian(), length=2**14)
+    studies = {"central, growing cohorts": GAUSSIAN, "tree, cohorts of 64": tree}
+    for kind in (mb.policies.LinUCB, mb.policies.LinThompson):
+        for name, channel in studies.items():
+            row(f"{kind.__name__}, simulated, {name}", simulated(kind(alpha=0.2), channel), "µs/step", 5)
+    binary = mb.channels.Tree(epsilon=2.7, counter="binary", length=2**14)
+    single = simulated(mb.policies.LinUCB(alpha=0.2, first=1), binary, 3000)
+    row("LinUCB, simulated, binary tree, a release per user", single, "µs/step")
+
+
+if __name__ == "__main__":
+    from bench.__main__ import row
+
+    contextual(row)

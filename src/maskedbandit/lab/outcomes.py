@@ -1,0 +1,59 @@
+"""What the run of a loop leaves: what it wrote in `Out`, and a number that says how it ended.
+
+Compiled code raises no errors of ours; `explain` does, once the loop has returned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.core import kernel
+from maskedbandit.errors import IllegalDecision, InvalidValue
+from maskedbandit.policies.policy import Policy
+
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE = range(8)
+LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
+WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
+
+
+class Out(NamedTuple):
+    """What the loop writes for one run; [c] at the checkpoints."""
+
+    regret: npt.NDArray[np.float64]  # [c] pseudo-regret
+    realised: npt.NDArray[np.float64]  # [c] realised regret
+    pulls: npt.NDArray[np.int64]  # [k]
+    releases: npt.NDArray[np.int64]  # [1]
+    sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
+    last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
+
+
+@kernel
+def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
+    """Whether n is among the sizes, or there was room for it."""
+    for i in range(sizes.size):
+        if sizes[i] == n or sizes[i] == 0:
+            sizes[i] = n
+            return True
+    return False
+
+
+def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
+    """Raise what a run's status stands for."""
+    name = type(policy).__name__
+    if status == BAD_ARM:
+        raise IllegalDecision(f"{name} asked for arm {arm}, which does not exist")
+    if status == BAD_COUNT:
+        raise IllegalDecision(f"{name} asked for {n} users: the number of users is 0 (stop) or more")
+    if status == DEADLOCK:
+        raise IllegalDecision(f"{name} waits, but every release was already told")
+    if status == UNSIZED:
+        raise IllegalDecision(f"{name} opens cohorts of unknown size, but the size decides what {channel} does")
+    if status == TOO_WIDE:
+        allowed = "smaller: its sum or its noise has too many steps for 64-bit numbers"
+        raise InvalidValue(f"a cohort of {type(channel).__name__}", n, allowed)
+    if status == NO_FIT:
+        channel.refuse(n)

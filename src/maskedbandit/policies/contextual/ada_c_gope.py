@@ -1,0 +1,265 @@
+"""AdaC-GOPE: elimination in phases, each a G-optimal design, where arms are fixed and public [Azi24, Alg. 8].
+
+In phase l = 1, 2, ... the arms A_l are left and span r dimensions, pi is a G-optimal design on them (see design.py),
+g = max a' V(pi)^-1 a is about r, and
+
+    T(a) = ceil(c pi(a)) pulls,     z_a = sqrt(c / g) L^-1 a,  L L' = sum_a T(a) a a',     M = sum_a T(a) z_a a',
+    w = M^-1 (released sum of r z),     A_(l+1) = {a : w' a + e_a >= max_b (w' b - e_b)}.
+
+|z_a| <= 1, as a' (L L')^-1 a <= g / c: so noise on r z is as wide as on a reward, and the noise of w has the covariance
+(g / c) (L L')^-1 times the variance of the channel's, in every phase anew. That is the noise of [Azi24], made by any
+channel. z is cut to steps of 1/256, so M is summed up from what was really told: w is unbiased.
+
+Rewards in [0, 1] and noise make w' a miss by more than e_a with probability at most p / (k l (l + 1)), p = `failure`,
+
+    e_a = sqrt(x / 2 sum_b T(b) (v' z_b)^2) + |v| Q,     v = (M')^-1 a,     x = ln(4 k l (l + 1) / p),
+
+the first by Hoeffding's inequality, and Q by Chernoff's bound at x for the noise of one number: every noise of vectors
+has a cumulant K(lam) that is convex in lam^2, so a combination of unit length has one of at most K. c is the least with
+
+    sqrt(g x / (2 c)) + (g / c) Q <= 2^-l.
+
+Then with probability at least 1 - p the best arm is never lost, and all arms left after phase l are within 4 2^-l of
+it. [Azi24] bounds the noise of w in all directions at once, by a norm, though only those of k arms matter, and x has
+paid for these already; its Q is larger by a factor of about sqrt(1 + d / (2 x)).
+
+With delays there are users who come when all pulls of a phase are asked for, but some not yet told of: they get the arm
+that looks best, and add nothing to any sum (z = 0).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, radius
+from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
+from maskedbandit.policies.design import coordinates, information, optimal
+from maskedbandit.policies.linear import factored, inverted
+from maskedbandit.privacy.statistics import clip
+
+PHASE, RANK, PLANNED, ARRIVED = range(4)
+
+
+class State(NamedTuple):
+    """The plan of a phase, and what was learned before."""
+
+    arms: np.ndarray  # [k, d] features
+    left: np.ndarray  # [k] bool: not eliminated
+    value: np.ndarray  # [k] as of the last release; -inf: eliminated
+    u: np.ndarray  # [k, d] features in the first coordinates of a basis
+    z: np.ndarray  # [k, d] what a planned reward is multiplied with, on the grid
+    pulls: np.ndarray  # [k] of the plan
+    open: np.ndarray  # [k] of them, not yet served
+    inverse: np.ndarray  # [d, d] of M
+    clock: np.ndarray  # [4] phase, dimensions, pulls of the plan, and those that have arrived
+    horizon: int
+    failure: float
+
+
+@kernel
+def surprise(law: Law, n: int, x: float) -> float:
+    """Q: the noise in one release over n users, combined in any direction, exceeds it with a chance below 2 exp(-x)."""
+    if law.kind == NO_NOISE:
+        return 0.0
+    if law.kind == LAPLACE and draws(law, 1, n) == 1.0:  # `radius` knows the tail of one draw; combinations have others
+        square = x * (1 + x / 2) / (1 + x * (2 + x / 2))
+        return law.scale * (x - math.log1p(-square)) / math.sqrt(square)
+    return radius(law, 1, n, x)
+
+
+@kernel
+def chances(s: State) -> float:
+    """x in phase l."""
+    phase = float(s.clock[PHASE])
+    return math.log(4 * s.arms.shape[0] * phase * (phase + 1) / s.failure)
+
+
+@kernel
+def budget(s: State, law: Law, g: float) -> int:
+    """c: pulls of the phase; a phase that does not end before the horizon may have more than that."""
+    x, aim, low, high = chances(s), 0.5 ** s.clock[PHASE], 1, s.horizon
+    while low < high:
+        c = (low + high) // 2
+        if math.sqrt(g * x / (2 * c)) + g / c * surprise(law, c, x) <= aim:
+            high = c
+        else:
+            low = c + 1
+    return high
+
+
+@kernel
+def plan(s: State, law: Law) -> None:
+    """Begin the next phase."""
+    k = s.arms.shape[0]
+    s.clock[PHASE] += 1
+    s.clock[PLANNED] = s.clock[ARRIVED] = 0
+    s.pulls[:] = 0
+    s.open[:] = 0
+    weights = np.zeros(k)
+    r = coordinates(s.arms, s.left, s.u, weights)
+    s.clock[RANK] = r
+    several = 0
+    for a in range(k):
+        several += s.left[a]
+    if several < 2 or r == 0:
+        return  # the best arm is found
+    g = optimal(s.u, r, s.left, weights)
+    c = budget(s, law, g)
+    for a in range(k):
+        weights[a] = math.ceil(c * weights[a])
+    lower, low = np.zeros((r, r)), np.zeros((r, r))
+    information(s.u, r, weights, lower)
+    inverted(lower, low)
+    m, gram, scale = np.zeros((r, r)), np.zeros((r, r)), math.sqrt(c / g)
+    for a in range(k):
+        s.z[a] = 0.0
+        for i in range(r):
+            for j in range(i + 1):
+                s.z[a, i] += scale * low[i, j] * s.u[a, j]
+        clip(s.z[a], True)
+        seen = False
+        for i in range(r):
+            seen = seen or s.z[a, i] != 0.0
+        if seen and weights[a] > 0:
+            s.pulls[a] = s.open[a] = int(weights[a])
+            s.clock[PLANNED] += s.pulls[a]
+            for i in range(r):
+                for j in range(r):
+                    m[i, j] += s.pulls[a] * s.z[a, i] * s.u[a, j]
+    for i in range(r):
+        for j in range(r):
+            for b in range(r):
+                gram[i, j] += m[b, i] * m[b, j]
+    factored(gram, 0.0, lower)
+    inverted(lower, low)
+    s.inverse[:] = 0.0
+    for i in range(r):  # M^-1 = (M' M)^-1 M'
+        for j in range(r):
+            for b in range(r):
+                for e in range(max(i, b), r):
+                    s.inverse[i, j] += low[e, i] * low[e, b] * m[j, b]
+
+
+@kernel
+def margin(s: State, law: Law, n: int, a: int) -> float:
+    """e_a, when the plan's pulls were told of in a cohort of n."""
+    r, x = s.clock[RANK], chances(s)
+    v, square, spread = np.zeros(r), 0.0, 0.0
+    for j in range(r):
+        for i in range(r):
+            v[j] += s.inverse[i, j] * s.u[a, i]
+        square += v[j] * v[j]
+    for b in range(s.pulls.size):
+        if s.pulls[b] > 0:
+            inner = 0.0
+            for j in range(r):
+                inner += v[j] * s.z[b, j]
+            spread += s.pulls[b] * inner * inner
+    return math.sqrt(x / 2 * spread) + math.sqrt(square) * surprise(law, n, x)
+
+
+@dataclass(frozen=True)
+class AdaCGOPE(ContextualPolicy):
+    """Elimination of fixed arms; with chance `failure` the best is lost. Arms have the same contexts in every round.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s, law, x = AdaCGOPE().init(k=2, aim=Aim(d=2, horizon=10**6)), Law(NO_NOISE), np.eye(2)
+    >>> int(AdaCGOPE.ask(s, x, np.array([0, 1]), law, np.random.default_rng(1)))
+    0
+    >>> s.pulls.tolist()  # of phase 1, whose margin is 1/2
+    [20, 20]
+    """
+
+    protects = "rewards"
+
+    failure: float = 0.001
+
+    def __post_init__(self) -> None:
+        if not 0 < self.failure < 1:
+            raise InvalidValue("failure", self.failure, "a number above 0 and below 1")
+
+    def models(self, k: int) -> int:
+        return 1
+
+    def init(self, k: int, aim: Aim) -> State:
+        (arms, u, z), (pulls, left) = np.zeros((3, k, aim.d)), np.zeros((2, k), np.int64)
+        inverse, clock, failure = np.zeros((aim.d, aim.d)), np.zeros(4, np.int64), float(self.failure)
+        return State(arms, left == 0, np.zeros(k), u, z, pulls, left, inverse, clock, aim.horizon, failure)
+
+    def needs(self, law: Law) -> str:
+        return "releases that are independent of one another" if law.counter > 0 else super().needs(law)
+
+    def lacks(self, rows: int, fixed: bool) -> str:
+        return "" if rows > 1 and fixed else "a context for every arm, the same in every round"
+
+    def findings(self, s: State) -> dict[str, float]:
+        return {"phases": float(max(s.clock[PHASE] - 1, 0)), "arms left": float(s.left.sum())}
+
+    @staticmethod
+    @kernel
+    def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
+        if s.clock[PHASE] == 0:  # the first to be served show what all will: arms are fixed and public
+            s.arms[:] = x
+            plan(s, law)
+        best, equals = -1, 1
+        for i in range(pool.size):
+            arm = pool[i]
+            if s.open[arm] > 0:
+                best = arm
+                break
+            if best < 0 or s.value[arm] > s.value[best]:
+                best, equals = arm, 1
+            elif s.value[arm] == s.value[best]:
+                equals += 1
+                if rng.random() * equals < 1.0:
+                    best = arm
+        for i in range(x.shape[1]):
+            if x[best, i] != s.arms[best, i]:
+                return -1  # the arm is another one now
+        return best
+
+    @staticmethod
+    @kernel
+    def direction(s: State, arm: int, x: np.ndarray, z: np.ndarray) -> None:
+        z[:] = 0.0
+        if s.open[arm] > 0:
+            s.open[arm] -= 1
+            z[:] = s.z[arm]
+
+    @staticmethod
+    @kernel
+    def arrived(s: State, arm: int, z: np.ndarray) -> None:
+        for i in range(z.size):
+            if z[i] != 0.0:
+                s.clock[ARRIVED] += 1
+                break
+
+    @staticmethod
+    @kernel
+    def due(s: State, law: Law, model: int, n: int) -> bool:
+        return 0 < s.clock[PLANNED] == s.clock[ARRIVED]
+
+    @staticmethod
+    @kernel
+    def tell(s: State, law: Law, model: int, n: int, sums: np.ndarray) -> None:
+        r, floor = s.clock[RANK], -math.inf
+        margins = np.zeros(s.left.size)
+        for a in range(s.left.size):
+            if s.left[a]:
+                s.value[a] = 0.0
+                for i in range(r):
+                    for j in range(r):
+                        s.value[a] += s.u[a, i] * s.inverse[i, j] * sums[j]
+                margins[a] = margin(s, law, n, a)
+                floor = max(floor, s.value[a] - margins[a])
+        for a in range(s.left.size):
+            if s.left[a] and s.value[a] + margins[a] < floor:
+                s.left[a] = False
+                s.value[a] = -math.inf
+        plan(s, law)

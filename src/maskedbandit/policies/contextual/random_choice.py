@@ -1,0 +1,41 @@
+"""Random choice: every arm of the pool with the same chance, whatever the context: what others are compared with.
+
+It is told nothing, so nothing that it shows depends on a user: its loss is zero over every channel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.contextual_policy import Aim
+from maskedbandit.policies.untold_policy import UntoldPolicy
+
+
+class State(NamedTuple):
+    """Nothing is known."""
+
+    unused: int = 0
+
+
+@dataclass(frozen=True)
+class RandomChoice(UntoldPolicy):
+    """Any arm.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s, pool, rng = RandomChoice().init(k=9, aim=Aim(d=1, horizon=10)), np.array([3, 8]), np.random.default_rng(1)
+    >>> sorted({int(RandomChoice.ask(s, np.ones((1, 1)), pool, Law(NO_NOISE), rng)) for _ in range(40)})
+    [3, 8]
+    """
+
+    def init(self, k: int, aim: Aim) -> State:
+        return State()
+
+    @staticmethod
+    @kernel
+    def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
+        return pool[int(rng.random() * pool.size)]

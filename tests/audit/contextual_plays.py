@@ -1,0 +1,239 @@
+"""Runs of the contextual loop on a table of users, with everything that audits look at written down.
+
+The loop itself plays them, as Python.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.tree import Tree
+from maskedbandit.core import kernel
+from maskedbandit.lab.contexts import Answer, Contexts
+from maskedbandit.lab.contextual import NAMES, Play
+from maskedbandit.lab.contextual_loop import DONE, loop
+from maskedbandit.lab.delays import AT_ONCE, Delay, drawn
+from maskedbandit.law import draws_of_one, steps
+from maskedbandit.policies.contextual_policy import ContextualPolicy
+from maskedbandit.privacy.statistics import clip
+
+KEYS = np.zeros(2, np.uint64)
+
+
+class GuestNumbers(NamedTuple):
+    """The table, and the pools."""
+
+    starts: np.ndarray
+    arms: np.ndarray
+    contexts: np.ndarray
+    rewards: np.ndarray
+    pool: np.ndarray
+
+
+@dataclass(frozen=True)
+class Guests(Contexts):
+    """The contexts [users, rows, d] and rewards [users, k] of all users, whose pools are known to all.
+
+    The arms of the first pool are all but the last, those of the second all but the first; one pool has all arms.
+    """
+
+    contexts: Any
+    rewards: Any
+    pool: Any = None
+    signed: bool = True
+
+    bare: ClassVar[bool] = False  # the loop does not clip either
+    d = property(lambda self: self.contexts.shape[2])
+    rows = property(lambda self: self.contexts.shape[1])
+    k = property(lambda self: self.rewards.shape[1])
+
+    def numbers(self):
+        k = self.k
+        if self.pool is None:
+            return GuestNumbers(
+                np.array([0, k]), np.arange(k), self.contexts, self.rewards, np.zeros(len(self.rewards), np.int64)
+            )
+        both = np.concatenate([np.arange(k - 1), np.arange(1, k)])
+        return GuestNumbers(np.array([0, k - 1, 2 * k - 2]), both, self.contexts, self.rewards, np.array(self.pool))
+
+    @staticmethod
+    @kernel
+    def present(numbers, i, t, x, stream):
+        for row in range(x.shape[0]):
+            x[row] = numbers.contexts[i, row]
+            clip(x[row], True)
+        return numbers.pool[i]
+
+    @staticmethod
+    @kernel
+    def answer(numbers, i, t, x, arm, stream):
+        return Answer(1.0, numbers.rewards[i, arm], 0.0, 0.0)
+
+    def pools(self) -> list[list[int]]:
+        """The arms that each user could have had."""
+        numbers = self.numbers()
+        return [numbers.arms[numbers.starts[p] : numbers.starts[p + 1]].tolist() for p in numbers.pool]
+
+    def instead(self, user: int, contexts: Any, rewards: Any) -> Guests:
+        """The table with one user's row changed."""
+        mine, theirs = self.contexts.copy(), self.rewards.copy()
+        mine[user], theirs[user] = contexts, rewards
+        return type(self)(mine, theirs, self.pool, self.signed)
+
+
+class Wild(Guests):
+    """Contexts of norm 3: only the loop clips them."""
+
+    @staticmethod
+    @kernel
+    def present(numbers, i, t, x, stream):
+        for row in range(x.shape[0]):
+            norm = np.sqrt((numbers.contexts[i, row] * numbers.contexts[i, row]).sum())
+            x[row] = numbers.contexts[i, row] * (3 / max(norm, 1e-9))
+        return numbers.pool[i]
+
+
+class Bare(Wild):
+    """The same where not even the loop does."""
+
+    bare = True
+
+
+class Sent(NamedTuple):
+    """One release."""
+
+    model: int
+    n: int
+    sums: np.ndarray  # in steps, before noise
+    noises: list[tuple[float, int]]  # width, in steps, and value of each draw
+    told: np.ndarray
+
+
+class Heard(NamedTuple):
+    """One run."""
+
+    play: Play
+    arms: list[int]  # of each user
+    sent: list[Sent]
+    closed: list[tuple[int, int]]  # model and size of the cohorts that the policy closed
+    arrived: list[int]  # users in the order in which their rewards did
+
+
+def written(state: Any) -> list[Any]:
+    """A state, part by part, to compare."""
+    if isinstance(state, tuple):
+        return [written(part) for part in state]
+    return [np.asarray(state).tobytes()]
+
+
+def listen(
+    policy: ContextualPolicy,
+    channel: Channel,
+    guests: Guests,
+    rng: np.random.Generator,
+    delay: Delay = AT_ONCE,
+    like: Heard | None = None,
+    arms: Sequence[int] | None = None,
+    engine: Any = loop,
+    horizon: int | None = None,
+) -> Heard:
+    """A run of all users; if it is `like` another, its delays and what is told are those of that one.
+
+    Then, or if `arms` are given, arms are not asked for.
+    """
+    if type(guests).bare:
+        engine = broken((next(line for line in inspect.getsource(loop).splitlines() if "clip(p.z" in line), ""))
+    horizon = len(guests.rewards) if horizon is None else horizon
+    play = Play(policy, channel, guests, horizon, np.array([horizon]), delay)
+    size = play.progress.told.size
+    served: list[int] = []
+    closed: list[tuple[int, int]] = []
+    streams: list[tuple[int, int, float]] = []
+    noises: list[tuple[float, int]] = []
+    sent: list[Sent] = []
+    delays: list[int] = []
+
+    def unchanged(do: Any, *args: Any) -> Any:
+        before = written(play.state)
+        found = do(*args)
+        assert policy.protects == "rewards" or written(play.state) == before, "the state of the policy has changed"
+        return found
+
+    def ask(*args: Any) -> int:
+        public = policy.protects == "rewards"  # then what was asked for may be remembered
+        asked = int(unchanged(policy.ask, *args)) if arms is None or public else -1
+        served.append(asked if arms is None else arms[len(served)])
+        return served[-1]
+
+    def due(s: Any, law: Any, model: int, n: int) -> bool:
+        found = bool(unchanged(policy.due, s, law, model, n))
+        if found:
+            closed.append((int(model), int(n)))
+        return found
+
+    def noise(wide: float, count: float, of_noise: Any) -> int:
+        found = int(play.channel.draws(wide, count, of_noise))
+        if wide > 0 and not isinstance(channel, Tree):
+            noises.append((wide, found))
+        return found
+
+    def draw(kind: int, scale: float, of_noise: Any) -> int:
+        found = int(tree_draw(kind, scale, of_noise))
+        noises.append((scale, found))
+        return found
+
+    def perturb(numbers: Any, law: Any, stream: int, total: float, n: int, *rest: Any) -> float:
+        streams.append((int(stream), int(n), float(total)))
+        return float(sums(numbers, law, stream, total, n, *rest))
+
+    def tell(s: Any, law: Any, model: int, n: int, told: np.ndarray) -> None:
+        assert [stream for stream, _, _ in streams] == list(range(model * size, (model + 1) * size))
+        assert {each for _, each, _ in streams} == {n}
+        vector = np.array([total for _, _, total in streams])
+        sent.append(Sent(int(model), int(n), vector, noises.copy(), told.copy()))
+        streams.clear()
+        noises.clear()
+        known = like is not None and len(sent) <= len(like.sent)
+        policy.tell(s, law, model, n, like.sent[len(sent) - 1].told if known else told)
+
+    def arrived(s: Any, arm: int, z: np.ndarray) -> None:
+        unchanged(policy.arrived, s, arm, z)
+
+    def late(numbers: Any, of_delays: Any) -> int:
+        delays.append(int(drawn(numbers, of_delays)))
+        return delays[-1]
+
+    sums = play.channel.perturb
+    tree_draw = Tree.perturb.function.__globals__["draw"]
+    if isinstance(channel, Tree):
+        sums = FunctionType(sums.function.__code__, {**sums.function.__globals__, "draw": draw})
+    kernels = {name: getattr(policy, name) for name in NAMES}
+    heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
+    shown = {"present": guests.present, "answer": guests.answer, "drawn": late}
+    scope = {**engine.__globals__, **kernels, **heard, **shown, "draws_of_one": draws_of_one, "steps": steps}
+    go = FunctionType(engine.__code__, scope)
+    signed = guests.signed or policy.protects == "rewards"
+    how = horizon, horizon, 1.0, float(policy.products), signed, play.marks, play.progress
+    parts = play.state, play.law, play.numbers, guests.numbers(), play.delay
+    of_delays = np.random.Generator(np.random.PCG64(len(guests.rewards)))
+    with np.errstate(over="ignore"):
+        assert go(*parts, *how, KEYS, rng, rng, rng, of_delays) == DONE
+    there = sorted((t + 1 + delays[t], t) for t in range(horizon))
+    return Heard(play, served, sent, closed, [t for at, t in there if at < horizon])
+
+
+def broken(*changes: tuple[str, str]) -> Any:
+    """The loop with some places changed."""
+    source, scope = inspect.getsource(loop), dict(loop.__globals__)
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    exec(source, scope)
+    return scope["loop"]

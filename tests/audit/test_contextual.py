@@ -1,0 +1,299 @@
+"""Every contextual policy, through the loop: what a user costs, by the rules of contextual_rules.py, which are exact.
+
+Each stands next to broken twins that it must reject.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.raw import Raw
+from maskedbandit.channels.split_and_mix import SplitAndMix
+from maskedbandit.channels.tree import COUNTERS, Tree
+from maskedbandit.core import kernel
+from maskedbandit.lab.contextual_loop import loop
+from maskedbandit.lab.delays import AT_ONCE, Constant, Geometric
+from maskedbandit.law import LAPLACE
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
+from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL
+from maskedbandit.policies.contextual.fixed_weights import FixedWeights
+from maskedbandit.policies.contextual.lin_thompson import LinThompson
+from maskedbandit.policies.contextual.lin_ucb import LinUCB
+from maskedbandit.policies.contextual.random_choice import RandomChoice
+from maskedbandit.privacy.loss import ZERO
+from maskedbandit.privacy.statistics import linear, rewards
+from tests.audit.contextual_plays import Bare, Guests, Wild, broken, listen
+from tests.audit.contextual_rules import (
+    ARMS,
+    USERS,
+    check,
+    check_neighbours,
+    check_releases,
+    cohorts,
+    cost,
+    distance,
+    generator,
+    log_for,
+    neighbours,
+    stated,
+)
+
+COHORTS: dict[str, Any] = {"first": 3, "growth": 0.5}
+POLICIES = {
+    "lin_ucb": LinUCB(**COHORTS),
+    "lin_ucb, shared": LinUCB(model="shared", **COHORTS),
+    "lin_thompson": LinThompson(**COHORTS, products="0.25"),
+    "lin_thompson, shared": LinThompson(model="shared", **COHORTS),
+}
+CHANNELS: dict[str, Channel] = {
+    "central": Central("0.5"),
+    "central, gaussian": Central("0.5", DiscreteGaussian()),
+    "local": Local(2),
+    "distributed": Distributed(1),
+    "split and mix": SplitAndMix(1),
+    "kary, gaussian": Tree(1, DiscreteGaussian(), length=30),
+    **{counter: Tree(1, counter=counter, length=30) for counter in COUNTERS},
+}
+PLENTY: dict[str, Channel] = {
+    "central": Central(8),
+    "central, gaussian": Central(8, DiscreteGaussian()),
+    "distributed": Distributed(8),
+    "binary": Tree(8, counter="binary", length=30),
+}
+CENTRAL = CHANNELS["central"]
+DELAYS = {"at once": AT_ONCE, "constant": Constant(3), "geometric": Geometric(2)}
+
+PUBLIC = {"ada_c_oful": AdaCOFUL(growth=0.5), "ada_c_gope": AdaCGOPE(failure=0.9)}
+
+each_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
+each_channel = pytest.mark.parametrize("channel", CHANNELS.values(), ids=list(CHANNELS))
+each_delay = pytest.mark.parametrize("delay", DELAYS.values(), ids=list(DELAYS))
+
+
+@each_policy
+@each_channel
+def test_a_user_is_in_one_cohort_and_costs_what_is_stated(policy, channel):
+    check(policy, channel, Geometric(2))
+
+
+@each_policy
+@each_delay
+def test_so_it_is_at_every_delay(policy, delay):
+    check(policy, CHANNELS["central"], delay)
+
+
+@each_policy
+@each_delay
+def test_wherever_the_log_ends_nothing_open_is_released(policy, delay):
+    guests = log_for(policy, generator(3))
+    whole = listen(policy, CHANNELS["central"], guests, generator(1), delay)
+    for horizon in (1, 4, 11, 19, USERS - 1):
+        found = listen(policy, CHANNELS["central"], guests, generator(1), delay, horizon=horizon)
+        check_releases(found)
+        assert [(s.model, s.n) for s in found.sent] == [(s.model, s.n) for s in whole.sent][: len(found.sent)]
+        assert max((max(users) for users in cohorts(found, guests)), default=0) < horizon
+
+
+@each_policy
+def test_without_noise_it_costs_everything(policy):
+    """The control."""
+    rng = generator(7)
+    guests = log_for(policy, rng)
+    with pytest.raises(AssertionError, match=r"betray the arm|costs inf times"):
+        check_neighbours(policy, Raw(), guests, neighbours(policy, guests, rng, 8), AT_ONCE)
+
+
+@pytest.mark.parametrize(
+    ("policy", "channel"),
+    [
+        pytest.param(policy, channel, id=f"{name}-{other}")
+        for name, policy in PUBLIC.items()
+        for other, channel in PLENTY.items()
+        if not policy.needs(channel.law())
+    ],
+)
+@each_delay
+def test_a_reward_costs_what_is_stated_where_contexts_are_public(policy, channel, delay):
+    check(policy, channel, delay)
+
+
+@pytest.mark.parametrize("policy", [RandomChoice(), FixedWeights([[1.0, 0.0]] * ARMS)], ids=["random", "fixed"])
+def test_who_costs_nothing_is_told_nothing(policy):
+    heard = listen(policy, CENTRAL, log_for(policy, generator(7)), generator(1))
+    assert heard.sent == heard.closed == []
+    assert heard.play.loss == ZERO
+
+
+# --- the worst neighbours -------------------------------------------------------------------------------------
+
+
+def pair(here: Any, there: Any, arm: int, kind: type[Guests] = Guests, **how: Any) -> tuple[Guests, list[Any]]:
+    """A log of users who add nothing, but for the first one, who has arm 0; and its neighbour."""
+    one, two = np.array([here]), np.array([there])
+    guests = kind(np.zeros((6, 1, one.size)), np.zeros((6, 2)), **how)
+    return guests.instead(0, one, np.ones(2)), [(0, guests.instead(0, two, np.ones(2)), arm)]
+
+
+HALF = [0.5] * 4
+AT_120_DEGREES = [np.cos(np.radians(105)), np.sin(np.radians(105))], [np.cos(np.radians(-15)), np.sin(np.radians(-15))]
+
+
+def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any, engine: Any = loop) -> float:
+    """Its share of the loss; the first user has arm 0."""
+    guided = listen(policy, channel, guests, generator(1), arms=[0] * 6, engine=engine)
+    (user, other, arm), *_ = others
+    again = listen(policy, channel, other, generator(1), like=guided, arms=[arm, *[0] * 5], engine=engine)
+    apart, widths = distance(guided, again, user, guests)
+    return cost(apart, widths, guided.play.channel) / stated(channel)
+
+
+@pytest.mark.parametrize("name", [name for name, each in CHANNELS.items() if each.law().kind == LAPLACE])
+@pytest.mark.parametrize("products", ["1", "0.25"])
+def test_two_arms_cost_the_pure_loss_exactly(name, products):
+    found = cost_of(LinUCB(first=3, growth=0, products=products), CHANNELS[name], *pair(HALF, HALF, arm=1))
+    assert 1 - 1e-6 < found <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("name", ["central, gaussian", "kary, gaussian"])
+def test_two_contexts_at_120_degrees_cost_nearly_the_concentrated_loss(name):
+    found = cost_of(LinUCB(first=3, growth=0), CHANNELS[name], *pair(*AT_120_DEGREES, arm=0))
+    assert 0.98 < found <= 1
+
+
+# --- broken twins ---------------------------------------------------------------------------------------------
+
+
+class ForOneNumber(Central):
+    """Every number is hidden as if it were alone."""
+
+    def carrying(self, statistics):
+        return super().carrying(replace(statistics, l1=1, square=1))
+
+
+@dataclass(frozen=True)
+class ForgetsProducts(LinUCB):
+    """Calibrated to r z alone."""
+
+    def statistics(self, d, signed):
+        return replace(linear(d, signed, Fraction(self.products)), l1=rewards(d).l1, square=1)
+
+
+class SaidToBePositive(Guests):
+    """Contexts have negative numbers; the log says that they do not."""
+
+    signed = False
+
+
+class BareAndSaidToBePositive(SaidToBePositive):
+    """And the loop believes it."""
+
+    bare = True
+
+
+POLICY = POLICIES["lin_ucb"]
+OWN_ALONE = broken(("if not hidden or m == 1:", "if True:"))
+SAME_DRAW = broken(("z = noise(wide, count, of_noise)", "z = noise(wide, count, of_noise) if j == 0 else z"))
+AGAIN = broken(("z = noise(wide, count, of_noise)", "z = noise(wide, count, of_noise) + noise(wide, count, of_noise)"))
+STAYS = broken(
+    ("stream, m, size =", "twice = False\n    stream, m, size ="),
+    ("slot = pop(p.flight)", "twice = not twice\n            slot = p.flight.heap[0] if twice else pop(p.flight)"),
+)
+TWICE = broken((" p.paid[slot], products)", " 2 * p.paid[slot], products)"))
+KEPT = broken(("p.sums[model, j] = 0.0", "pass"))
+CUT_OFF = broken(
+    ("if not due(s, law, model, n):", "if not (due(s, law, model, n) or t == horizon - 1):"),
+)
+ENGINES = {
+    "the shown arm's cohort alone": (OWN_ALONE, "betray the arm|users who are"),
+    "one draw for all numbers": (SAME_DRAW, "draws of noise"),
+    "two draws for a number": (AGAIN, "draws of noise"),
+    "a reward that stays in flight": (STAYS, "users who are|cohort|several|further"),
+    "a reward that counts twice": (TWICE, "further apart|times what is stated|not the sum"),
+    "sums that are kept": (KEPT, "several cohorts|cohort of others"),
+    "a cohort cut off by the horizon": (CUT_OFF, "not whole"),
+}
+
+
+@each_delay
+@pytest.mark.parametrize("twin", ENGINES)
+def test_broken_loops_are_rejected(twin, delay):
+    engine, why = ENGINES[twin]
+    check(POLICY, CENTRAL, delay)
+    with pytest.raises(AssertionError, match=why):
+        check(POLICY, CENTRAL, delay, engine)
+
+
+@each_policy
+def test_contexts_that_are_not_clipped_are_rejected(policy):
+    rng = generator(7)
+    for kind in (Guests, Wild, Bare):
+        guests = log_for(policy, rng, kind)
+        others = list(neighbours(policy, guests, rng, 8))
+        if kind is Bare:
+            with pytest.raises(AssertionError, match="further apart"):
+                check_neighbours(policy, CENTRAL, guests, others, AT_ONCE)
+        else:
+            check_neighbours(policy, CENTRAL, guests, others, AT_ONCE)
+
+
+@pytest.mark.parametrize("noise", [mb.noises.DiscreteLaplace(), DiscreteGaussian()], ids=["laplace", "gaussian"])
+def test_too_little_noise_costs_more_than_is_stated(noise):
+    plain, quarter = LinUCB(first=3, growth=0), ForgetsProducts(first=3, growth=0, products="0.25")
+    worst = pair(HALF, HALF, arm=1)
+    for policy, channel in ((plain, Central(1, noise)), (LinUCB(**vars(quarter)), Central(1, noise))):
+        assert cost_of(policy, channel, *worst) <= 1
+    assert cost_of(plain, ForOneNumber(1, noise), *worst) > 3
+    assert cost_of(quarter, Central(1, noise), *worst) > 2
+    assert cost_of(plain, Central(1, noise), *pair(HALF, HALF, arm=1, kind=Bare)) > 3
+
+
+def test_noise_for_contexts_without_negative_numbers_is_too_little_for_others():
+    policy, channel = LinUCB(first=3, growth=0), CHANNELS["central, gaussian"]
+    assert cost_of(policy, channel, *pair(*AT_120_DEGREES, arm=0)) <= 1
+    assert cost_of(policy, channel, *pair(*AT_120_DEGREES, arm=0, kind=SaidToBePositive, signed=False)) <= 1
+    assert cost_of(policy, channel, *pair(*AT_120_DEGREES, arm=0, kind=BareAndSaidToBePositive, signed=False)) > 1.1
+
+
+class Learns(LinUCB):
+    """Asking is remembered."""
+
+    @staticmethod
+    @kernel
+    def ask(s, x, pool, law, rng):
+        s.weights[0, 0] += x[0, 0]
+        return pool[0]
+
+
+def test_a_policy_that_remembers_who_asked_is_rejected():
+    with pytest.raises(AssertionError, match="the state of the policy has changed"):
+        check(Learns(**COHORTS), CENTRAL, AT_ONCE)
+
+
+class Stretches(AdaCOFUL):
+    """Multiplies rewards with vectors of up to three times the length that is allowed."""
+
+    @staticmethod
+    @kernel
+    def direction(s, arm, x, z):
+        z[:] = 3 * x
+
+
+def test_a_reward_that_is_multiplied_with_too_much_is_rejected():
+    with pytest.raises(AssertionError, match="not the sum of the vectors of a cohort"):  # the loop clips them
+        check(Stretches(growth=0.5), PLENTY["central"], AT_ONCE)
+
+
+def test_every_contextual_policy_is_audited():
+    found = {name for name in mb.policies.room if mb.policies.room[name].goal == "contextual"}
+    assert found == {"lin_ucb", "lin_thompson", *PUBLIC, "random_choice", "fixed_weights"}

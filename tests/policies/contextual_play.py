@@ -1,0 +1,77 @@
+"""A run of the contextual loop as Python, and what the policy was told in it."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.lab import contextual
+from maskedbandit.lab.contexts import Contexts
+from maskedbandit.lab.delays import AT_ONCE, Delay
+from maskedbandit.lab.streams import Streams
+from maskedbandit.policies.contextual_policy import ContextualPolicy
+
+
+class Told(NamedTuple):
+    """A call of `tell`."""
+
+    model: int
+    n: int
+    sums: np.ndarray
+    users: int  # who had been served by then
+
+
+class Served(NamedTuple):
+    """A user."""
+
+    arm: int
+    x: np.ndarray
+    reward: float
+
+
+class Trail(NamedTuple):
+    """One run."""
+
+    play: contextual.Play
+    told: list[Told]
+    served: list[Served]
+
+    @property
+    def regret(self) -> float:
+        return float(self.play.progress.totals[0])
+
+
+def played(
+    policy: ContextualPolicy,
+    channel: Channel,
+    contexts: Contexts,
+    horizon: int,
+    seed: int = 0,
+    delay: Delay = AT_ONCE,
+    run: int = 0,
+) -> Trail:
+    """What `simulate` compiles, run as Python."""
+    told: list[Told] = []
+    served: list[Served] = []
+
+    def answer(numbers: Any, i: int, t: int, x: Any, arm: int, stream: Any) -> Any:
+        found = contexts.answer(numbers, i, t, x, arm, stream)
+        served.append(Served(int(arm), x[arm if len(x) > 1 else 0].copy(), found.reward))
+        return found
+
+    def tell(s: Any, law: Any, model: int, n: int, sums: Any) -> None:
+        told.append(Told(model, int(n), sums.copy(), len(served)))
+        policy.tell(s, law, model, n, sums)
+
+    def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
+        names = {**function.__globals__, **bound, "answer": answer, "tell": tell}
+        return FunctionType(function.__code__, names)
+
+    play = contextual.Play(policy, channel, contexts, horizon, np.array([horizon]), delay)
+    with patch.object(contextual, "compiled", interpreted):
+        play.go(contexts.numbers(), horizon, 1.0, Streams(seed, "").of(run))
+    return Trail(play, told, served)
