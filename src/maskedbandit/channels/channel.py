@@ -70,7 +70,7 @@ class Channel(ABC):
     def carrying(self, statistics: Statistics) -> Self:
         """This channel for users who add such vectors, at the same privacy for each whole vector."""
         if statistics != REWARD:
-            raise InvalidValue("statistics", statistics, f"a reward, as {type(self).__name__} carries single bits")
+            raise InvalidValue("channel", self, "one that carries vectors: this one carries single bits")
         return self
 
     @property

@@ -89,10 +89,19 @@ class Play:
 
 def refuse(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> None:
     """Each is what it is called, and the policy can use what the channel releases."""
-    parts = ("policy", policy, ContextualPolicy), ("channel", channel, Channel)
-    for name, value, kind in (*parts, ("instance", contexts, Contexts), ("delay", delay, Delay)):
+    for name, value, kind, allowed in (
+        ("policy", policy, ContextualPolicy, "a policy for contexts, such as LinUCB()"),
+        ("channel", channel, Channel, "a channel, such as Central()"),
+        (
+            "instance",
+            contexts,
+            Contexts,
+            "one with contexts, such as LinearContexts(), for a policy that chooses by them",
+        ),
+        ("delay", delay, Delay, "a delay, such as Constant(100)"),
+    ):
         if not isinstance(value, kind):
-            raise InvalidValue(name, value, f"a {kind.__name__}, such as those that `list` shows")
+            raise InvalidValue(name, value, allowed)
     if real(channel):
         raise InvalidValue("backend", channel.backend, "ideal: real protocols carry single rewards, not yet vectors")
     if lack := policy.needs(channel.law()):

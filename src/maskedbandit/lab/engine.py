@@ -180,9 +180,14 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 def refuse_others(policy: Any, channel: Any, instance: Any, goal: str, delay: Any = AT_ONCE) -> None:
     """Each is what it is called, and the policy has this goal and can use what the channel releases."""
-    for kind, value in ((Policy, policy), (Channel, channel), (Instance, instance), (Delay, delay)):
+    for name, value, kind, allowed in (
+        ("policy", policy, Policy, "a policy, such as UCB1()"),
+        ("channel", channel, Channel, "a channel, such as Central()"),
+        ("instance", instance, Instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])"),
+        ("delay", delay, Delay, "a delay, such as Constant(100)"),
+    ):
         if not isinstance(value, kind):
-            raise InvalidValue(kind.__name__.lower(), value, f"a {kind.__name__}, such as those that `list` shows")
+            raise InvalidValue(name, value, allowed)
     if policy.goal != goal:
         raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
     if lack := policy.needs(channel.law()):
