@@ -51,10 +51,10 @@ def test_a_replay_says_who_ran_over_what_and_how_late() -> None:
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ((POLICY, RAW, mb.Bernoulli([0.2, 0.4])), "instance is Bernoulli.*: it must be a Contexts"),
-        ((mb.policies.UCB1(), RAW, CONTEXTS), "instance is LinearContexts.*: it must be a Instance"),
-        ((POLICY, "raw", CONTEXTS), "channel is 'raw': it must be a Channel"),
-        (("lin_ucb", RAW, CONTEXTS), "policy is 'lin_ucb': it must be a Policy"),
+        ((POLICY, RAW, mb.Bernoulli([0.2, 0.4])), "instance is Bernoulli.*: it must be one with contexts"),
+        ((mb.policies.UCB1(), RAW, CONTEXTS), "instance is LinearContexts.*: it must be one of arms without contexts"),
+        ((POLICY, "raw", CONTEXTS), "channel is 'raw': it must be a channel, such as"),
+        (("lin_ucb", RAW, CONTEXTS), "policy is 'lin_ucb': it must be a policy, such as"),
     ],
 )
 def test_parts_that_do_not_go_together_are_named(parts, said) -> None:
@@ -64,7 +64,7 @@ def test_parts_that_do_not_go_together_are_named(parts, said) -> None:
 
 def test_a_delay_is_one() -> None:
     for go in (lambda: mb.simulate(POLICY, RAW, CONTEXTS, 100, delay=5), lambda: mb.replay(POLICY, RAW, LOG, delay=5)):
-        with pytest.raises(InvalidValue, match="delay is 5: it must be a Delay"):
+        with pytest.raises(InvalidValue, match="delay is 5: it must be a delay, such as"):
             go()
 
 

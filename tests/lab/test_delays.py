@@ -406,7 +406,7 @@ def test_later_rewards_cost_more(policy, rounds) -> None:
         (lambda: Recorded([]), r"rounds is \[\]"),
         (lambda: Recorded("12"), "rounds is '12'"),
         (lambda: Recorded([1, -2]), "rounds is -2"),
-        (lambda: mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10, delay=100), "delay is 100: it must be a Delay"),
+        (lambda: mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10, delay=100), "delay is 100: it must be a delay"),
         (lambda: delays.measured("/nowhere"), "file is '/nowhere'"),
     ],
 )

@@ -96,7 +96,7 @@ def refuse(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> No
             "instance",
             contexts,
             Contexts,
-            "one with contexts, such as LinearContexts(), for a policy that chooses by them",
+            "one with contexts, such as LinearContexts()",
         ),
         ("delay", delay, Delay, "a delay, such as Constant(100)"),
     ):
