@@ -33,8 +33,13 @@ def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") ->
 
 
 def named(rows: pl.DataFrame, varied: list[str]) -> pl.DataFrame:
-    """The rows, with what varied in their labels."""
-    said = [pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name) for name in varied]
+    """The rows, with what varied under a label in it."""
+    said = [
+        pl.when(pl.col(name).n_unique().over("label") > 1)
+        .then(pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name))
+        .otherwise(pl.lit(""))
+        for name in varied
+    ]
     return rows.with_columns(pl.concat_str("label", *(pl.coalesce(each, pl.lit("")) for each in said)))
 
 
