@@ -482,3 +482,12 @@ def test_compiled_is_python_with_delays() -> None:
             assert run.pulls[0].tolist() == python.pulls
             assert run.releases[0] == python.releases
             assert run.regret[0].tolist() == python.regret
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [mb.policies.UCB1(), mb.policies.KLUCB(), mb.policies.DPUCB(), mb.policies.LDPUCB()])
+def test_an_arm_whose_first_reward_is_late_is_not_forgotten(policy):
+    """One reward in ten comes after the study: an arm whose first one does must be asked again."""
+    delay, means = Recorded([0] * 9 + [10**6]), [0.9, 0.1, 0.1, 0.1]
+    found = mb.simulate(policy, RAW, mb.Bernoulli(means), 4000, runs=60, seed=3, delay=delay)
+    assert found.pulls[:, 0].min() > 2000  # a twin that asks once forgets the best arm in one run of ten

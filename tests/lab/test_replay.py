@@ -13,7 +13,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import BiasedLog
-from maskedbandit.lab import contextual
+from maskedbandit.lab import contextual, log_contexts
 from maskedbandit.lab.logs import Log
 from maskedbandit.lab.newsroom import Newsroom
 from maskedbandit.lab.replay import Replayed, replay
@@ -104,6 +104,12 @@ HORIZON, RUNS = 40, 700
 LEARNS = LinUCB(alpha=0.5)
 
 
+@pytest.fixture
+def gullible(monkeypatch) -> None:
+    """A replay that believes a log whose chances are below the least that it states."""
+    monkeypatch.setattr(log_contexts, "refuse_impossible", lambda chunk, least: None)
+
+
 @pytest.fixture(scope="module")
 def lived() -> np.ndarray:
     """Clicks of so many users, in real runs of a policy that learns."""
@@ -126,7 +132,7 @@ def test_a_policy_that_learns_lives_through_what_it_would_in_reality(lived, bias
 
 @pytest.mark.slow
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
-def test_matches_that_are_all_taken_are_another_law(lived, biased):
+def test_matches_that_are_all_taken_are_another_law(lived, biased, gullible):
     """Users with fewer articles to show, or who are shown what the policy prefers, would be too many."""
     with pytest.raises(AssertionError, match="two laws"):
         same_law_of_two(replayed(Corner(biased=biased, least=1.0)), lived)
@@ -137,7 +143,7 @@ WORTH = (RATES[0, 1] + 0.05 * RATES[1, 0] + 0.95 * RATES[1, 2]) / 2
 
 
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
-def test_estimates_hold_in_pools_of_different_sizes(biased):
+def test_estimates_hold_in_pools_of_different_sizes(biased, gullible):
     log = Corner(50_000, biased)
     off = deviations(replay(WEIGHTS, RAW, log, seed=2), WORTH)
     assert np.all(np.abs(off) < FAR), f"{np.round(off, 1)} standard errors off"
@@ -147,7 +153,7 @@ def test_estimates_hold_in_pools_of_different_sizes(biased):
 
 
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
-def test_over_many_logs_estimates_are_unbiased_and_errors_honest(biased):
+def test_over_many_logs_estimates_are_unbiased_and_errors_honest(biased, gullible):
     found = replay(WEIGHTS, RAW, Corner(2000, biased), runs=300, seed=3)
     for mean, error in ((found.rate, found.rate_error), (found.weighted, found.weighted_error)):
         mean_is(mean, WORTH)

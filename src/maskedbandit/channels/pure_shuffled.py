@@ -12,7 +12,8 @@ other cohort, and back [CZ23, App. C.2]. An error of the sum harms the estimate 
 The relaxed sum is taken as given: there is no split into bits here, and the lab draws sums that are right. The theorem
 asks for epsilon below 1. Its privacy holds for any; only the relaxed sum has to exist, which is known for eps_hat < 1.
 
-A vector of s numbers is s relaxed sums, whose ratios multiply: each must have eps_hat = epsilon / 4s.
+The numbers of a vector have relaxed sums of their own, whose ratios multiply: each must have eps_hat = epsilon / 4s,
+with s numbers in which two users may differ, of one model or of two.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class PureShuffled(Carrier):
     """Twice the noise of distributed trust, for pure privacy from a shuffler.
 
     **Guarantee**: if the server sees the sum of a cohort by an (epsilon/4, q)-relaxed secure sum in which every user
-    adds a share, a release has the pure loss `epsilon`, whatever q is; a vector of s numbers needs epsilon/4s for each.
+    adds a share, a release has the pure loss `epsilon`, whatever q is; epsilon/4s, if users may differ in s numbers.
 
     `failure` bounds the chance that noise leaves the room in the modulus; the relaxed sum should have a q no larger.
     The theorem has `grid="paper"` and both at 1 / 2T; one step for each reward gives the same privacy.

@@ -105,9 +105,9 @@ class SplitAndMix(Carrier):
         )
 
     def delta(self) -> Fraction:
-        """(1 + e^epsilon) eta, rounded upwards; of a vector as often as it has numbers."""
+        """(1 + e^epsilon) eta, rounded upwards; for every number in which two users may differ."""
         power = power_above(min(Fraction(self.epsilon), Fraction(200)))  # by then delta is above 1
-        return (1 + Fraction(power, ONE)) * Fraction(self.eta) * self.statistics.size
+        return (1 + Fraction(power, ONE)) * Fraction(self.eta) * self.statistics.moved
 
     def counted_on(self, n: int) -> int:
         """Least number of honest survivors of a cohort of n; fewer must not be released."""

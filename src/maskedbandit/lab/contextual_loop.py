@@ -104,7 +104,6 @@ def loop(
         t = p.counts[USERS]
         if t >= horizon:
             break
-        p.counts[EVENTS] += 1
         pool = present(source, i, t, p.x, stream)
         while first_due(p.flight) <= t:
             slot = pop(p.flight)
@@ -137,6 +136,7 @@ def loop(
                 p.open[model] = 0
                 p.counts[RELEASES] += 1
                 if not noted(p.sizes, n):
+                    p.counts[FAULT] = p.sizes.size
                     return MORE_SIZES
                 tell(s, law, model, n, p.told)
         arms = source.arms[source.starts[pool] : source.starts[pool + 1]]
@@ -146,15 +146,16 @@ def loop(
             return BAD_ARM
         reply = answer(source, i, t, p.x, arm, stream)
         w, reward = reply.weight, reply.reward
-        if w == 0.0:
-            continue
-        p.counts[MATCHED] += 1
-        p.tallies[WEIGHT] += w
-        p.tallies[SQUARE] += w * w
-        p.tallies[VALUE] += w * reward
-        p.tallies[VALUE_SQUARE] += w * w * reward * reward
-        p.tallies[BOTH] += w * w * reward
-        if least * w < 1.0 and of_rewards.random() >= least * w:
+        taken = least * w >= 1.0 or (w > 0.0 and of_rewards.random() < least * w)
+        if not taken or t + 1 < horizon:  # the visit that ends a run is taken for certain: it is in no estimate
+            p.counts[EVENTS] += 1
+            p.counts[MATCHED] += w > 0.0
+            p.tallies[WEIGHT] += w
+            p.tallies[SQUARE] += w * w
+            p.tallies[VALUE] += w * reward
+            p.tallies[VALUE_SQUARE] += w * w * reward * reward
+            p.tallies[BOTH] += w * w * reward
+        if not taken:
             continue
         p.pulls[arm] += 1
         p.totals[REGRET] += reply.best - reply.mean

@@ -187,8 +187,8 @@ def last(d: Delays, n: int, rng: np.random.Generator) -> int:
         if chance * (n - i) < 2.0**-60:
             break
         if chance < 1.0:
-            jump = math.floor(rng.standard_exponential() / -math.log1p(-chance))
-            if jump >= n - i:
+            jump = rng.standard_exponential() / -math.log1p(-chance)
+            if jump >= n - i:  # compared as it is: it may be more than whole numbers of 64 bits hold
                 break
             i += int(jump)
         if rng.random() * chance < later(d, latest + i):

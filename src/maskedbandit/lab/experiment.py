@@ -57,6 +57,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab import contextual
 from maskedbandit.lab.engine import LONGEST, refuse_others, whole
 from maskedbandit.lab.identification import best_arm, probability
+from maskedbandit.lab.instances import Instance
 from maskedbandit.lab.log_contexts import LogContexts
 from maskedbandit.lab.parts import PARTS, delayed, made, parameters, refuse_twice, refuse_unknown, table
 from maskedbandit.lab.rehearsal import refuse_late
@@ -136,7 +137,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         if (part not in PARTS and key not in (*AIMS[goal], "delay")) or not isinstance(values, list) or not values:
             allowed = ", ".join([*AIMS[goal], "policy.NAME, channel.NAME, instance.NAME or delay"])
             raise InvalidValue(f"vary.{key}", values, f"a list, for {allowed}")
-        refuse_twice(f"vary.{key}", values)
+        refuse_twice(f"vary.{key}", [str(delayed(each)) for each in values] if key == "delay" else values)
         if part in PARTS:
             refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in takes(part, c)})
     settings: list[Setting | Line | Point] = []
@@ -193,6 +194,8 @@ def setting(id: str, goal: str, curve: dict[str, Any], values: dict[str, Any], s
         if part in PARTS:
             own[part][parameter] = value
     instance = made("instance", own["instance"])
+    if (goal == "identify" or "theory" in curve) and not isinstance(instance, Instance):
+        raise InvalidValue("instance", instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])")
     aim = aimed(goal, {key: values.get(key, curve.get(key)) for key in AIMS[goal]}, instance)
     if "theory" in curve:
         if curve["theory"] in (*theory.LOWER, *theory.SAMPLES) and not instance.bits:

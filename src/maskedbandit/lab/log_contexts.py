@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.contexts import Answer, Contexts, Floats, Integers
@@ -25,6 +27,17 @@ class Page(NamedTuple):
     propensity: Floats
     articles: Floats  # [k, numbers of an article]
     scale: float  # so that a context is in the unit ball
+
+
+def refuse_impossible(chunk: Chunk, least: float) -> None:
+    """Chances are what the log says they are, and clicks are bits: noise hides no more."""
+    possible = (chunk.propensity >= least * (1 - 1e-9)) & (chunk.propensity <= 1)  # false of nan
+    if not np.all(possible):
+        allowed = f"a chance from {least:g}, the least that the log states, to 1"
+        raise InvalidValue("propensity", float(chunk.propensity[~possible][0]), allowed)
+    bits = (chunk.click == 0) | (chunk.click == 1)
+    if not np.all(bits):
+        raise InvalidValue("click", float(chunk.click[~bits][0]), "0 or 1")
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,8 @@ class LogContexts(Contexts):
         return 1 if self.context == "user" else self.k
 
     def page(self, chunk: Chunk) -> Page:
-        """The numbers of a chunk."""
+        """The numbers of a chunk, if they can be true."""
+        refuse_impossible(chunk, self.log.least)
         articles, product = self.log.articles()[1], self.context == "product"
         scale = 1 / (self.log.radius * (self.log.article_radius if product else 1.0))
         (starts, arms), own = self.log.pools(), articles if product else articles[:0]

@@ -55,5 +55,7 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> 
     if status == TOO_WIDE:
         allowed = "smaller: its sum or its noise has too many steps for 64-bit numbers"
         raise InvalidValue(f"a cohort of {type(channel).__name__}", n, allowed)
+    if status == MORE_SIZES:
+        raise IllegalDecision(f"{name} closes cohorts of more than {n} different sizes: they should grow faster")
     if status == NO_FIT:
         channel.refuse(n)

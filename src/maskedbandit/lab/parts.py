@@ -87,13 +87,13 @@ def made(part: str, value: Any) -> Any:
     given, found = dict(table(part, value)), kind(part, value)
     name = given.pop("name")
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
-    k, seed = given.pop("k", 10), given.pop("seed", 0)
     if part == "delay" and "file" in given:
+        refuse_unknown(f"parameter of {name} with a file", given, ["file"])
         given["rounds"] = measured(given.pop("file"))
-    if part == "instance" and isinstance(given.get("means"), str):
-        given["means"] = named_means(
-            given["means"], whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)
-        )
+    if part == "instance" and "means" in parameters(part, value):
+        k, seed = whole("k", given.pop("k", 10), 2, 10**6), whole("instance seed", given.pop("seed", 0), 0, 2**32 - 1)
+        if isinstance(given.get("means"), str):
+            given["means"] = named_means(given["means"], k, seed)
     given |= {inner: made(inner, value) for inner, value in given.items() if inner in ROOMS}  # a noise, a backend
     if isinstance(given.get("grid"), dict):
         refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))

@@ -12,7 +12,6 @@ from maskedbandit.lab.clicks import summary
 from maskedbandit.lab.columns import axes
 from maskedbandit.lab.style import PLAIN, THEORY, looks, name_ends
 
-WIDE = 1.96  # standard errors
 MARKS = "os^Dv<>pP*"
 
 
@@ -55,7 +54,7 @@ def delays(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
         shift = 0.8 * ((place + 0.5) / len(labels) - 0.5)
         x = [groups.index(each) + shift for each in mine["delay"]]
         style = {"color": look[label]["color"], "marker": MARKS[place % len(MARKS)], "linestyle": "none"}
-        plot.errorbar(x, mine["relative"], WIDE * mine["error"], label=label, capsize=3, **style)
+        plot.errorbar(x, mine["relative"], mine["interval"], label=label, capsize=3, **style)
     plot.set_xticks(range(len(groups)), groups)
     plot.set_xlabel("delay: users who come before a click is known", **PLAIN)
     plot.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
@@ -69,15 +68,15 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
         pl.when(pl.col("pure_epsilon").is_finite()).then("pure_epsilon").otherwise(loss).alias("x")
     )
     look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
-    seen, ends = rows.filter(pl.col("x").is_finite())["x"], dict[str, float]()
+    seen, ends = rows.filter(pl.col("x").is_finite() & (pl.col("x") > 0))["x"], dict[str, float]()
     plot.set(xscale="log", xlim=(seen.min(), seen.max()))
     for label in look:
         mine = rows.filter(pl.col("label") == label).sort("x")
         if not mine["x"].is_finite().all():  # without privacy: level
             mine = pl.concat([mine.with_columns(pl.lit(x).alias("x")) for x in plot.get_xlim()])
-        x, y, error = (mine[name].to_numpy() for name in ("x", "relative", "error"))
+        x, y, error = (mine[name].to_numpy() for name in ("x", "relative", "interval"))
         plot.plot(x, y, **{"marker": "."} | look[label])
-        band = y - WIDE * error, y + WIDE * error
+        band = y - error, y + error
         plot.fill_between(x, *band, color=look[label]["color"], alpha=0.15, linewidth=0)
         ends[label] = float(y[-1])
     plot.set_xlabel(f"ε of a user (at δ = {loss.removeprefix('epsilon_at_')} where it is not pure)", **PLAIN)

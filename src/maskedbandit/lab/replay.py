@@ -13,6 +13,9 @@ every match is taken. Two estimates use all matches, with their weights:
 for N visits, w = 0 where the log shows something else. Both are of the policy as it was at each visit, learning only
 from what was taken; for a policy that does not learn, all three are estimates of one value.
 
+The loss of a replay is that of the study it imitates, in which every user is served. It is no promise about the log:
+there a visit is taken or not as its context has it, so another context would shift all cohorts after it by a user.
+
 A log that does not tell the truth about its chances is found out, see scrutiny.py.
 """
 
@@ -70,7 +73,7 @@ class Replayed:
     normalised_error: npt.NDArray[np.float64]
     random: npt.NDArray[np.float64]  # [runs] what showing any article with the same chance earns, from all visits
     releases: npt.NDArray[np.int64]
-    loss: Loss  # of one user whose visit was taken
+    loss: Loss  # of a user of the study that is replayed; what is published of a replay has no guarantee, see above
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
 
@@ -111,6 +114,7 @@ def replay(
     """
     contexts = LogContexts(log, context)
     refuse(policy, channel, contexts, delay)
+    whole("seed", seed, 0)
     horizon = whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
     marks = checkpoints(horizon)
 
@@ -132,7 +136,7 @@ def replay(
     plays = [play for play, _ in both]
     looked = [each if each.visits else both[0][1] for _, each in both]
     rows = [play.progress for play in plays]
-    tallies, events = np.array([row.tallies for row in rows]).T, np.array([row.counts[EVENTS] for row in rows])
+    tallies, events = np.array([row.tallies for row in rows]).T, np.array([max(row.counts[EVENTS], 1) for row in rows])
     w, total = tallies[WEIGHT], tallies[VALUE]
     weighted, normalised = total / events, total / np.maximum(w, 1e-300)
     squares = tallies[VALUE_SQUARE] - 2 * normalised * tallies[BOTH] + normalised**2 * tallies[SQUARE]

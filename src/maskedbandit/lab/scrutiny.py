@@ -22,7 +22,7 @@ class Scrutiny:
     def __init__(self, log: Log) -> None:
         self.log, (self.starts, self.arms) = log, log.pools()
         self.excess, self.variance = np.zeros((2, log.d, log.k))
-        self.visits, self.random, self.largest, self.next = 0, 0.0, 0.0, 1
+        self.visits, self.random, self.next = 0, 0.0, 1
 
     def add(self, chunk: Chunk) -> None:
         """Look at the visits of a chunk."""
@@ -36,7 +36,6 @@ class Scrutiny:
             self.variance[j] += np.bincount(chunk.arm, (w * w - w) * u * u, self.log.k)
         self.visits += chunk.arm.size
         self.random += float((w * chunk.click / sizes[chunk.pool]).sum())
-        self.largest = max(self.largest, float(w.max()))
         if self.visits >= self.next:
             self.judge()
             self.next = 2 * self.visits
@@ -44,10 +43,11 @@ class Scrutiny:
     def judge(self) -> None:
         """Raise `BiasedLog` if a sum is farther off than chance explains.
 
-        Four of the largest weights are added to a deviation, as its estimate rests on the visits that show the arm,
-        and there may be few: with none of 28 expected ones the sum is 7 deviations off, and with that chance, e^-28.
+        Four of the largest weights, 1 / `least`, are added to a deviation, as its estimate rests on the visits that
+        show the arm, and there may be few: with none of 32 expected ones the sum is 8 deviations off, which has a chance
+        of e^-32.
         """
-        deviations = self.excess / np.sqrt(self.variance + (4 * self.largest) ** 2)
+        deviations = self.excess / np.sqrt(self.variance + (4 / self.log.least) ** 2)
         j, arm = np.unravel_index(np.abs(deviations).argmax(), deviations.shape)
         if abs(deviations[j, arm]) > STRANGE:
             raise BiasedLog(

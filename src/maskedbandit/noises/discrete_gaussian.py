@@ -106,7 +106,7 @@ class DiscreteGaussian(Noise):
     def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
         if shares == 1 and statistics == REWARD:
             return Loss.discrete_gaussian(self.scale**2, sensitivity)
-        unit, s = sensitivity / self.scale, statistics.size
+        unit, s = sensitivity / self.scale, statistics.moved
         square, l1 = statistics.square * unit**2, statistics.l1 * unit
         if shares == 1:
             return Loss.zcdp(square / 2)

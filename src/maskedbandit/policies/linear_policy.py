@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +15,11 @@ from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.linear import Models, full, learn, models
 from maskedbandit.privacy.exact import Number, exact
+
+
+def number(value: Any) -> bool:
+    """Whether a parameter is a number."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -35,17 +41,17 @@ class LinearPolicy(ContextualPolicy):
     def __post_init__(self) -> None:
         if self.model not in ("disjoint", "shared"):
             raise InvalidValue("model", self.model, "'disjoint' or 'shared'")
-        if not 0 <= self.alpha < math.inf:
+        if not (number(self.alpha) and 0 <= self.alpha < math.inf):
             raise InvalidValue("alpha", self.alpha, "a number of at least 0")
-        if not 0 < self.ridge < math.inf:
-            raise InvalidValue("ridge", self.ridge, "a number above 0")
+        if not (number(self.ridge) and 1e-100 <= self.ridge < math.inf):
+            raise InvalidValue("ridge", self.ridge, "a number of at least 1e-100")
         products = exact("products", self.products)
-        if not (products <= 1 and products.denominator <= 256):
-            raise InvalidValue("products", self.products, "a fraction of at most 1, of a denominator of at most 256")
+        if not (products <= 1 and 256 % products.denominator == 0):
+            raise InvalidValue("products", self.products, "a multiple of 1/256, above 0 and at most 1")
         object.__setattr__(self, "products", products)
-        if self.first is not None and not (1 <= self.first <= 10**15 and self.first % 1 == 0):
+        if self.first is not None and not (number(self.first) and 1 <= self.first <= 10**15 and self.first % 1 == 0):
             raise InvalidValue("first", self.first, "a whole number of at least 1")
-        if self.growth is not None and not 0 <= self.growth < math.inf:
+        if self.growth is not None and not (number(self.growth) and 0 <= self.growth < math.inf):
             raise InvalidValue("growth", self.growth, "a number of at least 0")
 
     def models(self, k: int) -> int:

@@ -52,10 +52,12 @@ def root_above(value: Fraction | int) -> Fraction:
 class Statistics:
     """The vectors that users may add: `size` numbers in [`low`, 1], whole multiples of 1 / `steps`.
 
+    Two users differ in `moved` numbers at most, of all that are released.
+
     **Guarantee**: whoever calibrates noise to `l1` or `square` hides every user whose vectors keep to them.
 
     >>> REWARD, linear(6).size, float(linear(6).square)
-    (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1), 27, 4.5)
+    (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1, moved=1), 27, 4.5)
     """
 
     size: int
@@ -63,9 +65,10 @@ class Statistics:
     square: Fraction
     low: int
     steps: int
+    moved: int
 
     def __post_init__(self) -> None:
-        for name, value in (("size", self.size), ("steps", self.steps)):
+        for name, value in (("size", self.size), ("steps", self.steps), ("moved", self.moved)):
             if type(value) is not int or not 1 <= value <= 2**40:
                 raise InvalidValue(name, value, "a whole number from 1 to 2^40")
         for name, norm in (("l1", self.l1), ("square", self.square)):
@@ -76,7 +79,7 @@ class Statistics:
             raise InvalidValue("low", self.low, "0 or -1")
 
 
-REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1)
+REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, moved=1)
 
 
 def refuse_dimension(d: int) -> None:
@@ -93,23 +96,24 @@ def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Sta
     """
     refuse_dimension(d)
     c = Fraction(products)
-    if not (0 < c <= 1 and c.denominator <= 256):
-        raise InvalidValue("products", products, "a fraction above 0 and at most 1, of a denominator of at most 256")
+    if not (0 < c <= 1 and 256 % c.denominator == 0):
+        raise InvalidValue("products", products, "a multiple of 1/256, above 0 and at most 1")
     square = 2 * c * c + 2
     if signed:
         square = square + 1 / (2 * c * c) if 2 * c * c >= 1 else Fraction(4)
     size, l1 = d * (d + 1) // 2 + d, c * (1 + d) + root_above(4 * d)
-    return Statistics(size, l1, square, -1 if signed else 0, CONTEXT_STEPS**2 * c.denominator)
+    low, steps = -1 if signed else 0, CONTEXT_STEPS**2 * c.denominator
+    return Statistics(size, l1, square, low, steps, moved=2 * size)  # of two models
 
 
 def rewards(d: int) -> Statistics:
     """r z alone: z and its model are public, so what a user adds is z or nothing.
 
     >>> rewards(4)
-    Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256)
+    Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4)
     """
     refuse_dimension(d)
-    return Statistics(d, l1=root_above(d), square=Fraction(1), low=-1, steps=CONTEXT_STEPS)
+    return Statistics(d, l1=root_above(d), square=Fraction(1), low=-1, steps=CONTEXT_STEPS, moved=d)
 
 
 @kernel

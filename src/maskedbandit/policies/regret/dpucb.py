@@ -52,7 +52,7 @@ class State(NamedTuple):
     root: np.ndarray  # [k]
     inverse: np.ndarray  # [k]
     changed: np.ndarray  # [k] 1: told since the parts were computed
-    asked: np.ndarray  # [1] pulls asked for
+    asked: np.ndarray  # [2] pulls asked for, and arms that were told of
     best: np.ndarray  # [1] the last arm asked for
     x: float  # ln(2 k T / p)
     relaxed: float  # G of the paper, in scales of a node
@@ -126,7 +126,7 @@ class DPUCB(Policy):
         total, root, inverse = np.zeros((3, k))
         mean = np.full(k, -math.inf)
         n, releases, changed = np.zeros((3, k), np.int64)
-        asked, best = np.zeros((2, 1), np.int64)
+        asked, best = np.zeros(2, np.int64), np.zeros(1, np.int64)
         p, log = self.failure or 1 / horizon, math.log(horizon)
         x, levels = math.log(2 * k * horizon / p), horizon.bit_length()  # k / epsilon is the scale over the levels
         relaxed = log * log * math.log(max(1.0, k * horizon * log / p)) / levels
@@ -139,8 +139,9 @@ class DPUCB(Policy):
         k = s.n.size
         t = s.asked[0] + 1
         s.asked[0] = t
-        if t <= k:
-            return Decision(int(t - 1), 1, 1)
+        if s.asked[1] < k:  # in turn until all arms are told of: rewards may be late
+            s.best[0] = (t - 1) % k
+            return Decision(int(s.best[0]), 1, 1)
         level, top = math.log(t), -math.inf
         spread = math.sqrt(2 * level)
         for a in range(k):
@@ -150,13 +151,13 @@ class DPUCB(Policy):
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
                 top = index
-        if top == -math.inf:  # nothing was told of any arm: rewards are late
-            return Decision(int((t - 1) % k), 1, 1)
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
+        if s.n[arm] == 0:
+            s.asked[1] += 1
         s.total[arm] += total
         s.n[arm] += n
         s.releases[arm] += 1

@@ -40,7 +40,7 @@ class State(NamedTuple):
     start: np.ndarray  # [k] inf: to be computed
     slope: np.ndarray  # [k]
     known: np.ndarray  # [k] the step in which the index was computed
-    asked: np.ndarray  # [1] pulls asked for
+    asked: np.ndarray  # [2] pulls asked for, and arms that were told of
 
 
 @kernel
@@ -97,7 +97,7 @@ class KLUCB(Policy):
     goal = "regret"
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(1, np.int64)
+        count = np.zeros(k, np.int64), np.zeros(2, np.int64)
         return State(np.zeros(k), np.zeros(k, np.int64), np.zeros(k), np.zeros(k), *count)
 
     @staticmethod
@@ -105,8 +105,8 @@ class KLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         s.asked[0] += 1
         t = s.asked[0]
-        if t <= s.n.size:
-            return Decision(int(t - 1), 1, 1)
+        if s.asked[1] < s.n.size:  # in turn until all arms are told of: rewards may be late
+            return Decision(int((t - 1) % s.n.size), 1, 1)
         f = math.log(t)
         if law.kind not in (NO_NOISE, RESPONSE):
             s.start[:] = math.inf  # the radius grows with t, which no tangent allows for
@@ -119,14 +119,14 @@ class KLUCB(Policy):
                 elif bound > rival:
                     rival = bound
             if s.known[best] == t or above(s, law, best, rival, f):
-                if s.n[best] == 0:  # nothing was told of any arm: rewards are late
-                    best = int((t - 1) % s.n.size)
                 return Decision(best, 1, 1)
             compute(s, law, best, f)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
+        if s.n[arm] == 0:
+            s.asked[1] += 1
         s.total[arm] += total
         s.n[arm] += n
         s.start[arm] = math.inf

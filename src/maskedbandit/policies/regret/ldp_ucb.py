@@ -71,11 +71,13 @@ class LDPUCB(Policy):
         if law.kind == LAPLACE:
             least = 4 * math.log(t + 1)
             spread *= 1 + 4 * law.scale
-        best, top = int((t - 1) % s.n.size), -math.inf  # in turn while nothing was told: rewards are late
+        best, top = 0, -math.inf
         for a in range(s.n.size):
             if s.asked[a] <= least:
                 best = a
                 break
+            if s.n[a] == 0.0:  # in turn until all arms are told of: rewards may be late
+                best, top = int((t - 1) % s.n.size), math.inf
             index = (1 - 2 * law.flip) * s.mean[a] + spread * s.width[a]  # less f, which all arms have in common
             if index > top:
                 best, top = a, index

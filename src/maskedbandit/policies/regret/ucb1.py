@@ -29,7 +29,7 @@ class State(NamedTuple):
     n: np.ndarray  # [k] their number
     mean: np.ndarray  # [k] total / n; -inf: nothing was told
     width: np.ndarray  # [k] 1 / sqrt(n): only the arm that was told changes, so dividing is done there
-    asked: np.ndarray  # [1] pulls asked for
+    asked: np.ndarray  # [2] pulls asked for, and arms that were told of
     best: np.ndarray  # [1] the last arm asked for
 
 
@@ -53,7 +53,7 @@ class UCB1(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         total, n, width = np.zeros((3, k))
-        return State(total, n, np.full(k, -math.inf), width, *np.zeros((2, 1), np.int64))
+        return State(total, n, np.full(k, -math.inf), width, np.zeros(2, np.int64), np.zeros(1, np.int64))
 
     @staticmethod
     @kernel
@@ -61,8 +61,9 @@ class UCB1(Policy):
         k = s.n.size
         t = s.asked[0] + 1
         s.asked[0] = t
-        if t <= k:
-            return Decision(int(t - 1), 1, 1)
+        if s.asked[1] < k:  # in turn until all arms are told of: rewards may be late
+            s.best[0] = (t - 1) % k
+            return Decision(int(s.best[0]), 1, 1)
         spread, top = math.sqrt(2 * math.log(t)), -math.inf
         for a in range(k):
             index = s.mean[a] + spread * s.width[a]
@@ -73,13 +74,13 @@ class UCB1(Policy):
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
                 top = index
-        if top == -math.inf:  # nothing was told of any arm: rewards are late
-            return Decision(int((t - 1) % k), 1, 1)
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
+        if s.n[arm] == 0:
+            s.asked[1] += 1
         s.total[arm] += total
         s.n[arm] += n
         s.mean[arm] = s.total[arm] / s.n[arm]
