@@ -44,7 +44,7 @@ class Scrutiny:
         """Raise `BiasedLog` if a sum is farther off than chance explains.
 
         Four of the largest weights, 1 / `least`, are added to a deviation, as its estimate rests on the visits that
-        show the arm, and there may be few: with none of 32 expected ones the sum is 8 deviations off, which has a chance
+        show the arm, and there may be few: with none of 32 expected ones the sum is 8 deviations off, with a chance
         of e^-32.
         """
         deviations = self.excess / np.sqrt(self.variance + (4 / self.log.least) ** 2)
