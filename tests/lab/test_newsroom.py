@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs import CHUNK, Chunk
 from maskedbandit.lab.newsroom import DAY, Newsroom, drawn, write
 from tests.lab.test_front_page import whole_log
@@ -100,6 +100,24 @@ def test_what_cannot_be_is_refused(name, value) -> None:
 def test_text_has_no_place_for_propensities(tmp_path) -> None:
     with pytest.raises(InvalidValue, match="the same chance"):
         write(Newsroom(events=100, bias=0.5), tmp_path / "biased.txt")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.txt"])
+def test_a_file_is_whole_or_not_there_and_is_never_replaced(name, tmp_path) -> None:
+    def stop(events: int) -> None:
+        assert not (tmp_path / name).exists()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(Newsroom(events=100), tmp_path / name, advance=stop)
+    assert not any(tmp_path.iterdir())
+    write(Newsroom(events=100), tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    before = (tmp_path / name).read_bytes()
+    with pytest.raises(ResultsExist, match="exists already"):
+        write(Newsroom(events=200), tmp_path / name)
+    assert (tmp_path / name).read_bytes() == before
 
 
 # --- its chances; each assertion fails with a chance of ALPHA -------------------------------------------------
@@ -167,6 +185,13 @@ def test_choosing_pays_as_much_as_on_a_front_page(seed) -> None:
     assert 0.035 < random < 0.047
     assert 1.4 < of_all.max(axis=1).mean() / random < 1.8  # the best article of the moment, for everybody
     assert of_each.max(axis=1).mean() > 1.05 * of_all.max(axis=1).mean()  # and for each
+
+
+def test_the_day_begins_at_the_mean_of_its_wave_and_rises() -> None:
+    log = Newsroom(events=2, lifetime=10**12)  # nothing fades within a day
+    user, arm = np.array([[1, 0.2, 0.2, 0.2, 0.2, 0.2]]), np.array([0])
+    rate = np.array([log.click_rate(user, arm, np.array([j * DAY // 4]))[0] for j in range(6)])
+    np.testing.assert_allclose(rate / rate[0], [1, 1.2, 1, 0.8, 1, 1.2], rtol=1e-6)
 
 
 def test_chances_follow_the_day_and_fade_with_age() -> None:

@@ -1,8 +1,9 @@
 """From the text of Yahoo!'s front page logs [LCLW11] to a folder that is read fast: see docs/front_page.md.
 
 Text comes in blocks, packed by gzip or not; a compiled loop reads their lines (see visits.py), and asks here what
-candidates are that it has not just seen. Events leave in parts of 2^20, so that memory does not grow with their number.
-What is irregular is counted; a line that is no visit at all is an error, unless so many are tolerated.
+candidates are that it has not just seen. Events leave in parts of 2^20, so that memory does not grow with their number,
+only with that of articles and of different pools. What is irregular is counted; a line that is no visit at all is an
+error, unless so many are tolerated.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ PART = 2**20  # events of a file
 BLOCK = 2**22  # bytes of text at a time
 PACKED = 2**18  # bytes of gzip at a time
 LONGEST = 2**20  # bytes of a line
-REMEMBERED = 2**12  # texts of candidates
+REMEMBERED = 2**16  # texts of a candidate
+DRAFT = f"{FINISHED}.draft"  # marks a folder in the making
+EVENTS = "events-[0-9][0-9][0-9][0-9][0-9].parquet"
 
-CANDIDATE = re.compile(rb"\|(\d{1,18})((?:[ \t\r]+[1-6]:-?\d+(?:\.\d*)?)*)(?:[ \t\r]+|$|(?=\|))")
+# a number has no more digits than the compiled loop reads of one
+CANDIDATE = re.compile(rb"(\d{1,18})((?:[ \t\r]+[1-6]:-?(?!(?:\d\.?){19})\d+(?:\.\d*)?)*)[ \t\r]*")
 KINDS = {
     "blank": "blank lines",
     "absent": "visits dropped: the article shown is no candidate",
@@ -55,7 +59,13 @@ def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
             if not packed:
                 yield block
             while packed and (begun or (block := block.lstrip(b"\0"))):  # zeros fill up the disk's last sector
-                yield unpack.decompress(block)
+                before = unpack.copy()
+                try:
+                    text = unpack.decompress(block)
+                except zlib.error:
+                    yield salvaged(before, block)
+                    raise
+                yield text
                 begun = not unpack.eof
                 if begun:
                     break
@@ -65,60 +75,69 @@ def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
             raise zlib.error("it ends before its end was marked")
 
 
+def salvaged(unpack: Any, block: bytes) -> bytes:
+    """What a block holds before its break: it is fed byte by byte, as a call that fails gives nothing."""
+    text = []
+    try:
+        for i in range(len(block)):
+            text.append(unpack.decompress(block[i : i + 1]))
+    except zlib.error:
+        pass
+    return b"".join(text)
+
+
 class Catalogue:
     """Articles and pools in the order in which they are first seen."""
 
     def __init__(self) -> None:
-        self.rows: dict[int, int] = {}
+        self.arms: dict[int, int] = {}  # by id
+        self.ids: list[int] = []
         self.features: list[tuple[float, ...]] = []
         self.pools: dict[tuple[int, ...], int] = {}
-        self.known: dict[bytes, tuple[int, ...]] = {}  # text of candidates, to what they are
+        self.known: dict[bytes, int] = {}  # texts of one candidate, to their arms
         self.bare: set[int] = set()
         self.changed: set[int] = set()
-        self.twice = 0
+        self.twice: set[tuple[int, ...]] = set()
 
     def look(self, text: bytes) -> Pool | None:
         """What candidates are; None if their text is none of candidates."""
         text = text.rstrip(b" \t\r")
-        ids = self.known.get(text)
-        if ids is None:
-            ids = self._parsed(text)
-            if ids is None:
-                return None
-            if len(self.known) == REMEMBERED:
-                self.known.clear()
-            self.known[text] = ids
-        arms = tuple(self.rows[each] for each in ids)
+        candidates = text.split(b"|")[1:]
+        if len(self.known) > REMEMBERED:
+            self.known.clear()
+        if not candidates or not self._learned([each for each in candidates if each not in self.known]):
+            return None
+        listed = [*map(self.known.__getitem__, candidates)]
+        arms = tuple(dict.fromkeys(listed))
+        if len(arms) < len(listed):
+            self.twice.add(tuple(listed))
         number = self.pools.setdefault(arms, len(self.pools))
+        ids = [*map(self.ids.__getitem__, arms)]
         return Pool(np.frombuffer(text, np.uint8), *map(np.array, (ids, arms, [number])))
 
-    def _parsed(self, text: bytes) -> tuple[int, ...] | None:
-        place, found = 0, dict[int, tuple[float, ...]]()
-        listed = partial = 0
-        bare = set[int]()
-        while place < len(text):
-            one = CANDIDATE.match(text, place)
+    def _learned(self, texts: list[bytes]) -> bool:
+        """Take in texts of one candidate each; none of them if one is no candidate."""
+        found = []
+        for text in texts:
+            one = CANDIDATE.fullmatch(text)
             if one is None:
-                return None
+                return False
             pairs = [pair.split(b":") for pair in one[2].split()]
             said = {int(name): float(value) for name, value in pairs}
             if len(said) < len(pairs):
-                return None
-            listed, partial, place = listed + 1, len(said) < FEATURES, one.end()
-            found.setdefault(int(one[1]), tuple(said.get(f + 1, float(f == 0)) for f in range(FEATURES)))
-            if partial:
-                bare.add(int(one[1]))
-        if not found:
-            return None
-        self.twice += listed > len(found)
-        self.bare |= bare
-        for each, features in found.items():
-            if each not in self.rows:
-                self.rows[each] = len(self.features)
+                return False
+            features = tuple(said.get(f + 1, float(f == 0)) for f in range(FEATURES))
+            found.append((text, int(one[1]), features, len(said) < FEATURES))
+        for text, each, features, bare in found:
+            arm = self.known[text] = self.arms.setdefault(each, len(self.ids))
+            if arm == len(self.ids):
+                self.ids.append(each)
                 self.features.append(features)
-            elif self.features[self.rows[each]] != features:
-                self.changed.add(each)
-        return tuple(found)
+            elif self.features[arm] != features:
+                self.changed.add(arm)
+            if bare:
+                self.bare.add(arm)
+        return True
 
 
 class Conversion:
@@ -136,7 +155,7 @@ class Conversion:
             user=np.empty((PART, FEATURES), np.float32),
         )
         self.place = Place(*(np.zeros(1, np.int64) for _ in Place._fields))
-        self.pool = Pool(np.empty(0, np.uint8), NONE, NONE, np.full(1, -1))
+        self.pool = Pool(np.frombuffer(b"", np.uint8), NONE, NONE, np.full(1, -1))
         self.read = compiled(read, " ".join(map(layout, (self.pool, self.place, self.visits))))
 
     def file(self, path: Path, advance: Callable[[int], object]) -> None:
@@ -152,11 +171,12 @@ class Conversion:
                 else:
                     rest += block
                 if len(rest) > LONGEST:
-                    where = f"{path}, line {self.place.line[0] + 1}"
-                    raise InvalidValue(where, f"{shown(rest)}...", f"shorter than {LONGEST} bytes: this is no log")
+                    self.endless(path, rest)
         except zlib.error as wrong:
             self.refuse(path, f"broken ({wrong})", "a whole gzip file: get it again")
             return
+        if b"\r" in rest and rest.count(b"|user") > 1:
+            self.endless(path, rest)
         if rest.strip():
             self.lines(path, rest + b"\n", cut=True)
 
@@ -180,6 +200,14 @@ class Conversion:
                 self.refuse(path, shown(text[start:end]), f"a visit, which {WRONG[stop]}")
             place.next[0] = end + 1
             place.line[0] += 1
+
+    def endless(self, path: Path, line: bytes) -> None:
+        """Stop, as what is no log at all cannot be skipped."""
+        where = f"{path}, line {self.place.line[0] + 1}"
+        allowed = f"shorter than {LONGEST} bytes: this is no log"
+        if b"\r" in line:
+            allowed = "one visit: lines end with a line feed, and these with a carriage return alone"
+        raise InvalidValue(where, f"{shown(line)}...", allowed)
 
     def refuse(self, path: Path, found: str, allowed: str) -> None:
         """Count what is malformed, or stop."""
@@ -210,22 +238,22 @@ class Conversion:
         if not self.events:
             raise InvalidValue("FILE", " ".join(map(str, sources)), "files that hold at least one visit")
         features = np.array(known.features, np.float32)
-        table = {"id": np.array([*known.rows], np.int64), **{f"f{f + 1}": features[:, f] for f in range(FEATURES)}}
+        table = {"id": np.array(known.ids, np.int64), **{f"f{f + 1}": features[:, f] for f in range(FEATURES)}}
         self.write("articles", table)
         self.write("pools", {"arms": pl.Series([list(arms) for arms in known.pools], dtype=pl.List(pl.Int32))})
         counted = {name: int(getattr(self.place, name)[0]) for name in ("blank", "absent", "earlier", "partial")}
-        counted |= {"twice": known.twice, "bare": len(known.bare), "changed": len(known.changed), **self.counts}
+        counted |= {"twice": len(known.twice), "bare": len(known.bare), "changed": len(known.changed), **self.counts}
         about = {
             "events": self.events,
             "d": FEATURES,
-            "k": len(known.rows),
+            "k": len(known.ids),
             "pools": len(known.pools),
             "least": 1 / max(map(len, known.pools)),
             "parts": self.parts,
             "sources": [path.name for path in sources],
             "irregular": {name: counted.get(name, 0) for name in KINDS},
         }
-        draft = self.out / f"{FINISHED}.draft"
+        draft = self.out / DRAFT
         draft.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         draft.replace(self.out / FINISHED)
         return about
@@ -241,7 +269,7 @@ def convert(
 ) -> dict[str, Any]:
     """Read files in this order, write a folder, and say what was found; `advance` is told of bytes read.
 
-    A folder that holds a whole log is left alone; one that was never finished is written again.
+    A folder that holds a whole log, or anything that is not of an unfinished one, is left alone.
     """
     paths, out = [Path(file) for file in files], Path(out)
     if tolerate < 0:
@@ -251,8 +279,12 @@ def convert(
     for path in paths:
         if not path.is_file():
             raise InvalidValue("FILE", str(path), "a file that exists (see docs/front_page.md for where to get them)")
+    draft = out / DRAFT
+    if out.exists() and not (out.is_dir() and (draft.exists() or not any(out.iterdir()))):
+        raise InvalidValue("--out", str(out), "a new folder, an empty one, or one whose conversion was not finished")
     out.mkdir(parents=True, exist_ok=True)
-    for left in out.glob("events-*.parquet"):
+    draft.touch()
+    for left in out.glob(EVENTS):
         left.unlink()
     conversion = Conversion(out, tolerate)
     for path in paths:

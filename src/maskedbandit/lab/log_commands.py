@@ -29,7 +29,7 @@ def add(commands: Any, command: Callable[..., argparse.ArgumentParser]) -> None:
     two = command(commands.add_parser, "generate", "write a made-up log in the text format of a front page", example)
     two.add_argument("--events", type=int, default=1_000_000, metavar="N", help="visits (1000000)")
     two.add_argument("--seed", type=int, default=0, metavar="N", help="the same seed gives the same file (0)")
-    two.add_argument("--out", type=Path, required=True, metavar="FILE", help="where to; packed if it ends with .gz")
+    two.add_argument("--out", type=Path, required=True, metavar="FILE", help="a new file; packed if it ends with .gz")
     two.set_defaults(do=generate)
 
 

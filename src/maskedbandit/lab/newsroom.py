@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs import CHUNK, RADIUS, Chunk, Integers, Log, Reals
 from maskedbandit.lab.streams import Streams
 
@@ -171,27 +171,37 @@ def rounded(shares: Any) -> Reals:
 def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: None) -> None:
     """Write a log as text, packed if the name ends with .gz; `advance` is told of events written.
 
-    The text has no place for propensities, so they must be those that its readers assume: all candidates alike.
+    The text has no place for propensities, so they must be those that its readers assume: all candidates alike. The
+    file has its name once it is whole, and one that exists is left alone.
     """
     path = Path(path)
+    if path.exists():
+        raise ResultsExist(f"{path} exists already: choose another file with --out, or remove this one")
+    draft = path.with_name(f"{path.name}.draft")
+    try:
+        with packed(draft) if path.suffix == ".gz" else draft.open("w", encoding="ascii") as file:
+            file.writelines(lines(log, seed, advance))
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
+    """The text of a log."""
     starts, arms = log.pools()
     sizes = np.diff(starts)
     ids, features = log.articles()
     said = [f"|{each} {numbers(row)}" for each, row in zip(ids.tolist(), features.tolist(), strict=True)]
     tails: dict[int, str] = {}
-    with packed(path) if path.suffix == ".gz" else path.open("w", encoding="ascii") as file:
-        for chunk in log.chunks(seed):
-            if np.any(chunk.propensity * sizes[chunk.pool] != 1):
-                raise InvalidValue("log", type(log).__name__, "one that shows all candidates with the same chance")
-            new = [pool for pool in np.unique(chunk.pool).tolist() if pool not in tails]
-            tails |= {pool: " ".join(said[arm] for arm in arms[starts[pool] : starts[pool + 1]]) for pool in new}
-            columns = chunk.time.tolist(), ids[chunk.arm].tolist(), chunk.click.tolist(), chunk.pool.tolist()
-            rows = zip(*columns, chunk.user.tolist(), strict=True)
-            file.writelines(
-                f"{time} {shown} {click:.0f} |user {numbers(user)} {tails[pool]}\n"
-                for time, shown, click, pool, user in rows
-            )
-            advance(chunk.time.size)
+    for chunk in log.chunks(seed):
+        if np.any(chunk.propensity * sizes[chunk.pool] != 1):
+            raise InvalidValue("log", type(log).__name__, "one that shows all candidates with the same chance")
+        new = [pool for pool in np.unique(chunk.pool).tolist() if pool not in tails]
+        tails |= {pool: " ".join(said[arm] for arm in arms[starts[pool] : starts[pool + 1]]) for pool in new}
+        columns = chunk.time.tolist(), ids[chunk.arm].tolist(), chunk.click.tolist(), chunk.pool.tolist()
+        for time, shown, click, pool, user in zip(*columns, chunk.user.tolist(), strict=True):
+            yield f"{time} {shown} {click:.0f} |user {numbers(user)} {tails[pool]}\n"
+        advance(chunk.time.size)
 
 
 @contextmanager

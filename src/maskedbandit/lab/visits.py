@@ -102,7 +102,8 @@ def whole(text: npt.NDArray[np.uint8], i: int) -> tuple[int, int]:
 def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
     """A decimal number that begins here, and where it ends; -1 there if there is none.
 
-    Digits are read as one integer and divided by a power of ten. Both are exact, so the quotient is what Python reads.
+    Digits are read as one integer and divided by a power of ten. Up to 2^53 both are exact, so the quotient is what
+    Python reads; a larger integer is rounded before it is divided, and the quotient may be next to what Python reads.
     """
     sign, scale, digits, number = 1.0, 1.0, 0, 0
     if text[i] == 45:
