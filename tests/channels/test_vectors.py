@@ -41,8 +41,12 @@ from tests.privacy.test_statistics import added
 from tests.statistics import mean_is, seeded
 
 # two bits; and what users who add (1, 0), (0, 1/2) or nothing can be apart, each with its worst pair
-BITS = Statistics(size=2, l1=2, square=2, low=0, steps=1), (1, 1), (0, 0)
-HALVES = Statistics(size=2, l1=Fraction(3, 2), square=Fraction(5, 4), low=-1, steps=2), (1, 0), (0, Fraction(1, 2))
+BITS = Statistics(size=2, l1=2, square=2, low=0, steps=1, moved=2), (1, 1), (0, 0)
+HALVES = (
+    Statistics(size=2, l1=Fraction(3, 2), square=Fraction(5, 4), low=-1, steps=2, moved=2),
+    (1, 0),
+    (0, Fraction(1, 2)),
+)
 FAR = 120
 Z = np.arange(-FAR, FAR + 1)
 
@@ -119,6 +123,17 @@ class TestShares:
         one_moves = replace(BITS[0], l1=1, square=1)
         assert noise.loss(1, 50, one_moves).curve[0] > noise.loss(1, 50).curve[0] > noise.loss(1).curve[0]
         assert noise.loss(1, 1, BITS[0]) == Loss.zcdp(Fraction(1, 100))
+
+    @pytest.mark.parametrize(("statistics", "moved"), [(linear(2), 10), (rewards(3), 3)])
+    def test_every_number_that_moves_brings_its_own_share_of_xi(self, statistics, moved):
+        """Two shares as narrow as can be: wider noise, or more shares, and the other bound would be the least."""
+        n, scale = 2, Fraction(2)
+        xi = 10 * np.exp(-2 * np.pi**2)  # of a variance of 2 for each, k = 1
+        square, l1 = float(statistics.square / scale**2), float(statistics.l1 / scale)
+        found = float(DiscreteGaussian(scale).loss(1, n, statistics).curve[0] / ORDERS[0])
+        right, wrong = (min(square + s * xi / 2, square + 2 * xi * l1 + s * xi * xi) / 2 for s in (moved, moved + 1))
+        assert found == pytest.approx(right, rel=1e-10)
+        assert found != pytest.approx(wrong, rel=1e-9)
 
     def test_the_sum_of_shares_costs_no_more(self):
         made = Distributed("0.25", DiscreteGaussian()).carrying(BITS[0])
@@ -210,9 +225,10 @@ class TestTrees:
 
 
 class TestOtherSums:
-    def test_split_and_mix_pays_for_every_number(self):
+    def test_split_and_mix_pays_for_every_number_that_moves(self):
+        for statistics, moved in ((linear(2), 10), (linear(3, False), 18), (rewards(3), 3)):  # of two models, or of one
+            assert SplitAndMix("0.5").carrying(statistics).delta() == moved * SplitAndMix("0.5").delta()
         made = SplitAndMix("0.5").carrying(linear(2))
-        assert made.delta() == 5 * SplitAndMix("0.5").delta()
         assert made.loss(100) == Loss.approximate("0.5", made.delta())
         assert made.shares(100) >= SplitAndMix("0.5").shares(100)
         with pytest.raises(InvalidValue, match="epsilon"):
@@ -229,7 +245,7 @@ class TestOtherSums:
         assert made.loss(100) == Loss.pure(1) * backend.attempts
 
 
-SIGNED = Statistics(size=3, l1=4, square=4, low=-1, steps=4)
+SIGNED = Statistics(size=3, l1=4, square=4, low=-1, steps=4, moved=3)
 VALUES = [-1, 0.75, -0.25, -1, -0.5, -1]  # one number of six users
 CHANNELS = [
     Raw(),

@@ -138,7 +138,7 @@ def test_matches_that_are_all_taken_are_another_law(lived, biased, gullible):
         same_law_of_two(replayed(Corner(biased=biased, least=1.0)), lived)
 
 
-WEIGHTS = FixedWeights([[0.0, 0.2], [0.1, 0.0], [-0.1, 1.0]])  # article 1 for group 0; for group 1 the last of the pool
+WEIGHTS = FixedWeights([[0.0, 0.2], [0.1, 0.0], [-0.1, 1.0]])  # article 1 for group 0; for group 1 article 2, or else 0
 WORTH = (RATES[0, 1] + 0.05 * RATES[1, 0] + 0.95 * RATES[1, 2]) / 2
 
 

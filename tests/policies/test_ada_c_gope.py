@@ -9,7 +9,7 @@ import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.delays import Constant, Geometric
-from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.law import NO_NOISE, Law, radius
 from maskedbandit.policies.contextual.ada_c_gope import (
     ARRIVED,
     PHASE,
@@ -110,6 +110,38 @@ def test_noise_in_any_direction_is_bounded(noise) -> None:
         at_most(int((off > surprise(law, 50, x)).sum()), n, 2 * math.exp(-x))
         with pytest.raises(AssertionError):
             at_most(int((off > surprise(law, 50, x) / 3).sum()), n, 2 * math.exp(-x))
+
+
+@pytest.mark.parametrize("x", [0.5, 3.0, 12.0, 40.0])
+def test_combinations_of_laplace_draws_have_chernoff_s_bound(x: float) -> None:
+    """The cumulant of one of unit length is at most -ln(1 - lam^2); the tail of a single draw is lighter than that."""
+    law, lam = law_of(mb.channels.Central(epsilon=1)), np.linspace(1e-4, 1 - 1e-9, 10**6)
+    bound = law.scale * np.min((x - np.log1p(-lam * lam)) / lam)
+    assert bound * (1 - 1e-9) <= surprise(law, 50, x) <= 1.02 * bound
+    assert radius(law, 1, 50, x) < 0.97 * bound
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_failures_are_shared_by_arms_and_phases(k: int) -> None:
+    s = started(LAW, ARMS[:k])
+    for phase in range(1, 4):
+        assert chances(s) == pytest.approx(math.log(4 * k * phase * (phase + 1) / 0.001))
+        told(s, LAW, np.full(k, 0.5))
+
+
+@pytest.mark.parametrize(
+    "law", [LAW, NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["raw", "gauss", "laplace"]
+)
+def test_margins_are_hoeffding_s_bound_and_chernoff_s(law: Law) -> None:
+    s = started(law)
+    for _ in range(3):
+        x, n = chances(s), int(s.pulls.sum())
+        m = (s.pulls * s.z.T) @ s.u
+        for a in range(10):
+            v = np.linalg.solve(m.T, s.u[a])
+            wanted = math.sqrt(x / 2 * (s.pulls * (s.z @ v) ** 2).sum()) + np.linalg.norm(v) * surprise(law, n, x)
+            assert margin(s, law, n, a) == pytest.approx(wanted)
+        told(s, law, np.full(10, 0.5))
 
 
 @pytest.mark.parametrize("law", [NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["gaussian", "laplace"])

@@ -9,7 +9,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.law import NO_NOISE, Law, radius
 from maskedbandit.policies.contextual.ada_c_oful import LEAST, AdaCOFUL, largest, length, refresh
 from maskedbandit.policies.contextual_policy import Aim
 from tests.policies.contextual_play import played
@@ -118,6 +118,35 @@ def test_bounds_are_those_of_the_last_release() -> None:
     bounds = x @ np.linalg.solve(v, z.sum(axis=0)) + beta * np.sqrt(np.sum(x * np.linalg.solve(v, x.T).T, axis=1))
     AdaCOFUL.arrived(s, 0, z[0])  # tells nothing before the release
     assert AdaCOFUL.ask(s, x, np.arange(2), LAW, rng) == bounds.argmax()
+
+
+@pytest.mark.parametrize(
+    ("channel", "draws"),  # in a release
+    [
+        (mb.channels.Central(epsilon="0.5", noise=GAUSSIAN), 1),
+        (mb.channels.Local(epsilon="0.5", noise=GAUSSIAN), 40),
+        (mb.channels.Central(epsilon="0.5"), 1),
+    ],
+    ids=["gaussian", "local", "laplace"],
+)
+def test_noise_widens_bounds_by_its_norm_over_the_root_of_the_least_eigenvalue(channel, draws: int) -> None:
+    """Of all releases together, each with its own part of the failures: 1/2, 1/6, 1/12 and so on."""
+    s, rng, v = AdaCOFUL().init(2, AIM), np.random.default_rng(9), 0.1 * np.eye(3)
+    law = channel.carrying(AdaCOFUL().statistics(3, True)).law()
+    for m in range(1, 5):
+        z = rng.standard_normal((40, 3)) / 3 * [1, 0.5, 0.2]
+        for each in z:
+            AdaCOFUL.arrived(s, 0, each)
+        v += z.T @ z
+        AdaCOFUL.tell(s, law, 0, 40, np.zeros(3))
+        beta = math.sqrt((np.log(np.linalg.det(v) / 0.001) / 2 + math.log(2 / 0.001)) / 2) + math.sqrt(0.1)
+        x = math.log(2 * m * (m + 1) / 0.001)
+        if channel.noise == GAUSSIAN:
+            y = law.scale * math.sqrt(m * draws) * math.sqrt(3 + 2 * math.sqrt(3 * x) + 2 * x)
+        else:
+            y = math.sqrt(3) * radius(law, m, 40 * m, x + math.log(6))
+        gamma = y / math.sqrt(np.linalg.eigvalsh(v)[0])
+        assert gamma * (1 - 1e-9) <= s.width[0] - beta <= gamma * 3 ** (1 / 256) * (1 + 1e-9)
 
 
 def test_what_rewards_are_multiplied_with_is_in_the_ball_and_on_the_grid() -> None:

@@ -123,6 +123,33 @@ def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
     assert any(np.abs(z).sum() > statistics.l1 for z in contexts(d, np.random.default_rng(3), 500))  # the control
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_two_users_differ_in_so_many_numbers(d):
+    """Of two models they are, with whole contexts: in all numbers of both; of public ones in r z alone."""
+    z = clipped(np.full(d, d**-0.5))
+    blocks = np.zeros((2, 2, linear(d).size))
+    blocks[0, 0] = blocks[1, 1] = added(z, 1)
+    assert linear(d).moved == linear(d, False, Fraction(1, 4)).moved == (blocks[0] != blocks[1]).sum()
+    assert linear(d).moved == 2 * linear(d).size
+    assert rewards(d).moved == rewards(d).size == (z != 0).sum()
+    assert REWARD.moved == 1
+
+
+@pytest.mark.parametrize("products", [Fraction(1, 3), Fraction(1, 512), Fraction(3, 257), 0, -1, Fraction(257, 256)])
+def test_products_are_on_the_grid_of_contexts(products):
+    with pytest.raises(InvalidValue, match=r"products is .*a multiple of 1/256, above 0 and at most 1"):
+        linear(2, True, products)
+
+
+@pytest.mark.parametrize("products", [Fraction(1, 256), Fraction(3, 256), Fraction(3, 4), Fraction(1)])
+def test_with_products_numbers_are_whole_steps_too(products):
+    statistics = linear(2, True, products)
+    for z in contexts(2, np.random.default_rng(6), 50):
+        u = added(clipped(z), 1)
+        u[:3] *= float(products)
+        assert np.array_equal(u * statistics.steps, np.rint(u * statistics.steps))
+
+
 def squares(z):
     """|q|^2 in whole numbers, q the steps of a context."""
     q = np.asarray(z) * CONTEXT_STEPS
@@ -213,7 +240,11 @@ def test_a_root_is_from_above_and_near(value):
 class TestValues:
     @pytest.mark.parametrize(
         ("name", "value"),
-        [*product(["size", "steps"], [0, -1, 1.5, True]), *product(["l1", "square"], [0, -1, 0.5]), ("low", 1)],
+        [
+            *product(["size", "steps", "moved"], [0, -1, 1.5, True]),
+            *product(["l1", "square"], [0, -1, 0.5]),
+            ("low", 1),
+        ],
     )
     def test_refused(self, name, value):
         with pytest.raises(InvalidValue, match=name):
@@ -226,5 +257,5 @@ class TestValues:
             of(d)
 
     def test_norms_are_fractions(self):
-        assert Statistics(2, 2, 2, 0, 1) == Statistics(2, Fraction(2), Fraction(2), 0, 1)
-        assert type(Statistics(2, 2, 2, 0, 1).l1) is Fraction
+        assert Statistics(2, 2, 2, 0, 1, 2) == Statistics(2, Fraction(2), Fraction(2), 0, 1, 2)
+        assert type(Statistics(2, 2, 2, 0, 1, 2).l1) is Fraction

@@ -69,7 +69,9 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
     )
     look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
     seen, ends = rows.filter(pl.col("x").is_finite() & (pl.col("x") > 0))["x"], dict[str, float]()
-    plot.set(xscale="log", xlim=(seen.min(), seen.max()))
+    values = seen.to_list() or [0.1, 1.0]
+    low, high = min(values), max(values)
+    plot.set(xscale="log", xlim=(low, high) if high > low else (low / 3, 3 * low))
     for label in look:
         mine = rows.filter(pl.col("label") == label).sort("x")
         if not mine["x"].is_finite().all():  # without privacy: level

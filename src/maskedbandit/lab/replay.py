@@ -122,9 +122,10 @@ def replay(
         play, scrutiny = Play(policy, channel, contexts, horizon, marks, delay), Scrutiny(log)
         streams = Streams(seed, study).of(run)
         for chunk in log.chunks(seed * MOST + run):
+            page = contexts.page(chunk)
             if run == 0 or not log.recorded:
                 scrutiny.add(chunk)
-            play.go(contexts.page(chunk), chunk.arm.size, log.least, streams)
+            play.go(page, chunk.arm.size, log.least, streams)
             if play.progress.counts[USERS] >= horizon:
                 break
         if scrutiny.visits:

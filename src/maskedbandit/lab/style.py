@@ -42,10 +42,13 @@ def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
 
 def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
     """Write the labels beside the right ends of the curves, moved up where they would overlap."""
-    (left, right), (bottom, top) = np.log10(plot.get_xlim()), np.log10(plot.get_ylim())
+    (left, right), (bottom, top) = np.log10(plot.get_xlim()), plot.get_ylim()
+    logarithmic = plot.get_yscale() == "log"
+    if logarithmic:
+        bottom, top = np.log10(bottom), np.log10(top)
     gap, last = (top - bottom) / 20, -np.inf
     for label, height in sorted(ends.items(), key=lambda end: end[1]):
-        last = max(np.log10(height), last + gap)
-        place = (10 ** (right + (right - left) / 70), 10**last)
+        last = max(np.log10(height) if logarithmic else height, last + gap)
+        place = (10 ** (right + (right - left) / 70), 10**last if logarithmic else last)
         said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
         plot.annotate(label, place, **said, **PLAIN)
