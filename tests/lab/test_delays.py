@@ -158,6 +158,7 @@ def same(a, b) -> bool:
     return all((one == other).all() for one, other in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [mb.policies.UCB1(), mb.policies.AdaPUCB()], ids=lambda each: type(each).__name__)
 def test_no_delay_is_the_same_whether_it_is_compiled_in_or_drawn(policy, monkeypatch) -> None:
     channel, how = channel_for(policy), {"horizon": 3000, "runs": 3, "seed": 5}
@@ -310,11 +311,13 @@ def test_users_served_while_waiting_join_no_cohort() -> None:
     assert all(total <= n for _, _, n, total in found.told)
 
 
+@pytest.mark.slow
 def test_waiting_for_nothing_is_still_a_mistake() -> None:
     with pytest.raises(IllegalDecision, match="waits, but every release was already told"):
         compiled_script(Constant(50), stuck=1)
 
 
+@pytest.mark.slow
 def test_what_is_in_flight_at_the_horizon_is_never_told_but_paid_for() -> None:
     early, late = (hear(Scripted((Decision(0, 100, 1), WAIT)), Constant(wait), 200) for wait in (100, 101))
     assert [len(found.told) for found in (early, late)] == [1, 0]
@@ -445,6 +448,7 @@ def test_files_that_ask_for_no_delay_are_refused(wrong) -> None:
         expand("x", "", {**FILE, "delay": wrong, "curves": [{}]})
 
 
+@pytest.mark.slow
 def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     from maskedbandit.lab.columns import aligned
     from maskedbandit.lab.figures import draw
@@ -473,6 +477,7 @@ def test_every_policy_keeps_the_times(name, delay) -> None:
     assert found.out.pulls.sum() == 2000
 
 
+@pytest.mark.slow
 def test_compiled_is_python_with_delays() -> None:
     for policy in (mb.policies.UCB1(), mb.policies.AdaPUCB()):
         where = channel_for(policy), INSTANCE, LONG

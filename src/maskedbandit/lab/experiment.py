@@ -157,10 +157,10 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
 
 def refuse_keys(kind: str, given: dict[str, Any], known: tuple[str, ...], goal: str) -> None:
     """Every key is read for this goal."""
-    for other in AIMS.keys() - {goal}:
-        for key in given:
-            if key not in known and key in (*AIMS[other], *ONLY[other]):
-                raise InvalidValue(kind, key, f"left out: it goes with goal = {other!r}, and this is {goal!r}")
+    for key in given:
+        others = [repr(other) for other in AIMS if key not in known and key in (*AIMS[other], *ONLY[other])]
+        if others:
+            raise InvalidValue(kind, key, f"left out: it goes with goal = {' or '.join(others)}, and this is {goal!r}")
     refuse_unknown(kind, given, known)
 
 
