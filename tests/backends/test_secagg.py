@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -220,7 +221,7 @@ def masked_values(values, cohort, seed):
 class Heard(Client):
     """A device whose messages are written down."""
 
-    sent: list = []  # noqa: RUF012
+    sent: ClassVar[list[bytes]] = []
 
     def receive(self, message):
         answer = super().receive(message)

@@ -52,7 +52,7 @@ def test_what_users_have_sent_is_counted_where_a_cohort_never_closes(monkeypatch
     """With a first cohort that the run does not fill."""
     monkeypatch.setattr(contextual, "compiled", interpreted)
     policy = mb.policies.LinUCB(first=10**6)
-    run = contextual.simulate(policy, mb.channels.Central(epsilon="0.7"), CONTEXTS, 50)
+    run = mb.simulate(policy, mb.channels.Central(epsilon="0.7"), CONTEXTS, 50)
     assert run.releases[0] == 0
     assert run.loss == Loss.pure("0.7")
 
@@ -64,7 +64,7 @@ def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses)
     each = iter(losses)
     monkeypatch.setattr(contextual.Play, "loss", property(lambda play: Loss.pure(next(each))))
     go = {
-        "simulate": lambda: contextual.simulate(FIRST, RAW, CONTEXTS, 20, runs=3, jobs=1),
+        "simulate": lambda: mb.simulate(FIRST, RAW, CONTEXTS, 20, runs=3, jobs=1),
         "replay": lambda: replays.replay(FIRST, RAW, Corner(20), runs=3, jobs=1),
     }
     assert go[study]().loss == Loss.pure(3)
@@ -100,7 +100,7 @@ def test_noise_with_too_many_steps_is_refused(monkeypatch, study: str) -> None:
     wide, narrow = mb.channels.Central(epsilon="0.0001"), mb.channels.Central(epsilon="0.001")
     said = "a cohort of Central is 1: it must be smaller: its sum or its noise has too many steps for 64-bit numbers"
     go = {
-        "simulate": lambda channel: contextual.simulate(FIRST, channel, CONTEXTS, 3),
+        "simulate": lambda channel: mb.simulate(FIRST, channel, CONTEXTS, 3),
         "replay": lambda channel: replays.replay(FIRST, channel, Corner(60), horizon=3),
     }[study]
     assert go(narrow).loss == Loss.pure("0.001")
@@ -114,7 +114,7 @@ def test_cohorts_of_more_sizes_than_fit_are_refused(monkeypatch) -> None:
     sizes = {int(n) for n in contextual.Play(growing, RAW, CONTEXTS, 9, np.array([9]), AT_ONCE).progress.sizes}
     assert sizes == {0}
     channel = mb.channels.Central(epsilon=100)
-    contextual.simulate(growing, channel, CONTEXTS, 15)  # cohorts of 1, 1, 2, 4 and so on
+    mb.simulate(growing, channel, CONTEXTS, 15)  # cohorts of 1, 1, 2, 4 and so on
     monkeypatch.setattr(contextual, "SIZES", 2)
     with pytest.raises(IllegalDecision, match="LinUCB closes cohorts of more than 2 different sizes: they should grow"):
-        contextual.simulate(growing, channel, CONTEXTS, 15)
+        mb.simulate(growing, channel, CONTEXTS, 15)

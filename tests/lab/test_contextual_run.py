@@ -17,7 +17,7 @@ def test_simulate_runs_contextual_policies_on_contexts() -> None:
     how = {"horizon": 300, "runs": 3, "seed": 5, "study": "s", "jobs": 2, "delay": LATE}
     calls: list[None] = []
     found = mb.simulate(POLICY, RAW, CONTEXTS, **how, advance=lambda: calls.append(None))
-    again = contextual.simulate(POLICY, RAW, CONTEXTS, **how)
+    again = mb.simulate(POLICY, RAW, CONTEXTS, **{**how, "jobs": 1})
     assert isinstance(found, contextual.ContextualRun)
     assert found.delay == LATE
     assert len(calls) == 3

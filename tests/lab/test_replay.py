@@ -13,7 +13,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import BiasedLog
-from maskedbandit.lab import contextual, log_contexts
+from maskedbandit.lab import log_contexts
 from maskedbandit.lab.logs import Log
 from maskedbandit.lab.newsroom import Newsroom
 from maskedbandit.lab.replay import Replayed, replay
@@ -113,7 +113,7 @@ def gullible(monkeypatch) -> None:
 @pytest.fixture(scope="module")
 def lived() -> np.ndarray:
     """Clicks of so many users, in real runs of a policy that learns."""
-    found = contextual.simulate(LEARNS, RAW, Live(), HORIZON, RUNS, seed=5)
+    found = mb.simulate(LEARNS, RAW, Live(), HORIZON, RUNS, seed=5)
     return found.reward[:, -1].astype(np.int64)
 
 

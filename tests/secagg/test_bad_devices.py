@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from maskedbandit.errors import Disagreement, Forged, TooFew
-from maskedbandit.secagg import masks, server
+from maskedbandit.secagg import masks, shares
 from maskedbandit.secagg.client import advertised
 from maskedbandit.secagg.correction import corrected
 from maskedbandit.secagg.masks import KEY, SEED
@@ -68,16 +68,16 @@ class TestWrongShares:
     def test_shares_of_who_was_wrong_before_are_tried_last(self, liars, monkeypatch):
         """To correct takes long: it is done at most once for each liar, not for each secret."""
         calls = []
-        monkeypatch.setattr(server, "corrected", lambda *args: calls.append(args) or corrected(*args))
+        monkeypatch.setattr(shares, "corrected", lambda *args: calls.append(args) or corrected(*args))
         plan = planned(10, t=5, least=6)
         made = self.spoiled(plan, liars, lambda shares, user: bytes(len(shares)), {3: 2})
         assert made.run().total == 45
         assert len(calls) <= len(liars)
-        assert made.server._doubted == set(liars)
+        assert made.server._shares.doubted == set(liars)
 
 
 def combined(server, user):
-    senders, ys = zip(*list(server._shares[user].items())[: server.plan.threshold], strict=True)
+    senders, ys = zip(*list(server._shares.given[user].items())[: server.plan.threshold], strict=True)
     xs = [1 + server.ring.number(sender, of=user) for sender in senders]
     return (combine(ys, weights(xs)) % (1 << 8 * SEED)).to_bytes(SEED)
 

@@ -21,7 +21,7 @@ LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 def who(run: Run | Found | ContextualRun | Replayed) -> dict[str, Any]:
     """What all rows of a run have in common."""
-    over = f", over {type(run.channel.backend).__name__}" if real(run.channel) else ""  # type: ignore[attr-defined]
+    over = f", over {type(backend).__name__}" if (backend := real(run.channel)) else ""
     return {
         **({} if run.delay == AT_ONCE else {"delay": str(run.delay)}),
         "trust": run.channel.trust,

@@ -17,10 +17,9 @@ from maskedbandit.lab.compiler import compiled, layout
 from maskedbandit.lab.contexts import Contexts
 from maskedbandit.lab.contextual_loop import RELEASES, Progress, loop
 from maskedbandit.lab.delays import AT_ONCE, Delay, in_flight
-from maskedbandit.lab.engine import LONGEST, whole
+from maskedbandit.lab.engine import whole
 from maskedbandit.lab.outcomes import explain
 from maskedbandit.lab.rehearsal import real
-from maskedbandit.lab.simulation import checkpoints
 from maskedbandit.lab.streams import Streams
 from maskedbandit.law import draws_of_one, steps
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
@@ -102,8 +101,8 @@ def refuse(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> No
     ):
         if not isinstance(value, kind):
             raise InvalidValue(name, value, allowed)
-    if real(channel):
-        raise InvalidValue("backend", channel.backend, "ideal: real protocols carry single rewards, not yet vectors")
+    if backend := real(channel):
+        raise InvalidValue("backend", backend, "ideal: real protocols carry single rewards, not yet vectors")
     if lack := policy.needs(channel.law()):
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
     if lack := policy.lacks(contexts.rows, contexts.fixed):
@@ -135,22 +134,22 @@ class ContextualRun:
         return frame(self)
 
 
-def simulate(
+def drive(
     policy: ContextualPolicy,
     channel: Channel,
     contexts: Contexts,
-    horizon: int,
-    runs: int = 1,
-    seed: int = 0,
-    study: str = "",
-    jobs: int | None = None,
-    advance: Callable[[], object] = lambda: None,
-    delay: Delay = AT_ONCE,
+    marks: npt.NDArray[np.int64],
+    runs: int,
+    seed: int,
+    study: str,
+    jobs: int | None,
+    advance: Callable[[], object],
+    delay: Delay,
 ) -> ContextualRun:
-    """Run a contextual policy over a channel, `runs` times independently; see `maskedbandit.simulate`."""
+    """All runs of a contextual policy, on threads; the last of the marks is the horizon."""
     refuse(policy, channel, contexts, delay)
-    horizon = whole("horizon", horizon, 1, LONGEST)
-    runs, seed, marks = whole("runs", runs, 1, 10**7), whole("seed", seed, 0), checkpoints(horizon)
+    horizon = int(marks[-1])
+    runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     numbers = contexts.numbers()
 
     def single(run: int) -> Play:

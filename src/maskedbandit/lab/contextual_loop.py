@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays import InFlight, drawn, first_due, pop, push
-from maskedbandit.lab.outcomes import BAD_ARM, DONE, LARGEST, MORE_SIZES, NO_FIT, TOO_WIDE, WIDEST, noted
+from maskedbandit.lab.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.law import NO_NOISE, Law, draws_of_one, steps
 from maskedbandit.privacy.statistics import clip
@@ -121,7 +121,7 @@ def loop(
                     continue
                 g = steps(law, n)
                 wide, count = law.scale * g, draws_of_one(law, n)
-                if wide * wide * count > WIDEST or float(n) * g > LARGEST:
+                if too_wide(wide, count, n, g):
                     p.counts[FAULT] = n
                     return TOO_WIDE
                 for j in range(size):

@@ -35,15 +35,14 @@ from maskedbandit.lab.outcomes import (
     BAD_COUNT,
     DEADLOCK,
     DONE,
-    LARGEST,
     MORE_SIZES,
     NO_FIT,
     TOO_WIDE,
     UNSIZED,
-    WIDEST,
     Out,
     explain,
     noted,
+    too_wide,
 )
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.law import Law, draws_of_one, steps
@@ -151,7 +150,7 @@ def loop(
                 break
             g = steps(law, n)
             width, count = law.scale * g, draws_of_one(law, n)
-            if width * width * count > WIDEST or float(n) * g > LARGEST:
+            if too_wide(width, count, n, g):
                 out.last[1] = n
                 return TOO_WIDE
             z = noise(width, count, of_noise)
@@ -225,7 +224,7 @@ def drive(
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
-    rehearsed = real(channel)
+    rehearsed = real(channel) is not None
     refuse_late(channel, delay)
     go: Any = None
     if not rehearsed:

@@ -41,6 +41,12 @@ def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
     return False
 
 
+@kernel
+def too_wide(width: float, count: float, n: int, g: int) -> bool:
+    """Whether so many draws of this width, or the sum of n rewards in steps of 1/g, do not fit 64-bit numbers."""
+    return width * width * count > WIDEST or float(n) * g > LARGEST
+
+
 def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
     """Raise what a run's status stands for."""
     name = type(policy).__name__

@@ -42,15 +42,16 @@ from maskedbandit.privacy.sampling import Bits
 HOPELESS = 20  # cohorts thrown away in a row
 
 
-def real(channel: Channel) -> bool:
-    """Whether a protocol carries the channel's sums; if not, the lab draws them at once."""
-    return not isinstance(getattr(channel, "backend", Ideal()), Ideal)
+def real(channel: Channel) -> Backend | None:
+    """The protocol that carries the channel's sums; None if the lab draws them at once."""
+    backend: Backend = getattr(channel, "backend", Ideal())
+    return None if isinstance(backend, Ideal) else backend
 
 
 def refuse_late(channel: Channel, delay: Delay) -> None:
     """All devices of a rehearsal have their rewards when their cohort closes."""
-    if real(channel) and delay != AT_ONCE:
-        allowed = f"left out, or 0, where {type(channel.backend).__name__} carries the sums"  # type: ignore[attr-defined]
+    if (backend := real(channel)) and delay != AT_ONCE:
+        allowed = f"left out, or 0, where {type(backend).__name__} carries the sums"
         raise InvalidValue("delay", str(delay), allowed)
 
 

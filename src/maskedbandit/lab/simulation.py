@@ -85,15 +85,16 @@ def simulate(
     >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
     (0.5, np.int64(1000000), np.True_)
     """
+    horizon = whole("horizon", horizon, 1, LONGEST)
+    marks = checkpoints(horizon)
+    how = runs, seed, study, jobs, advance, delay
     if isinstance(policy, ContextualPolicy):
         from maskedbandit.lab import contextual
 
         contexts: Any = instance
-        return contextual.simulate(policy, channel, contexts, horizon, runs, seed, study, jobs, advance, delay)
+        return contextual.drive(policy, channel, contexts, marks, *how)
     refuse_others(policy, channel, instance, "regret", delay)
     assert isinstance(instance, Instance)
-    horizon = whole("horizon", horizon, 1, LONGEST)
-    marks = checkpoints(horizon)
-    found = drive(policy, channel, instance, horizon, marks, runs, seed, study, jobs, advance, delay)
+    found = drive(policy, channel, instance, horizon, marks, *how)
     outcome = found.regret, found.realised, found.pulls, found.releases, found.loss, found.findings
     return Run(policy, channel, instance, horizon, marks, *outcome, delay)

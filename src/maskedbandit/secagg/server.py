@@ -6,8 +6,7 @@ With y the masked values, b the own masks and p the masks of pairs, all modulo m
 
 The users answer in phases: keys, sealed shares, masked values, votes in some rounds, shares. `close` ends a phase:
 whoever has not answered by then is lost. The server rebuilds the own masks of survivors and the keys of the lost from
-the shares of their neighbours, and checks both against what the users published. Of r shares of a secret (r - t) / 2
-may be wrong. With more, or if a user published something else than it shared, the round ends: any device can do that.
+the shares of their neighbours (shares.py), and checks both against what the users published.
 
 It runs without trust in clients: a message that is wrong is refused with a named error, its sender is as good as lost,
 and what others sent stays. It never holds a secret of a device that is not meant for it.
@@ -25,7 +24,6 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import Identities, advertised, survived, verify
-from maskedbandit.secagg.correction import corrected
 from maskedbandit.secagg.graph import Tree
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
@@ -47,7 +45,8 @@ from maskedbandit.secagg.messages import (
     packed,
 )
 from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.shamir import PRIME, SHARE, combine, weights
+from maskedbandit.secagg.shamir import SHARE
+from maskedbandit.secagg.shares import Shares
 
 
 class Step(NamedTuple):
@@ -103,8 +102,7 @@ class Server:
         self._parcels: dict[int, dict[int, bytes]] = {}  # by sender, by receiver
         self._masked: dict[int, int] = {}
         self._votes: dict[int, bytes] = {}
-        self._shares: dict[int, dict[int, int]] = {}  # by the user whose secret it is, by sender
-        self._doubted: set[int] = set()  # senders of wrong shares
+        self._shares = Shares(plan.threshold)
         self._session = plan.round
         self._steps = [
             Step("keys", lambda user: b"", self._take_keys, self._end_keys),
@@ -246,8 +244,7 @@ class Server:
         reader = Reader(message, SHARES, self._session)
         around = [other for other in self._around(user) if other in self._parcels]
         for other, share in zip(around, reader.pieces(SHARE, len(around)), strict=True):
-            if (y := int.from_bytes(share)) < PRIME:  # another is no share
-                self._shares.setdefault(other, {})[user] = y
+            self._shares.add(other, user, share)
 
     def _end_shares(self) -> Collection[int]:
         """Rebuild what hides the sum, and take it away."""
@@ -272,25 +269,7 @@ class Server:
 
     def _rebuilt(self, user: int, publish: Callable[[bytes], bytes], published: bytes) -> bytes:
         """The seed of a user: the one behind the shares that gives what the user published."""
-        given, t = self._shares.get(user, {}), self.plan.threshold
-        if len(given) < t:
-            raise TooFew(f"{len(given)} shares of a secret of user {user} came back: {t} are needed")
-        known = sorted(given, key=self._doubted.__contains__)  # to correct wrong shares takes long
-        senders = {1 + self.ring.number(other, of=user): other for other in known}
-        shares = {x: given[other] for x, other in senders.items()}
-
-        def right(secret: int) -> bool:
-            return secret < 1 << 8 * SEED and publish(secret.to_bytes(SEED)) == published
-
-        some = list(shares)[:t]
-        secret = combine([shares[x] for x in some], weights(some))
-        if not right(secret):
-            found = corrected(shares, t)
-            if found is None or not right(found.secret):
-                raise Disagreement(f"the shares of user {user}'s secret do not give what the user published")
-            secret = found.secret
-            self._doubted |= {senders[x] for x in found.wrong}
-        return secret.to_bytes(SEED)
+        return self._shares.rebuilt(user, lambda sender: 1 + self.ring.number(sender, of=user), publish, published)
 
     def _forget(self) -> None:
         for kept in (self._parcels, self._masked, self._votes, self._shares, self._commitments):

@@ -17,6 +17,7 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
+from maskedbandit.policies.batches import highest
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.policies.untold_policy import UntoldPolicy
 
@@ -63,18 +64,11 @@ class FixedWeights(UntoldPolicy):
     @staticmethod
     @kernel
     def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        best, highest, equals = -1, 0.0, 1
+        index = np.zeros(pool.size)
         for i in range(pool.size):
             arm = pool[i]
             own = arm if s.weights.shape[0] > 1 else 0
             row = arm if x.shape[0] > 1 else 0
-            value = 0.0
             for a in range(x.shape[1]):
-                value += s.weights[own, a] * x[row, a]
-            if best < 0 or value > highest:
-                best, highest, equals = arm, value, 1
-            elif value == highest:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    best = arm
-        return best
+                index[i] += s.weights[own, a] * x[row, a]
+        return pool[highest(index, rng)]

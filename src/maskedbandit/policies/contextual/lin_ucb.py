@@ -20,6 +20,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
+from maskedbandit.policies.batches import highest
 from maskedbandit.policies.linear import Models, products, value, width
 from maskedbandit.policies.linear_policy import LinearPolicy
 
@@ -39,18 +40,12 @@ class LinUCB(LinearPolicy):
     @staticmethod
     @kernel
     def ask(s: Models, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        squares, best, highest, equals = np.empty(s.spread.shape[1]), -1, 0.0, 1
+        squares, index = np.empty(s.spread.shape[1]), np.empty(pool.size)
         for i in range(pool.size):
             arm = pool[i]
             model = arm if s.weights.shape[0] > 1 else 0
             row = arm if x.shape[0] > 1 else 0
             if i == 0 or x.shape[0] > 1:
                 products(x[row], squares)
-            bound = value(s, model, x[row]) + s.scale * width(s, model, squares)
-            if best < 0 or bound > highest:
-                best, highest, equals = arm, bound, 1
-            elif bound == highest:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    best = arm
-        return best
+            index[i] = value(s, model, x[row]) + s.scale * width(s, model, squares)
+        return pool[highest(index, rng)]
