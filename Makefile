@@ -43,8 +43,8 @@ figures: setup
 	@set -e; for file in experiments/*.toml; do name=$$(basename $$file .toml); \
 	  $(BIN)/maskedbandit run $$file --out results/$$name --resume; \
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
-	@$(BIN)/python -m maskedbandit.lab.returning docs/figures/returning_users.svg
-	@$(BIN)/python -m maskedbandit.lab.growth docs/figures/secagg_growth.svg
+	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
+	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
 
 golden: setup
 	@$(BIN)/python -m tests.golden

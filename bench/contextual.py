@@ -18,15 +18,16 @@ from mabwiser.mab import MAB, LearningPolicy
 
 import maskedbandit as mb
 from bench.least import least
-from maskedbandit.lab.contexts import draw
-from maskedbandit.lab.contextual import Play
-from maskedbandit.lab.delays import AT_ONCE
-from maskedbandit.lab.front_page import convert
-from maskedbandit.lab.log_contexts import LogContexts
-from maskedbandit.lab.logs import RADIUS, Chunk, Integers, Log, Reals
-from maskedbandit.lab.newsroom import Newsroom, write
-from maskedbandit.lab.simulation import checkpoints
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.context_play import Play
+from maskedbandit.lab.goals.replay.log_contexts import LogContexts
+from maskedbandit.lab.logs.log import Chunk, Integers, Log, Reals
+from maskedbandit.lab.logs.newsroom import Newsroom, write
+from maskedbandit.lab.logs.recorded_log import RADIUS
+from maskedbandit.lab.logs.text_conversion import convert
 from maskedbandit.lab.streams import Streams
+from maskedbandit.lab.worlds.linear_contexts import draw
 
 Row = Callable[..., None]
 EVENTS, USERS, FEW = 500_000, 100_000, 1000

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.least import least
-from maskedbandit.lab.front_page import convert
-from maskedbandit.lab.newsroom import Newsroom, write
+from maskedbandit.lab.logs.newsroom import Newsroom, write
+from maskedbandit.lab.logs.text_conversion import convert
 
 Row = Callable[..., None]
 EVENTS, FEW = 200_000, 5_000

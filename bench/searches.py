@@ -11,7 +11,7 @@ from best_arm.stopping_conditions import TopTwoStoppingCondition
 
 import maskedbandit as mb
 from bench.least import least
-from maskedbandit.lab.instances import named_means
+from maskedbandit.lab.worlds.named_means import named_means
 
 FIVE = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
 RAW = mb.channels.Raw()

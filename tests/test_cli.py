@@ -162,8 +162,8 @@ def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp
     def interrupt(*given, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maskedbandit.lab.table.collect", interrupt)
-    monkeypatch.setattr("maskedbandit.lab.newsroom.write", interrupt)
+    monkeypatch.setattr("maskedbandit.lab.experiments.table.collect", interrupt)
+    monkeypatch.setattr("maskedbandit.lab.logs.newsroom.write", interrupt)
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 130
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted; --resume goes on from here\n")
     assert main(["generate", "--events", "10", "--out", str(tmp_path / "news")]) == 130
@@ -174,7 +174,7 @@ def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> N
     def fail(*given, **how):
         raise MemoryError
 
-    monkeypatch.setattr("maskedbandit.lab.table.collect", fail)
+    monkeypatch.setattr("maskedbandit.lab.experiments.table.collect", fail)
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
     assert "ask for fewer runs, fewer arms or a shorter tree" in capsys.readouterr().err
 

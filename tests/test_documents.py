@@ -115,9 +115,9 @@ def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path
 
 @pytest.mark.slow
 def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
-    from maskedbandit.lab.experiment import read
-    from maskedbandit.lab.regret import summary
-    from maskedbandit.lab.table import collect
+    from maskedbandit.lab.experiments.experiment import read
+    from maskedbandit.lab.experiments.table import collect
+    from maskedbandit.lab.goals.regret.rows import summary
 
     experiment = read(ROOT / "experiments" / "quickstart.toml")
     readme = (ROOT / "README.md").read_text()

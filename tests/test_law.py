@@ -16,7 +16,7 @@ import pytest
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import WAIT, Decision, Release, kernel
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import (
     COINS,
     GAUSSIAN,

@@ -17,42 +17,46 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Bernoulli": "lab.instances",
-    "Beta": "lab.instances",
-    "ClippedGaussian": "lab.instances",
+    "Bernoulli": "lab.worlds.bernoulli",
+    "Beta": "lab.worlds.beta",
+    "ClippedGaussian": "lab.worlds.clipped_gaussian",
     "Decision": "core",
     "Ledger": "privacy.ledger",
-    "LinearContexts": "lab.contexts",
+    "LinearContexts": "lab.worlds.linear_contexts",
     "Loss": "privacy.loss",
-    "Newsroom": "lab.newsroom",
-    "RecordedLog": "lab.logs",
+    "Newsroom": "lab.logs.newsroom",
+    "RecordedLog": "lab.logs.recorded_log",
     "Release": "core",
     "backends": "",
     "channels": "",
-    "delays": "lab.delays",
+    "delays": "lab",
     "errors": "",
-    "identify": "lab.identification",
+    "identify": "lab.goals.identify.identify",
     "kernel": "core",
     "noises": "",
     "policies": "",
-    "replay": "lab.replay",
-    "simulate": "lab.simulation",
+    "replay": "lab.goals.replay.replay",
+    "simulate": "lab.goals.regret.simulate",
     "theory": "",
-    "uniform_means": "lab.instances",
+    "uniform_means": "lab.worlds.named_means",
 }
+_ROOMS = ("backends", "channels", "delays", "errors", "noises", "policies", "theory")  # these are modules
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
     from maskedbandit import backends, channels, errors, noises, policies, theory
     from maskedbandit.core import Decision, Release, kernel
     from maskedbandit.lab import delays
-    from maskedbandit.lab.contexts import LinearContexts
-    from maskedbandit.lab.identification import identify
-    from maskedbandit.lab.instances import Bernoulli, Beta, ClippedGaussian, uniform_means
-    from maskedbandit.lab.logs import RecordedLog
-    from maskedbandit.lab.newsroom import Newsroom
-    from maskedbandit.lab.replay import replay
-    from maskedbandit.lab.simulation import simulate
+    from maskedbandit.lab.goals.identify.identify import identify
+    from maskedbandit.lab.goals.regret.simulate import simulate
+    from maskedbandit.lab.goals.replay.replay import replay
+    from maskedbandit.lab.logs.newsroom import Newsroom
+    from maskedbandit.lab.logs.recorded_log import RecordedLog
+    from maskedbandit.lab.worlds.bernoulli import Bernoulli
+    from maskedbandit.lab.worlds.beta import Beta
+    from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian
+    from maskedbandit.lab.worlds.linear_contexts import LinearContexts
+    from maskedbandit.lab.worlds.named_means import uniform_means
     from maskedbandit.privacy.ledger import Ledger
     from maskedbandit.privacy.loss import Loss
 
@@ -60,10 +64,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'maskedbandit' has no attribute {name!r}")
-    if not _HOME[name]:
-        return import_module(f"maskedbandit.{name}")
-    module = import_module(f"maskedbandit.{_HOME[name]}")
-    return getattr(module, name, module)  # a name that no module holds is that of the module
+    home = import_module(f"maskedbandit.{_HOME[name]}".rstrip("."))
+    if name in _ROOMS:
+        return import_module(f"{home.__name__}.{name}")
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue, MaskedBanditError
-from maskedbandit.lab import log_commands
+from maskedbandit.lab.logs import commands as log_commands
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from maskedbandit.lab.experiment import Experiment
+    from maskedbandit.lab.experiments.experiment import Experiment
 
 DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
 
@@ -142,11 +142,11 @@ def run(options: argparse.Namespace) -> None:
     """Simulate an experiment."""
     from tqdm import tqdm
 
-    from maskedbandit.lab.columns import aligned
-    from maskedbandit.lab.experiment import read
-    from maskedbandit.lab.protocols import over
-    from maskedbandit.lab.settings import Line, Point, Setting
-    from maskedbandit.lab.table import GOALS, collect
+    from maskedbandit.lab.experiments.experiment import read
+    from maskedbandit.lab.experiments.protocol_option import over
+    from maskedbandit.lab.experiments.table import collect
+    from maskedbandit.lab.goals.columns import aligned
+    from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 
     experiment, folder, left = read(options.experiment), options.experiment.stem, list[str]()
     if options.protocol is not None:
@@ -169,7 +169,7 @@ def run(options: argparse.Namespace) -> None:
     ) as bar:
         bar.set_description(f"{settings[0].label} (compiling, if new)")
 
-        def advance(setting: Setting | Line | Point, runs: int) -> None:
+        def advance(setting: Setting | TheoryCurve | PublishedPoint, runs: int) -> None:
             bar.set_description(setting.label, refresh=False)
             bar.update(runs)  # by none when a setting begins
 
@@ -182,8 +182,7 @@ def run(options: argparse.Namespace) -> None:
             table = collect(experiment, settings, out, options.resume, options.jobs, advance, note)
     if experiment.about:
         print(f"\n{experiment.about}\n")
-    rows = GOALS[experiment.goal]
-    print(aligned(rows.summary(table), rows.cells))
+    print(aligned(experiment.goal.summary(table), experiment.goal.cells))
     draw(table, experiment, out)
     print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")
 
@@ -212,7 +211,7 @@ def plot(options: argparse.Namespace) -> None:
     """Draw a figure again."""
     import polars as pl
 
-    from maskedbandit.lab.experiment import read
+    from maskedbandit.lab.experiments.experiment import read
 
     path = options.folder / "table.parquet"
     if not path.exists():
@@ -227,9 +226,7 @@ def plot(options: argparse.Namespace) -> None:
 
 def draw(table: pl.DataFrame, experiment: Experiment, out: Path) -> None:
     """Write the figure of a table, as PNG and SVG."""
-    from maskedbandit.lab import figures
-
-    save(figures.draw(table, experiment), out / "figure")
+    save(experiment.draw(table), out / "figure")
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -249,8 +246,8 @@ def demonstrate(options: argparse.Namespace) -> None:
     """Show a round of secure aggregation."""
     from tqdm import tqdm
 
-    from maskedbandit.lab.demo import Demo, told
-    from maskedbandit.lab.ring import drawn
+    from maskedbandit.lab.rehearsal.demo import Demo, told
+    from maskedbandit.lab.rehearsal.demo_figure import drawn
 
     names = ("n", "dropout", "corrupted", "epsilon", "lost", "server", "graph", "seed")
     demo = Demo(**{name: getattr(options, name) for name in names})
@@ -268,7 +265,7 @@ def demonstrate(options: argparse.Namespace) -> None:
 def show(options: argparse.Namespace) -> None:
     """List what experiments can name."""
     from maskedbandit import backends, channels, noises, policies
-    from maskedbandit.lab.experiment import read
+    from maskedbandit.lab.experiments.experiment import read
 
     goals = {"regret": "policy for regret", "identify": "policy for the best arm", "contextual": "policy for contexts"}
     rows: dict[str, list[str]] = {heading: [] for heading in goals.values()}

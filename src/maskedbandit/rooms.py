@@ -62,6 +62,17 @@ class Room:
             if found is not None and not inspect.isabstract(found):
                 yield file
 
+    def attribute(self, name: str) -> Any:
+        """What the package gives for a name that it does not define: the class of a file."""
+        try:
+            return self[name]
+        except UnknownName as unknown:
+            raise AttributeError(str(unknown)) from None
+
+    def classes(self) -> list[str]:
+        """Names of the classes, for `dir` of the package."""
+        return ["room", *(self[name].__name__ for name in self)]
+
     def about(self) -> Iterator[tuple[str, str]]:
         """Names, each with the first sentence of its file and the paper that its first paragraph cites first."""
         for name in self:

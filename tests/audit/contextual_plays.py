@@ -16,10 +16,11 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.tree import Tree
 from maskedbandit.core import kernel
-from maskedbandit.lab.contexts import Answer, Contexts
-from maskedbandit.lab.contextual import NAMES, Play
-from maskedbandit.lab.contextual_loop import DONE, loop
-from maskedbandit.lab.delays import AT_ONCE, Delay, drawn
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay, drawn
+from maskedbandit.lab.engine.context_loop import DONE, loop
+from maskedbandit.lab.engine.context_play import NAMES, Play
+from maskedbandit.lab.worlds.contexts import Answer, Contexts
 from maskedbandit.law import draws_of_one, steps
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.statistics import clip

@@ -19,8 +19,8 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.counters import needed
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.tree import Tree
-from maskedbandit.lab.contextual_loop import loop
-from maskedbandit.lab.delays import Delay
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.context_loop import loop
 from maskedbandit.law import LAPLACE, NO_NOISE, draws_of_one
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
 from maskedbandit.privacy.statistics import clipped

@@ -16,11 +16,12 @@ import numpy as np
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision, kernel
-from maskedbandit.lab.delays import AT_ONCE
-from maskedbandit.lab.engine import kernels, loop
-from maskedbandit.lab.instances import Instance
-from maskedbandit.lab.outcomes import DONE, Out
-from maskedbandit.lab.simulation import checkpoints
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.outcomes import DONE, Out
+from maskedbandit.lab.goals.drive import kernels
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from tests.golden import aim
 

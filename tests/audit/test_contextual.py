@@ -21,8 +21,9 @@ from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.core import kernel
-from maskedbandit.lab.contextual_loop import loop
-from maskedbandit.lab.delays import AT_ONCE, Constant, Geometric
+from maskedbandit.lab.delays.constant import AT_ONCE, Constant
+from maskedbandit.lab.delays.geometric import Geometric
+from maskedbandit.lab.engine.context_loop import loop
 from maskedbandit.law import LAPLACE
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE

@@ -20,7 +20,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Decision, kernel
-from maskedbandit.lab.engine import loop
+from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.law import Law, steps
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy

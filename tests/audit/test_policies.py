@@ -14,7 +14,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import Decision
-from maskedbandit.lab.engine import loop
+from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.policies.policy import Policy
 from tests.audit.plays import Play, broken, play
 from tests.golden import MULTI_ARMED, channel_for

@@ -18,7 +18,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.counters import change, needed, place
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import SKELLAM, epoch, nodes, width
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace

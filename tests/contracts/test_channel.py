@@ -28,7 +28,7 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import COINS, draws, log_pmf, radius, steps
 from maskedbandit.noises import room as noises
 from maskedbandit.privacy.loss import ZERO, Loss

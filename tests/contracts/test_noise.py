@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import Law, cumulant, log_mgf, log_pmf
 from maskedbandit.noises import room
 from maskedbandit.privacy.loss import ORDERS

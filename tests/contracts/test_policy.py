@@ -24,7 +24,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.lab.outcomes import DONE
+from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.policies.policy import Policy
 from tests.contracts.rules import (
     ALPHAS,

@@ -19,8 +19,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
-from maskedbandit.lab.identification import Found
-from maskedbandit.lab.outcomes import DONE
+from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.policies.policy import Policy
 from tests.contracts.rules import LONG, RAW, THREE, check_repeats, check_same_pulls, drive, of_goal, survivors
 from tests.golden import DELTA, HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail

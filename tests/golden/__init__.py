@@ -15,12 +15,14 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.delays import AT_ONCE, Delay
-from maskedbandit.lab.engine import kernels, loop
-from maskedbandit.lab.instances import Instance
-from maskedbandit.lab.outcomes import DONE, Out
-from maskedbandit.lab.simulation import checkpoints
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.outcomes import DONE, Out
+from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 
 FILE = Path(__file__).with_name("policies.json")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.lab.contexts import Answer, Contexts
-from maskedbandit.lab.logs import Chunk, Log
+from maskedbandit.lab.logs.log import Chunk, Log
+from maskedbandit.lab.worlds.contexts import Answer, Contexts
 from maskedbandit.privacy.statistics import clip
 
 RATES = np.array([[0.1, 0.2, 0.1], [0.7, 0.8, 0.9]])  # of clicks, by group and article

@@ -10,8 +10,8 @@ from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import TooFew
-from maskedbandit.lab import engine
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.goals import drive as engine
 from maskedbandit.policies.policy import Policy
 
 INSTANCE = mb.Bernoulli([0.2, 0.9])

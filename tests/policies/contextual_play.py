@@ -9,10 +9,11 @@ from unittest.mock import patch
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab import contextual
-from maskedbandit.lab.contexts import Contexts
-from maskedbandit.lab.delays import AT_ONCE, Delay
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.streams import Streams
+from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.instances import STUDIED
+from maskedbandit.lab.worlds.named_means import STUDIED
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from tests.golden import Trail, interpreted

@@ -8,7 +8,8 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import IllegalDecision, InvalidValue
-from maskedbandit.lab.delays import Constant, Geometric
+from maskedbandit.lab.delays.constant import Constant
+from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.law import NO_NOISE, Law, radius
 from maskedbandit.policies.contextual.ada_c_gope import (
     ARRIVED,

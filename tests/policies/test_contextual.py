@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.delays import Constant, Geometric
+from maskedbandit.lab.delays.constant import Constant
+from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.policies.linear import Models, learn

@@ -12,16 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskedbandit.errors import Disagreement, Malformed, OutOfTurn, ProtocolError, TooFew
-from maskedbandit.secagg.messages import (
-    ADVERT,
-    KINDS,
-    MASKED,
-    SURVIVORS,
-    Reader,
-    chosen,
-    flagged,
-    packed,
-)
+from maskedbandit.secagg.messages import ADVERT, KINDS, MASKED, SURVIVORS, Reader, chosen, flagged, packed
 from tests.secagg.adversary import HEAD, Liar, planned
 from tests.secagg.rounds import Round
 

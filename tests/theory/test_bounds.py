@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.instances import named_means
+from maskedbandit.lab.worlds.named_means import named_means
 from maskedbandit.policies.regret.dpucb import noise
 from maskedbandit.theory.bounds import INFORMATION, response_divergence
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper

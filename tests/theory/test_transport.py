@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.theory.characteristic_times import proportions
 from maskedbandit.theory.divergences import kl, private_divergence
 from maskedbandit.theory.transport import SAME, excess, kl_cost, kl_proportions, meeting, near, private_cost

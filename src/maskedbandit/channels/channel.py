@@ -23,7 +23,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from maskedbandit.backends.backend import Aggregate
+from maskedbandit.backends.backend import Aggregate, Backend
+from maskedbandit.backends.ideal import Ideal
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -125,3 +126,9 @@ class Carrier(Channel, ABC):
 
     def carrying(self, statistics: Statistics) -> Self:
         return replace(self, statistics=statistics)
+
+
+def real(channel: Channel) -> Backend | None:
+    """The protocol that carries the channel's sums; None if the lab draws them at once."""
+    backend: Backend = getattr(channel, "backend", Ideal())
+    return None if isinstance(backend, Ideal) else backend

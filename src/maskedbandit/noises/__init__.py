@@ -2,18 +2,14 @@
 
 from typing import Any
 
-from maskedbandit.errors import UnknownName
 from maskedbandit.rooms import Room
 
 room = Room("noise", __name__)
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        return room[name]
-    except UnknownName as unknown:
-        raise AttributeError(str(unknown)) from None
+    return room.attribute(name)
 
 
 def __dir__() -> list[str]:
-    return ["room", *(room[name].__name__ for name in room)]
+    return room.classes()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
 
 from maskedbandit.errors import InvalidValue
 
@@ -41,3 +44,14 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
     if number < least or (strict and number == least):
         raise InvalidValue(name, value, allowed)
     return number
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least`, and at most `most`; 1e6 is one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidValue(name, value, f"a whole number of at least {least}")
+    if most is not None and value > most:
+        raise InvalidValue(name, value, f"at most {most}")
+    return int(value)

@@ -14,7 +14,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.instances import Instance
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import NO_NOISE, RESPONSE, Law, radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.klucb import above, centre, compute

@@ -11,7 +11,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 import maskedbandit as mb
 from maskedbandit.core import WAIT, kernel
-from maskedbandit.lab.compiler import compiled
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, log_mgf_of_sum, steps
 from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, index, level
 from maskedbandit.theory.divergences import kl_upper, private_upper

@@ -1,0 +1,32 @@
+"""A constant delay: every reward takes the same number of rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskedbandit.lab.delays.delay import Delay, Delays, counted
+
+
+@dataclass(frozen=True)
+class Constant(Delay):
+    """Every reward takes the same number of rounds.
+
+    >>> Constant(100).numbers().longest
+    100
+    """
+
+    rounds: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rounds", counted("rounds", self.rounds))
+
+    def numbers(self) -> Delays:
+        return Delays(np.array([self.rounds], np.int64), 0.0, self.rounds)
+
+    def __str__(self) -> str:
+        return str(self.rounds)
+
+
+AT_ONCE = Constant(0)

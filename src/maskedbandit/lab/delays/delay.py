@@ -1,0 +1,119 @@
+"""Delays: how many rounds after a user was served the reward is there, and what is in flight until then.
+
+A reward of delay D of the user of round t is known before round t + 1 + D is decided; with D = 0 that is the next one.
+Delays are independent of each other, of the arm and of the reward. A cohort is released when the last of its rewards is
+there, and `last` draws how long that takes after its last user,
+
+    L = max{0, max_i (D_i - i)},        i = 0, 1, ..., n - 1 the users of the cohort, the last first,
+
+in the time of the few users who set a new maximum: the next of them is found by a geometric jump at the present chance
+P(D > L + i), which only falls as i grows, and is kept with the ratio of the chance there to it. A user passed over
+wrongly has a chance below 2^-60.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import lean_kernel
+from maskedbandit.errors import InvalidValue
+
+Integers = npt.NDArray[np.int64]
+MOST = 10**12  # rounds
+
+
+class Delays(NamedTuple):
+    """The numbers of a delay of any kind."""
+
+    table: Integers  # delays, sorted, each as likely as every other; of no meaning where spread > 0
+    spread: float  # -1 / ln q of a geometric law, else 0
+    longest: int
+
+
+class Delay(ABC):
+    """The law of a delay. Subclasses are frozen dataclasses of parameters."""
+
+    @abstractmethod
+    def numbers(self) -> Delays:
+        """What the kernels need."""
+
+    @property
+    def late(self) -> Any:
+        """The kernel of how late a cohort is: `last`, if there are delays at all."""
+        return last if self.numbers().longest > 0 else at_once
+
+
+def counted(name: str, value: Any) -> int:
+    """A number of rounds."""
+    whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not 0 <= value <= MOST:
+        raise InvalidValue(name, value, f"a whole number of rounds from 0 to {MOST}")
+    return int(value)
+
+
+@lean_kernel
+def above(table: Integers, x: int) -> int:
+    """How many numbers of a sorted table are above x."""
+    low, high = 0, table.size
+    while low < high:
+        middle = (low + high) // 2
+        if table[middle] > x:
+            high = middle
+        else:
+            low = middle + 1
+    return int(table.size - low)
+
+
+@lean_kernel
+def later(d: Delays, x: int) -> float:
+    """P(D > x), x >= -1."""
+    if x >= d.longest:
+        return 0.0
+    if d.spread > 0.0:
+        return math.exp(-(x + 1) / d.spread)
+    return above(d.table, x) / d.table.size
+
+
+@lean_kernel
+def beyond(d: Delays, x: int, rng: np.random.Generator) -> int:
+    """A delay, given that it is above x < longest: a geometric law forgets what has passed."""
+    if d.spread > 0.0:
+        return int(min(x + 1 + math.floor(rng.standard_exponential() * d.spread), d.longest))
+    return int(d.table[d.table.size - 1 - int(rng.random() * above(d.table, x))])
+
+
+@lean_kernel
+def drawn(d: Delays, rng: np.random.Generator) -> int:
+    """The delay of one user."""
+    return beyond(d, -1, rng)
+
+
+@lean_kernel
+def last(d: Delays, n: int, rng: np.random.Generator) -> int:
+    """How long after the last of n users, who come one after the other, the last of their rewards is there."""
+    latest, i = 0, 0
+    while i < n:
+        chance = later(d, latest + i)
+        if chance * (n - i) < 2.0**-60:
+            break
+        if chance < 1.0:
+            jump = rng.standard_exponential() / -math.log1p(-chance)
+            if jump >= n - i:  # compared as it is: it may be more than whole numbers of 64 bits hold
+                break
+            i += int(jump)
+        if rng.random() * chance < later(d, latest + i):
+            latest = beyond(d, latest + i, rng) - i
+        i += 1
+    return int(latest)
+
+
+@lean_kernel
+def at_once(d: Delays, n: int, rng: np.random.Generator) -> int:
+    """`last` without delays: with it compiled in, all that is about things in flight falls away."""
+    return 0

@@ -1,0 +1,36 @@
+"""A geometric delay: it forgets how long it has lasted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.delay import Delay, Delays
+from maskedbandit.privacy.exact import Number, exact
+
+
+@dataclass(frozen=True)
+class Geometric(Delay):
+    """Whatever the time since the user was served, the reward is as likely to come in the next round.
+
+    P(D = j) = (1 - q) q^j, q = mean / (1 + mean), cut off at its quantile 1 - 2^-60.
+
+    >>> round(later(Geometric(mean=1).numbers(), 2), 9)  # (1/2)^3
+    0.125
+    """
+
+    mean: Number
+
+    def __post_init__(self) -> None:
+        if not exact("mean", self.mean) <= 10**9:
+            raise InvalidValue("mean", self.mean, "at most 1000000000")
+
+    def numbers(self) -> Delays:
+        spread = 1 / math.log1p(1 / float(self.mean))
+        return Delays(np.zeros(1, np.int64), spread, math.ceil(60 * math.log(2) * spread))
+
+    def __str__(self) -> str:
+        return f"geometric, mean = {float(self.mean):g}"

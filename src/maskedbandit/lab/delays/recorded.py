@@ -1,0 +1,55 @@
+"""Delays that were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.delay import Delay, Delays, counted
+
+
+@dataclass(frozen=True)
+class Recorded(Delay):
+    """Delays that were measured, in rounds: one of them is drawn for each user, with replacement.
+
+    >>> Recorded([0, 0, 7]).numbers().longest
+    7
+    """
+
+    rounds: Sequence[int]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rounds, str) or not hasattr(self.rounds, "__len__") or len(self.rounds) == 0:
+            raise InvalidValue("rounds", self.rounds, "a list of whole numbers of rounds")
+        object.__setattr__(self, "rounds", tuple(counted("rounds", each) for each in self.rounds))
+
+    @classmethod
+    def from_table(cls, rounds: Any = None, file: Any = None) -> Self:
+        if (rounds is None) == (file is None):
+            raise InvalidValue("recorded", {"rounds": rounds, "file": file}, "given either `rounds` or a `file`")
+        return cls(rounds if file is None else read_rounds(file))
+
+    def numbers(self) -> Delays:
+        table = np.sort(np.array(self.rounds, np.int64))
+        return Delays(table, 0.0, int(table[-1]))
+
+    def __str__(self) -> str:
+        return f"recorded, mean = {np.mean(self.rounds):g}"
+
+
+def read_rounds(file: Any) -> list[int]:
+    """The numbers of a file, one in each line. Errors show nothing of what is in it."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").split()
+    except (OSError, TypeError, ValueError) as wrong:
+        said = getattr(wrong, "strerror", None) or "it holds no text"
+        raise InvalidValue("file", str(file), f"a text file that can be read ({said})") from None
+    try:
+        return [int(line) for line in lines]
+    except ValueError:
+        raise InvalidValue("file", str(file), "a text file with a whole number of rounds in each line") from None

@@ -1,0 +1,158 @@
+"""The engine: one loop that drives every policy over every channel on every instance.
+
+It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
+noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
+kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
+environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
+does: the answer is served to the users who are left, or ends the run.
+
+A cohort that is closed is released when the last of its rewards is there, and told at once (see delays.py). If the
+policy waits for that, users who come are served the arm of its last decision, and nobody asks for their rewards.
+
+Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
+how many there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.lab.delays.delay import Delays
+from maskedbandit.lab.engine.in_flight import first_due, full, larger, pop, push, with_slots
+from maskedbandit.lab.engine.outcomes import (
+    BAD_ARM,
+    BAD_COUNT,
+    DEADLOCK,
+    DONE,
+    MORE_SIZES,
+    NO_FIT,
+    TOO_WIDE,
+    UNSIZED,
+    Out,
+    noted,
+    too_wide,
+)
+from maskedbandit.lab.streams import Rewards
+from maskedbandit.law import Law, draws_of_one, steps
+
+ask: Any = None  # these stand for the kernels that the loop is compiled with, see `kernels`
+
+tell: Any = None
+
+perturb: Any = None
+
+noise: Any = None
+
+one: Any = None
+
+many: Any = None
+
+late: Any = None
+
+
+def loop(
+    s: Any,
+    law: Law,
+    channel: Any,
+    instance: Any,
+    delay: Delays,
+    horizon: int,
+    serve: bool,
+    marks: npt.NDArray[np.int64],
+    out: Out,
+    keys: npt.NDArray[np.uint64],
+    of_rewards: np.random.Generator,
+    of_noise: np.random.Generator,
+    of_policy: np.random.Generator,
+    of_delays: np.random.Generator,
+) -> int:
+    """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
+    k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
+    open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
+    flight, aloft = with_slots(np.arange(8), np.zeros(2, np.int64)), 0
+    closed = np.zeros((8, 3))  # arm, number of users and sum of what is in flight, by slot
+    t, mark, regret, rewards = 0, 0, 0.0, 0.0
+    while t < horizon:
+        decision = ask(s, law, of_policy)
+        arm, n = decision.arm, decision.n
+        waits, stop = arm == -1, n == 0
+        if waits:
+            if aloft == 0:
+                return DEADLOCK  # every release was told, so there is none to wait for
+            arm, n, stop = out.last[0], first_due(flight) - t, False
+        else:
+            out.last[0], out.last[1] = arm, n
+        if arm < 0 or arm >= k:
+            return BAD_ARM
+        if n < 0:
+            return BAD_COUNT
+        if stop:
+            if not serve:
+                break
+            n = horizon - t
+        elif law.root > 0.0 and not waits and (decision.close == 0 or open_n[arm] > 0):
+            return UNSIZED
+        g = steps(law, n)
+        end = min(t + n, horizon)
+        planned, complete, asked = open_n[arm] + n, end == t + n, not (stop or waits)
+        out.pulls[arm] += end - t
+        if asked:
+            open_n[arm] = planned
+        while t < end:
+            users = min(end, marks[mark]) - t
+            if users == 1:
+                x = one(instance, arm, t, g, stream)
+            else:
+                x = many(instance, arm, users, g, stream)
+            if asked:
+                open_total[arm] += x
+            rewards += x / g if g > 0 else x
+            regret += (best - instance.means[arm]) * users
+            t += users
+            if t == marks[mark]:
+                out.regret[mark] = regret
+                out.realised[mark] = best * t - rewards
+                mark += 1
+        if stop:
+            break
+        total, ready = open_total[arm], False
+        if asked and decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+            open_n[arm], open_total[arm] = 0, 0.0
+            if not noted(out.sizes, planned):
+                return MORE_SIZES
+            wait = late(delay, planned, of_delays)
+            ready = wait == 0
+            if wait > 0:
+                if full(flight):
+                    flight, closed = larger(flight), np.concatenate((closed, np.zeros_like(closed)))
+                slot = push(flight, t + wait)
+                closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
+                aloft += 1
+        while True:  # whatever is there by now is released: what is in flight came before what was closed just now
+            if aloft > 0 and first_due(flight) <= t:
+                slot = pop(flight)
+                arm, n, x = int(closed[slot, 0]), int(closed[slot, 1]), closed[slot, 2]
+                aloft -= 1
+            elif ready:
+                arm, n, x, ready = decision.arm, planned, total, False
+            else:
+                break
+            g = steps(law, n)
+            width, count = law.scale * g, draws_of_one(law, n)
+            if too_wide(width, count, n, g):
+                out.last[1] = n
+                return TOO_WIDE
+            z = noise(width, count, of_noise)
+            released = perturb(channel, law, arm, x, n, z, of_noise)
+            if released != released:
+                out.last[1] = n
+                return NO_FIT
+            out.releases[0] += 1
+            tell(s, arm, n, released)
+    for arm in range(k):  # these users sent what they had, though nothing of it is released
+        if open_n[arm] > 0 and not noted(out.sizes, open_n[arm]):
+            return MORE_SIZES
+    return DONE

@@ -1,0 +1,173 @@
+"""The loop of contextual studies: one user at a time, on simulated contexts or on a log.
+
+An event shows contexts and a pool of arms; the policy chooses one. A simulated event has a reward for every arm, an
+event of a log only for the one that was tried, and otherwise it is nobody's (see replay.py). The reward of a user
+arrives after a delay; then what the user adds goes to the open cohorts, and a cohort that is due is released: one draw
+of noise for every number.
+
+The loop keeps everything in `Progress` and can go on with the next chunk of a log.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import kernel
+from maskedbandit.lab.delays.delay import drawn
+from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop, push
+from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
+from maskedbandit.lab.streams import Rewards
+from maskedbandit.law import NO_NOISE, Law, draws_of_one, steps
+from maskedbandit.privacy.statistics import clip
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+USERS, MARK, RELEASES, EVENTS, MATCHED, FLIGHTS, FAULT = range(7)
+REGRET, REWARD = range(2)
+WEIGHT, SQUARE, VALUE, VALUE_SQUARE, BOTH = range(5)
+
+
+class Progress(NamedTuple):
+    """Where a run stands."""
+
+    counts: Integers  # [7] users served, mark, releases, events seen, events whose arm was tried, ..., last fault
+    totals: Floats  # [2] regret and reward so far
+    tallies: Floats  # [5] sums of w, w^2, w r, (w r)^2, w^2 r over events, w = 1 / propensity where the arm was tried
+    regret: Floats  # [c] at the marks
+    reward: Floats  # [c]
+    pulls: Integers  # [k]
+    sizes: Integers  # the different sizes of released cohorts, then zeros
+    open: Integers  # [m] users in the open cohort of each model
+    sums: Floats  # [m, size] what they added
+    told: Floats  # [size] a release
+    x: Floats  # [rows, d] contexts of the event at hand
+    flight: InFlight  # which rewards are on their way
+    arm: Integers  # of each of them
+    pool: Integers
+    z: Floats  # [flights, d]
+    paid: Floats
+
+
+present: Any = None  # these stand for the kernels that the loop is compiled with
+answer: Any = None
+ask: Any = None
+direction: Any = None
+arrived: Any = None
+due: Any = None
+tell: Any = None
+perturb: Any = None
+noise: Any = None
+
+
+@kernel
+def added(sums: Floats, z: Floats, reward: float, products: float) -> None:
+    """What a user adds: z_i z_j for i <= j times `products`, unless that is 0, then r z."""
+    place = 0
+    if products > 0.0:
+        for i in range(z.size):
+            for j in range(i, z.size):
+                sums[place] += products * z[i] * z[j]
+                place += 1
+    for i in range(z.size):
+        sums[place + i] += reward * z[i]
+
+
+def loop(
+    s: Any,
+    law: Law,
+    channel: Any,
+    source: Any,
+    delay: Any,
+    events: int,
+    horizon: int,
+    least: float,
+    products: float,
+    signed: bool,
+    marks: Integers,
+    p: Progress,
+    keys: npt.NDArray[np.uint64],
+    of_rewards: np.random.Generator,
+    of_noise: np.random.Generator,
+    of_policy: np.random.Generator,
+    of_delays: np.random.Generator,
+) -> int:
+    """Go through so many events, until `horizon` users were served; how it ended.
+
+    An event whose arm was tried with chance 1/w is taken with chance `least` * w: so each is as likely as all others.
+    """
+    stream, m, size = Rewards(of_rewards, keys), p.open.size, p.told.size
+    hidden = products > 0.0 and law.kind != NO_NOISE
+    for i in range(events):
+        t = p.counts[USERS]
+        if t >= horizon:
+            break
+        pool = present(source, i, t, p.x, stream)
+        while first_due(p.flight) <= t:
+            slot = pop(p.flight)
+            own = p.arm[slot] if m > 1 else 0
+            arrived(s, p.arm[slot], p.z[slot])
+            added(p.sums[own], p.z[slot], p.paid[slot], products)
+            begin, end = source.starts[p.pool[slot]], source.starts[p.pool[slot] + 1]
+            if not hidden or m == 1:
+                begin, end = 0, 1
+            for place in range(begin, end):
+                model = source.arms[place] if hidden and m > 1 else own
+                p.open[model] += 1
+                n = p.open[model]
+                if not due(s, law, model, n):
+                    continue
+                g = steps(law, n)
+                wide, count = law.scale * g, draws_of_one(law, n)
+                if too_wide(wide, count, n, g):
+                    p.counts[FAULT] = n
+                    return TOO_WIDE
+                for j in range(size):
+                    total = p.sums[model, j]
+                    z = noise(wide, count, of_noise)
+                    total = perturb(channel, law, model * size + j, total * g if g > 0 else total, n, z, of_noise)
+                    if total != total:
+                        p.counts[FAULT] = n
+                        return NO_FIT
+                    p.told[j] = total
+                    p.sums[model, j] = 0.0
+                p.open[model] = 0
+                p.counts[RELEASES] += 1
+                if not noted(p.sizes, n):
+                    p.counts[FAULT] = p.sizes.size
+                    return MORE_SIZES
+                tell(s, law, model, n, p.told)
+        arms = source.arms[source.starts[pool] : source.starts[pool + 1]]
+        arm = ask(s, p.x, arms, law, of_policy)
+        if arm < 0 or arm >= p.pulls.size:
+            p.counts[FAULT] = arm
+            return BAD_ARM
+        reply = answer(source, i, t, p.x, arm, stream)
+        w, reward = reply.weight, reply.reward
+        taken = least * w >= 1.0 or (w > 0.0 and of_rewards.random() < least * w)
+        if not taken or t + 1 < horizon:  # the visit that ends a run is taken for certain: it is in no estimate
+            p.counts[EVENTS] += 1
+            p.counts[MATCHED] += w > 0.0
+            p.tallies[WEIGHT] += w
+            p.tallies[SQUARE] += w * w
+            p.tallies[VALUE] += w * reward
+            p.tallies[VALUE_SQUARE] += w * w * reward * reward
+            p.tallies[BOTH] += w * w * reward
+        if not taken:
+            continue
+        p.pulls[arm] += 1
+        p.totals[REGRET] += reply.best - reply.mean
+        p.totals[REWARD] += reward
+        slot = push(p.flight, t + 1 + drawn(delay, of_delays))
+        p.arm[slot], p.pool[slot], p.paid[slot] = arm, pool, reward
+        direction(s, arm, p.x[arm if p.x.shape[0] > 1 else 0], p.z[slot])
+        clip(p.z[slot], signed)  # wherever it comes from: noise hides what is in the unit ball
+        p.counts[USERS] = t + 1
+        if t + 1 == marks[p.counts[MARK]]:
+            p.regret[p.counts[MARK]] = p.totals[REGRET]
+            p.reward[p.counts[MARK]] = p.totals[REWARD]
+            p.counts[MARK] += 1
+    return DONE

@@ -1,0 +1,122 @@
+"""Simulation of contextual policies, and what it shares with replay: a run, from its first user to its last."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel, real
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.context_loop import Progress, loop
+from maskedbandit.lab.engine.in_flight import in_flight
+from maskedbandit.lab.engine.outcomes import explain
+from maskedbandit.lab.worlds.contexts import Contexts
+from maskedbandit.law import draws_of_one, steps
+from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
+from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.loss import ZERO, Loss
+
+SIZES = 4096  # different sizes of cohorts in a run
+NAMES = ("ask", "tell", "due", "direction", "arrived")
+
+
+class Play:
+    """One run of a policy over a channel: `go` serves the users of some events, and may be called again."""
+
+    def __init__(
+        self, policy: ContextualPolicy, channel: Channel, contexts: Contexts, horizon: int, marks: Any, delay: Delay
+    ) -> None:
+        self.policy, self.contexts, self.horizon, self.marks = policy, contexts, horizon, marks
+        statistics, m = policy.statistics(contexts.d, contexts.signed), policy.models(contexts.k)
+        self.channel = channel.carrying(statistics)
+        self.law, self.numbers = self.channel.law(), self.channel.numbers(m * statistics.size)
+        self.state, self.delay = policy.init(contexts.k, Aim(contexts.d, horizon)), delay.numbers()
+        flight = in_flight(self.delay, horizon)
+        slots = flight.heap.size
+        self.progress = Progress(
+            counts=np.zeros(7, np.int64),
+            totals=np.zeros(2),
+            tallies=np.zeros(5),
+            regret=np.zeros(len(marks)),
+            reward=np.zeros(len(marks)),
+            pulls=np.zeros(contexts.k, np.int64),
+            sizes=np.zeros(SIZES, np.int64),
+            open=np.zeros(m, np.int64),
+            sums=np.zeros((m, statistics.size)),
+            told=np.zeros(statistics.size),
+            x=np.zeros((contexts.rows, contexts.d)),
+            flight=flight,
+            arm=np.zeros(slots, np.int64),
+            pool=np.zeros(slots, np.int64),
+            z=np.zeros((slots, contexts.d)),
+            paid=np.zeros(slots),
+        )
+
+    def go(self, numbers: Any, events: int, least: float, streams: Any) -> None:
+        """Go through so many events of these numbers."""
+        kernels = {name: getattr(self.policy, name) for name in NAMES}
+        kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
+        kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
+        kernels |= {"draws_of_one": draws_of_one, "steps": steps}
+        parts = self.state, self.law, self.numbers, numbers, self.delay
+        run = compiled(loop, " ".join(map(layout, (*parts, self.progress))), **kernels)
+        products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
+        how = events, self.horizon, least, products, signed, self.marks, self.progress
+        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
+            status = run(*parts, *how, *streams)
+        fault = int(self.progress.counts[-1])
+        explain(status, fault, fault, self.policy, self.channel)
+
+    @property
+    def loss(self) -> Loss:
+        """Of one user, the worst over the cohorts that occurred; each is in the releases of one cohort of a model."""
+        worst = ZERO
+        sizes = [*self.progress.sizes[self.progress.sizes > 0].tolist(), *set(self.progress.open.tolist()) - {0}]
+        for n in sizes:  # those who are in an open cohort sent what they had, though nothing of it is released
+            worst |= self.channel.loss(n)
+        return self.policy.loss(worst, self.horizon)
+
+
+def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> None:
+    """Each is what it is called, and the policy can use what the channel releases."""
+    for name, value, kind, allowed in (
+        ("policy", policy, ContextualPolicy, "a policy for contexts, such as LinUCB()"),
+        ("channel", channel, Channel, "a channel, such as Central()"),
+        (
+            "instance",
+            contexts,
+            Contexts,
+            "one with contexts, such as LinearContexts()",
+        ),
+        ("delay", delay, Delay, "a delay, such as Constant(100)"),
+    ):
+        if not isinstance(value, kind):
+            raise InvalidValue(name, value, allowed)
+    if backend := real(channel):
+        raise InvalidValue("backend", backend, "ideal: real protocols carry single rewards, not yet vectors")
+    if lack := policy.needs(channel.law()):
+        raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
+    if lack := policy.lacks(contexts.rows, contexts.fixed):
+        raise InvalidValue("instance", contexts, f"one that gives {type(policy).__name__} {lack}")
+    channel.carrying(policy.statistics(contexts.d, contexts.signed))  # or it refuses
+
+
+def spread(single: Callable[[int], Any], runs: int, jobs: int | None) -> list[Any]:
+    """All runs on threads; the first alone, so that threads do not all compile."""
+    first = single(0)
+    with ThreadPoolExecutor(whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)) as pool:
+        return [first, *pool.map(single, range(1, runs))]
+
+
+def gathered(plays: Iterable[Play]) -> dict[str, npt.NDArray[np.float64]]:
+    """What the last states of the runs say."""
+    found = [play.policy.findings(play.state) for play in plays]
+    return {name: np.array([each[name] for each in found]) for name in found[0]}

@@ -1,0 +1,105 @@
+"""What is in flight: a heap of slots, ordered by when each is due."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel, lean_kernel
+from maskedbandit.lab.delays.delay import MOST, Delays, Integers
+
+NEVER = 2**62
+
+COUNT, PUSHED = range(2)
+
+
+class InFlight(NamedTuple):
+    """A heap of slots, ordered by when each is due; of those due together the first pushed is the first popped.
+
+    A slot is a place in arrays of the caller's, where whatever is in flight is kept.
+    """
+
+    heap: Integers  # [slots] those in use, the first due first, as in a heap; then those that are free
+    due: Integers  # [slots] by slot
+    turn: Integers  # [slots] by slot
+    counts: Integers  # [2] slots in use, things pushed so far
+
+    @property
+    def room(self) -> int:
+        """Number of slots, used or free."""
+        return self.heap.size
+
+
+def in_flight(d: Delays, horizon: int = MOST) -> InFlight:
+    """Nothing is in flight; there is room for one thing a round, each popped before the round after it is due."""
+    return with_slots(np.arange(min(d.longest, horizon) + 2), np.zeros(2, np.int64))
+
+
+@kernel
+def with_slots(heap: Integers, counts: Integers) -> InFlight:
+    """As many slots as the heap has."""
+    return InFlight(heap, np.zeros(heap.size, np.int64), np.zeros(heap.size, np.int64), counts)
+
+
+@lean_kernel
+def full(f: InFlight) -> bool:
+    """No slot is free."""
+    return f.counts[COUNT] == f.heap.size
+
+
+@kernel
+def larger(f: InFlight) -> InFlight:
+    """The same with twice as many slots; things in flight keep theirs."""
+    size = f.heap.size
+    found = with_slots(np.concatenate((f.heap, np.arange(size, 2 * size))), f.counts)
+    found.due[:size] = f.due
+    found.turn[:size] = f.turn
+    return found
+
+
+@lean_kernel
+def first_due(f: InFlight) -> int:
+    """When the first of them is due; NEVER if nothing is in flight."""
+    return int(f.due[f.heap[0]]) if f.counts[COUNT] > 0 else NEVER
+
+
+@lean_kernel
+def sooner(f: InFlight, a: int, b: int) -> bool:
+    """Whether slot a is popped before slot b."""
+    return bool(f.due[a] < f.due[b] or (f.due[a] == f.due[b] and f.turn[a] < f.turn[b]))
+
+
+@lean_kernel
+def push(f: InFlight, due: int) -> int:
+    """A free slot, from now on in use until it is popped; there has to be one."""
+    place = f.counts[COUNT]
+    slot = f.heap[place]
+    f.due[slot], f.turn[slot] = due, f.counts[PUSHED]
+    f.counts[COUNT] += 1
+    f.counts[PUSHED] += 1
+    while place > 0 and sooner(f, slot, f.heap[(place - 1) // 2]):
+        f.heap[place] = f.heap[(place - 1) // 2]
+        place = (place - 1) // 2
+    f.heap[place] = slot
+    return int(slot)
+
+
+@lean_kernel
+def pop(f: InFlight) -> int:
+    """The slot that is due first, which is free from now on: what it holds stays until the next push."""
+    f.counts[COUNT] -= 1
+    count, slot, place = f.counts[COUNT], f.heap[0], 0
+    moved = f.heap[count]
+    f.heap[count] = slot
+    while True:
+        child = 2 * place + 1
+        if child + 1 < count and sooner(f, f.heap[child + 1], f.heap[child]):
+            child += 1
+        if child >= count or sooner(f, moved, f.heap[child]):
+            break
+        f.heap[place] = f.heap[child]
+        place = child
+    if count > 0:
+        f.heap[place] = moved
+    return int(slot)

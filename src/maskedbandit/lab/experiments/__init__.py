@@ -1,0 +1,1 @@
+"""Experiments: settings as data, run into a folder of results."""

@@ -1,0 +1,100 @@
+"""From names to objects: what a table in a TOML file calls a policy, a channel, a noise, a backend and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import fields
+from inspect import Parameter, signature
+from typing import Any
+
+import maskedbandit.backends as backends
+import maskedbandit.channels as channels
+import maskedbandit.lab.delays as delays
+import maskedbandit.lab.logs as logs
+import maskedbandit.lab.worlds as worlds
+import maskedbandit.noises as noises
+import maskedbandit.policies as policies
+from maskedbandit.channels.codec import Grid
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.lab.delays.constant import Constant
+from maskedbandit.lab.delays.delay import Delay
+
+PARTS = ("policy", "channel", "instance")
+ROOMS = {
+    "policy": (policies.room,),
+    "channel": (channels.room,),
+    "noise": (noises.room,),
+    "backend": (backends.room,),
+    "instance": (worlds.room, logs.room),
+    "delay": (delays.room,),
+}
+
+
+def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Every key is read by something, or it is a mistake."""
+    known = list(known)
+    for key in given:
+        if key not in known:
+            raise UnknownName(kind, key, known)
+
+
+def refuse_twice(name: str, values: list[Any]) -> None:
+    """What is listed twice would be drawn as one, with half the error."""
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            raise InvalidValue(name, values, f"without repeats ({value!r} is there twice)")
+
+
+def table(part: str, value: Any) -> dict[str, Any]:
+    """`"central"` is short for `{ name = "central" }`."""
+    found: Any = {"name": value} if isinstance(value, str) else value
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        raise InvalidValue(part, value, f"the name of a {part}, or a table with its name and parameters")
+    return found
+
+
+def delayed(value: Any) -> Delay:
+    """The delay that a file asks for: a number of rounds, or a table."""
+    found: Delay = made("delay", value) if isinstance(value, str | dict) else Constant(value)
+    return found
+
+
+def kind(part: str, value: Any) -> Any:
+    """The class that a table names."""
+    name, rooms = table(part, value)["name"], ROOMS[part]
+    for room in rooms:
+        with suppress(UnknownName):
+            return room[name]
+    raise UnknownName(part, name, [each for room in rooms for each in room])
+
+
+def maker(part: str, value: Any) -> Any:
+    """What makes the object of a table: the class, or its `from_table` where files say more than Python does."""
+    found = kind(part, value)
+    return getattr(found, "from_table", found)
+
+
+def parameters(part: str, value: Any) -> list[str]:
+    """What a table may hold besides its name."""
+    return list(signature(maker(part, value)).parameters)
+
+
+def made(part: str, value: Any) -> Any:
+    """The object that a table describes."""
+    given, make = dict(table(part, value)), maker(part, value)
+    name = given.pop("name")
+    refuse_unknown(f"parameter of {name}", given, parameters(part, value))
+    given |= {inner: made(inner, value) for inner, value in given.items() if inner in ROOMS}  # a noise, a backend
+    if isinstance(given.get("grid"), dict):
+        refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
+        given["grid"] = Grid(**given["grid"])
+    for each in signature(make).parameters.values():
+        if each.name not in given and each.default is Parameter.empty:
+            raise InvalidValue(f"{each.name} of {name}", None, "given")
+    try:
+        return make(**given)
+    except (TypeError, ValueError, OverflowError, AttributeError) as wrong:
+        if isinstance(wrong, InvalidValue):
+            raise
+        raise InvalidValue(f"a parameter of {name}", given, f"of another type ({wrong})") from None

@@ -1,0 +1,66 @@
+"""An experiment over a real protocol: a backend in the place of those that its channels have in the file.
+
+It is written as the name of a backend and what is not its default: `secagg`, `secagg,corrupted=0.1,dropout=0.05`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from typing import Any, get_type_hints
+
+from maskedbandit import channels
+from maskedbandit.backends.backend import Backend
+from maskedbandit.backends.ideal import Ideal
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.experiments.experiment import Experiment
+from maskedbandit.lab.experiments.names import made
+from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
+
+
+def protocol(text: str) -> Backend:
+    """The backend that a text describes.
+
+    >>> protocol("secagg,corrupted=0.1,server=malicious").corrupted
+    Fraction(1, 10)
+    """
+    name, *given = text.split(",")
+    table: dict[str, Any] = {"name": name.strip()}
+    for each in given:
+        key, equals, value = map(str.strip, each.partition("="))
+        if not equals or key in table:
+            raise InvalidValue("protocol", text, "a name, or a name with parameters, as in secagg,dropout=0.05")
+        try:
+            table[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            table[key] = value  # a word
+    found: Backend = made("backend", table)
+    if isinstance(found, Ideal):
+        raise InvalidValue("protocol", text, "a real protocol")
+    return found
+
+
+def takes(channel: type, backend: Backend) -> bool:
+    """Whether such a channel can have its sums carried so: the type of its `backend` says what it needs."""
+    needed = get_type_hints(channel).get("backend")
+    return needed is not None and isinstance(backend, needed)
+
+
+def over(experiment: Experiment, text: str) -> tuple[Experiment, list[str]]:
+    """The experiment with every channel that takes this backend over it, and the labels of all else that is run."""
+    backend, left = protocol(text), list[str]()
+    settings: list[Setting | TheoryCurve | PublishedPoint] = []
+    for each in experiment.settings:
+        found = each
+        channel: Any = each.channel if isinstance(each, Setting) else None
+        if isinstance(each, Setting) and takes(type(channel), backend):
+            if isinstance(channel.backend, Ideal):  # a file that names a protocol means it
+                found = replace(each, channel=replace(channel, backend=backend))
+        elif isinstance(each, Setting) and each.label not in left:
+            left.append(each.label)
+        settings.append(found)
+    if not any(isinstance(each, Setting) and takes(type(each.channel), backend) for each in settings):
+        able = [name for name in channels.room if takes(channels.room[name], backend)]
+        allowed = f"one that a channel of {experiment.name} takes: this one is for {', '.join(able)}"
+        raise InvalidValue("protocol", text, allowed)
+    return replace(experiment, settings=settings, protocol=text), left

@@ -1,0 +1,30 @@
+"""What a policy may be asked for, a folder for each goal: how it is run, its table and its figures.
+
+A goal is found by its folder, which holds a `goal.py` with a class derived from `Goal`, named `GOAL`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+from maskedbandit.errors import UnknownName
+
+if TYPE_CHECKING:
+    from maskedbandit.lab.goals.goal import Goal
+
+
+@cache
+def goals() -> dict[str, Goal]:
+    """Every goal, by the name of its folder."""
+    found = sorted(each.name for each in iter_modules(__path__) if each.ispkg)
+    return {name: import_module(f"{__name__}.{name}.goal").GOAL for name in found}
+
+
+def goal(name: object) -> Goal:
+    """The goal that a file names."""
+    if not isinstance(name, str) or name not in goals():
+        raise UnknownName("goal", str(name), goals())
+    return goals()[name]

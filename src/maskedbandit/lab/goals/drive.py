@@ -1,0 +1,167 @@
+"""The engine: one loop that drives every policy over every channel on every instance.
+
+It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
+noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
+kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
+environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
+does: the answer is served to the users who are left, or ends the run.
+
+A cohort that is closed is released when the last of its rewards is there, and told at once (see delays.py). If the
+policy waits for that, users who come are served the arm of its last decision, and nobody asks for their rewards.
+
+Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
+how many there are.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.outcomes import (
+    MORE_SIZES,
+    Out,
+    explain,
+)
+from maskedbandit.lab.streams import Streams
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.law import draws_of_one, steps
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.loss import ZERO, Loss
+
+LONGEST = 10**15
+
+
+def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay: Any = AT_ONCE) -> None:
+    """Each is what it is called, and the policy has this goal and can use what the channel releases."""
+    for name, value, kind, allowed in (
+        ("policy", policy, Policy, "a policy, such as UCB1()"),
+        ("channel", channel, Channel, "a channel, such as Central()"),
+        ("instance", instance, Instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])"),
+        ("delay", delay, Delay, "a delay, such as Constant(100)"),
+    ):
+        if not isinstance(value, kind):
+            raise InvalidValue(name, value, allowed)
+    if policy.goal != goal:
+        raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
+    if lack := policy.needs(channel.law()):
+        raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
+
+
+class Driven(NamedTuple):
+    """What all runs wrote, one row each, and what they cost a user."""
+
+    regret: npt.NDArray[np.float64]  # [runs, c]
+    realised: npt.NDArray[np.float64]  # [runs, c]
+    pulls: npt.NDArray[np.int64]  # [runs, k]
+    releases: npt.NDArray[np.int64]  # [runs]
+    last: npt.NDArray[np.int64]  # [runs, 2] arm and number of users of the last decision
+    loss: Loss
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs]
+
+
+def drive(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    aim: float,
+    marks: npt.NDArray[np.int64],
+    runs: int,
+    seed: int,
+    study: str,
+    jobs: int | None,
+    advance: Callable[[], object],
+    delay: Delay,
+) -> Driven:
+    """All runs of a policy with this aim, on threads; the last of the marks is the horizon."""
+    from maskedbandit.channels.channel import real
+    from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse  # which ends as `loop` does
+
+    runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
+    jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
+    k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
+    rehearsed = real(channel) is not None
+    refuse_late(channel, delay)
+    go: Any = None
+    if not rehearsed:
+        parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), delay.numbers()
+        go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance, delay))
+    lags = delay.numbers()
+    regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
+    pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
+    losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
+    findings: list[dict[str, float]] = [{}] * runs
+    stopped = threading.Event()
+
+    def single(run: int, streams: Streams, room: int = 64) -> None:
+        cohorts = np.zeros(room, np.int64)
+        pulls[run], releases[run] = 0, 0
+        out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
+        numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), lags
+        drawn: Any = streams.of(run)
+        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
+            if rehearsed:
+                name = f"{study}, run {run}"
+                what = policy, channel, instance, numbers[0], name
+                status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn[:-1])
+                findings[run] = {"thrown_away": thrown_away}
+            else:
+                status = go(*numbers, horizon, serve, marks, out, *drawn)
+        if status == MORE_SIZES:
+            return single(run, streams, 8 * room)
+        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel)
+        findings[run] = policy.findings(numbers[0]) | findings[run]
+        for n in cohorts[cohorts > 0].tolist():
+            if n not in losses:  # at once, because a channel may refuse a size
+                losses[n] = channel.loss(n)
+        advance()
+
+    def some(chunk: range) -> None:
+        streams = Streams(seed, study)
+        try:
+            for run in chunk:
+                if stopped.is_set():
+                    return
+                single(run, streams)
+        except BaseException:
+            stopped.set()  # before anybody waits for this thread: none begins another run
+            raise
+
+    some(range(1))  # the first alone, so that threads do not all compile
+    chunk = max(1, min(64, runs // (4 * jobs)))
+    with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
+        try:
+            list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
+        finally:
+            stopped.set()  # an interrupt reaches this thread alone
+
+    if law.grid > 0 and not instance.bits and not rehearsed:
+        realised[:] = np.nan
+    loss = ZERO
+    for each in losses.values():
+        loss |= each  # different cohorts are different users
+    found = {name: np.array([each[name] for each in findings]) for name in findings[0]}
+    return Driven(regret, realised, pulls, releases[:, 0], last, policy.loss(loss, horizon), found)
+
+
+def kernels(
+    policy: Policy, channel: Channel, instance: Instance, delay: Delay = AT_ONCE
+) -> dict[str, Kernel[Any, Any]]:
+    """What the names in the loop stand for."""
+    names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
+    names["late"] = delay.late
+    return names | {"one": instance.one, "many": instance.many, "draws_of_one": draws_of_one, "steps": steps}

@@ -1,0 +1,123 @@
+"""Figures of samples until a policy stops: their mean against what varies, or the mean over the lower bound.
+
+A panel for each instance that has a name. Bands lie between the 5 % and 95 % quantiles of runs. A triangle stands where
+some runs did not stop, with the number of those that did: their mean is at least that high. A curve that does not take
+what varies (no privacy has no epsilon) is level; a dotted line marks the epsilon below which privacy costs samples.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import cycle
+from textwrap import fill
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.identify.rows import summary
+from maskedbandit.lab.goals.style import PLAIN, THEORY, at, looks, name_ends, panels
+
+CHARACTERS = 16  # of a caption, to an inch
+
+
+def samples(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
+    """Mean samples, with the lower bounds that the table holds."""
+    return stopping(table, "mean", "samples until it stops", title, caption)
+
+
+def cost(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
+    """Mean samples over the lower bound of each trust model."""
+    return stopping(table, "ratio", "mean samples / lower bound", title, caption)
+
+
+def stopping(table: pl.DataFrame, column: str, said: str, title: str, caption: str) -> Figure:
+    """A column of the summary, in panels."""
+    rows, varied = summary(table), axes(table)
+    against = next((name for name in varied if name.endswith(".epsilon")), "delta")
+    down = "instance.means" if "instance.means" in varied else None
+    varied += ["delta"] if rows["delta"].n_unique() > 1 else []
+    others = [pl.format(", {} {}", pl.lit(n.split(".")[-1]), n) for n in varied if n not in (against, down)]
+    rows = rows.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
+    rows = rows.filter(pl.col(column).is_not_null())
+    labels = rows["label"].unique(maintain_order=True).to_list()
+    still = rows.filter(pl.col("runs") == 0)["label"].unique(maintain_order=True).to_list()
+    look = looks(labels, still)
+    marks = rows.filter(pl.col("trust") == "published")["label"].unique(maintain_order=True).to_list()
+    for label, mark in zip(marks, cycle("x+*1"), strict=False):
+        look[label] |= {"marker": mark, "linestyle": "none", "clip_on": False}
+    places = panels(table, down)
+    across = min(2, len(places))
+    text = "\n".join(
+        fill(line, CHARACTERS * (1 + 6 * across)) for line in (*caption.strip().splitlines(), key(rows, table, column))
+    )
+    size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(places) / across) + 0.16 * (text.count("\n") + 1)
+    figure = Figure(figsize=size, layout="constrained")
+    plots = figure.subplots(math.ceil(len(places) / across), across, squeeze=False).ravel()
+    for plot in plots[len(places) :]:
+        plot.set_axis_off()
+    for plot, place in zip(plots, places, strict=False):
+        ends = panel(plot, at(rows, down, place), column, against, look)
+        if against != "delta":
+            regimes(plot, at(table, down, place))
+        plot.set_title("" if place is None else f"{place}", **PLAIN)
+        plot.set_ylabel(said, **PLAIN)
+        plot.set_xlabel("ε" if against != "delta" else "δ", **PLAIN)
+        name_ends(plot, ends, look)
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
+    return figure
+
+
+def key(rows: pl.DataFrame, table: pl.DataFrame, column: str) -> str:
+    """What lines, bands and marks stand for."""
+    said = "Lines are means of runs" + (", bands hold 90 % of them." if column == "mean" else ".")
+    if rows.select((pl.col("stopped") < pl.col("runs")).any()).item():
+        said += " A triangle says how many runs stopped before they were cut off: their mean is at least that."
+    if (rows["trust"] == "published").any():
+        said += " Lone marks were read off a published figure."
+    if "critical" in table.columns:
+        said += " Dotted: ε from which on privacy costs nothing, by a lower bound."
+    return said
+
+
+def regimes(plot: Any, table: pl.DataFrame) -> None:
+    """A line for each lower bound, where privacy begins to cost."""
+    if "critical" in table.columns:
+        left, right = plot.get_xlim()
+        for epsilon in table["critical"].drop_nulls().unique(maintain_order=True):
+            if left < epsilon < right:
+                plot.axvline(epsilon, color=THEORY, linestyle=":", linewidth=1, zorder=1)
+
+
+def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[str, Any]) -> dict[str, float]:
+    """One panel; where its curves end."""
+    ends: dict[str, float] = {}
+    values = shown[against].drop_nulls().to_list() or [0.1, 1.0]
+    left, right = min(values), max(values)
+    plot.set(xscale="log", yscale="log", xlim=(left, right) if right > left else (left / 3, 3 * left))
+    marks = sorted({value for value in values if value > 0})
+    if right < 100 * left and len(marks) <= 8:  # powers of ten would be too few
+        plot.set_xticks(marks, [f"{value:g}" for value in marks])
+        plot.set_xticks([], minor=True)
+    if column == "ratio":
+        plot.axhline(1, color=THEORY, linewidth=1, zorder=1)
+    for label in shown["label"].unique(maintain_order=True):
+        mine = shown.filter(pl.col("label") == label).sort(against)
+        points = mine.drop_nulls(against)
+        if points.height == 0:  # level
+            points = pl.concat([mine.with_columns(pl.lit(x).alias(against)) for x in plot.get_xlim()])
+        x, y, colour = points[against].to_numpy(), points[column].to_numpy(), look[label]["color"]
+        plot.plot(x, y, **{"marker": "." if mine["runs"][0] else ""} | look[label])
+        if column == "mean" and mine["runs"][0] > 1:
+            plot.fill_between(x, points["low"], points["high"], color=colour, alpha=0.15, linewidth=0)
+        for row in points.filter(pl.col("stopped") < pl.col("runs")).iter_rows(named=True):
+            place = row[against], row[column]
+            plot.plot(*place, "^", markersize=8, markerfacecolor="white", color=colour, zorder=4, clip_on=False)
+            beside: dict[str, Any] = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
+            plot.annotate(f"{row['stopped']}/{row['runs']}", place, **beside, color=colour, fontsize="x-small")
+        ends[label] = float(y[-1])
+    plot.grid(which="major", alpha=0.3)
+    plot.spines[["top", "right"]].set_visible(False)
+    return ends

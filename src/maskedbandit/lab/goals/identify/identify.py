@@ -1,0 +1,81 @@
+"""Search for the best arm with a fixed chance of error: how many users it takes until a policy stops.
+
+Every user counts: those of arms that were dropped, those of a cohort that was open when the policy stopped, and those
+who were served while it waited for rewards that are late. A run
+that does not stop before `max_pulls` users, of which its policy knows nothing, is cut off there, and is reported as one
+that did not stop; whoever leaves it out takes the mean of the fast runs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
+from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.exact import whole
+from maskedbandit.theory.transport import SAME
+
+LEAST = 1e-100  # of delta; levels and their logarithms stay far from what floats can hold
+
+
+def probability(name: str, value: Any) -> float:
+    """A real number of at least LEAST and below 1, as a float."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not LEAST <= value < 1 or float(value) == 1:
+        raise InvalidValue(name, value, f"a number of at least {LEAST:g} and below 1")
+    return float(value)
+
+
+def best_arm(instance: Instance) -> int:
+    """The arm of the highest mean, if there is one; means that theory cannot tell apart are tied."""
+    means = instance.true_means()
+    best = np.flatnonzero(means >= means.max() - SAME)
+    if means.size < 2:
+        raise InvalidValue("instance", instance, "one of at least two arms")
+    if best.size > 1:
+        raise InvalidValue("instance", instance, f"one with a single best arm: nothing tells {best.tolist()} apart")
+    return int(best[0])
+
+
+def identify(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    delta: float = 0.01,
+    runs: int = 1,
+    seed: int = 0,
+    max_pulls: int = 10**8,
+    study: str = "",
+    jobs: int | None = None,
+    advance: Callable[[], object] = lambda: None,
+    delay: Delay = AT_ONCE,
+) -> Found:
+    """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
+
+    `delta` is the chance of a wrong answer that the policy is allowed; `study`, `jobs`, `advance` and `delay` are
+    those of `simulate`.
+
+    >>> import maskedbandit as mb
+    >>> channel = mb.channels.Central(epsilon=0.5)
+    >>> found = mb.identify(mb.policies.BestArmDPSE(), channel, mb.Bernoulli([0.9, 0.5]), delta=0.1, runs=10, seed=7)
+    >>> found.loss.epsilon(), found.stopped.all(), found.correct.all(), (found.samples == found.pulls.sum(axis=1)).all()
+    (0.5, np.True_, np.True_, np.True_)
+    """
+    check_compatible(policy, channel, instance, "identify", delay)
+    delta, best = probability("delta", delta), best_arm(instance)
+    max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
+    found = drive(policy, channel, instance, delta, np.array([max_pulls]), runs, seed, study, jobs, advance, delay)
+    stopped = found.last[:, 1] == 0
+    samples, answer = found.pulls.sum(axis=1), np.where(stopped, found.last[:, 0], -1)
+    outcome = samples, answer, answer == best, stopped, found.pulls, found.releases, found.loss, found.findings
+    return Found(policy, channel, instance, delta, max_pulls, *outcome, delay)

@@ -1,0 +1,75 @@
+"""What came out of searches for the best arm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit import theory
+from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import Loss
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came out of `identify`: one row per run."""
+
+    policy: Policy
+    channel: Channel
+    instance: Instance
+    delta: float
+    max_pulls: int
+    samples: npt.NDArray[np.int64]  # [runs] users until it stopped; `max_pulls` where it did not
+    answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 where it did not
+    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best one
+    stopped: npt.NDArray[np.bool_]  # [runs]
+    pulls: npt.NDArray[np.int64]  # [runs, k] users of each arm
+    releases: npt.NDArray[np.int64]  # [runs] sums that were released
+    loss: Loss  # of one user, the worst over the cohorts that occurred
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+    delay: Delay = AT_ONCE
+
+    def to_frame(self) -> Any:
+        """A tidy table (a polars DataFrame): one row for each run.
+
+        `bound` is the least mean of any policy that is as private and errs as rarely.
+        """
+        import polars as pl  # not at the top: a search needs no tables
+
+        from maskedbandit.lab.goals.columns import who
+
+        return pl.DataFrame(
+            {
+                **who(self),
+                "delta": self.delta,
+                "max_pulls": self.max_pulls,
+                "bound": pl.Series([bound(self)] * self.samples.size, dtype=pl.Float64),
+                "run": np.arange(self.samples.size),
+                "samples": self.samples.astype(float),
+                "answer": self.answer,
+                "correct": self.correct,
+                "stopped": self.stopped,
+                "releases": self.releases,
+                **self.findings,
+            }
+        )
+
+
+def bound(found: Found) -> float | None:
+    """The lower bound of a run's trust model; known for bits alone, and without privacy if the loss is not pure.
+
+    From delta = 1/2 on there is none: a guess may be right.
+    """
+    if not found.instance.bits:
+        return None
+    epsilon = found.loss.epsilon()
+    name = "no_privacy" if math.isinf(epsilon) else "local" if found.channel.trust == "local" else "central"
+    return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon) or None

@@ -1,0 +1,115 @@
+"""Samples until a policy stops as rows: of runs, of curves of theory, and of their summary.
+
+A run that was cut off after `max_pulls` users counts as one of at least that many: it stays in the mean, which is then
+a lower bound, and in the quantiles, which are right as long as they are below `max_pulls`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from scipy.stats import beta
+
+from maskedbandit import theory
+from maskedbandit.lab.goals.columns import LOSSES, axes, observed
+from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
+
+LEVEL = 0.99  # of the intervals for the chance of an error
+
+
+def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
+    """A point of a curve of theory, of the same form as a run; below the epsilon `critical`, privacy costs samples.
+
+    Or one that others found.
+    """
+    if isinstance(curve, PublishedPoint):
+        said = {
+            "trust": "published",
+            "policy": "",
+            "sees": "",
+            **dict.fromkeys(LOSSES, curve.values["channel.epsilon"]),
+        }
+        return pl.DataFrame({**said, **curve.asked, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples})
+    means = curve.instance.true_means().tolist()
+    free = curve.theory in theory.WITHOUT_EPSILON
+    return pl.DataFrame(
+        {
+            "trust": "theory",
+            "policy": curve.theory,
+            "sees": "lower bound",
+            **dict.fromkeys(LOSSES, curve.epsilon),
+            **curve.asked,
+            "run": pl.Series([None], dtype=pl.Int64),
+            "samples": theory.least_samples(curve.theory, means, curve.asked["delta"], curve.epsilon),
+            "critical": pl.Series([None if free else theory.critical_epsilon(curve.theory, means)], dtype=pl.Float64),
+        }
+    )
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """Samples for every curve and all that varied: mean, standard error and quantiles; stops and wrong answers.
+
+    A wrong answer is one that was given: `wrong_low` and `wrong_high` hold its chance in a run with confidence LEVEL.
+    Rows without runs have a mean alone, and a mean of runs some of which were cut off has no standard error.
+    """
+    varied = axes(table)
+    keys = ["label", "trust", "policy", "sees", *varied, "delta", "max_pulls"]
+    given = {"bound": pl.Float64, "stopped": pl.Boolean, "correct": pl.Boolean}  # which theory alone has not
+    missing = [pl.lit(None, kind).alias(name) for name, kind in given.items() if name not in table.columns]
+    rows = (
+        observed(table.with_columns(missing), "samples")
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.col(LOSSES).max(),
+            pl.col("samples").mean().alias("mean"),
+            (pl.col("observed").std() / pl.col("observed").count().sqrt()).alias("error"),
+            pl.col("samples").quantile(0.05).alias("low"),
+            pl.col("samples").median().alias("median"),
+            pl.col("samples").quantile(0.95).alias("high"),
+            pl.col("stopped").sum(),
+            (pl.col("stopped") & ~pl.col("correct")).sum().alias("wrong"),
+            pl.col("run").count().alias("runs"),
+            (pl.col("samples") / pl.col("bound")).mean().alias("ratio"),
+        )
+    )
+    between = [interval(wrong, runs) for wrong, runs in rows.select("wrong", "runs").iter_rows()]
+    ends = {f"wrong_{end}": pl.Series([pair[i] for pair in between]) for i, end in enumerate(("low", "high"))}
+    whole, ran = pl.col("stopped") == pl.col("runs"), pl.col("runs") > 0
+    rows = rows.with_columns(pl.when(whole).then("error").alias("error"), **ends)
+    return rows.with_columns(pl.when(ran).then(pl.col("low", "median", "high", "stopped", "wrong", *ends)).name.keep())
+
+
+def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+    """Where the chance of an event is that occurred in `count` of the trials, after Clopper and Pearson.
+
+    >>> [round(end, 4) for end in interval(0, 100)], [round(end, 4) for end in interval(2, 100)]
+    ([0.0, 0.0516], [0.001, 0.0894])
+    """
+    tail = (1 - level) / 2
+    low = float(beta.ppf(tail, count, trials - count + 1)) if count > 0 else 0.0
+    high = float(beta.ppf(1 - tail, count + 1, trials - count)) if count < trials else 1.0
+    return low, high
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """A row of the summary as text, under what it says."""
+    if row["runs"] == 0:
+        return {"mean samples": f"{row['mean']:,.0f}", **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
+            ("stopped", "wrong (99 %)", "over bound"), ""
+        )
+    least = "≥ " if row["stopped"] < row["runs"] else ""
+    return {
+        "mean samples": f"{least}{row['mean']:,.0f}" + ("" if least else f" ± {row['error'] or 0:,.0f}"),
+        "median": reached(row, "median", row["stopped"] <= row["runs"] // 2),
+        "5 %": reached(row, "low"),
+        "95 %": reached(row, "high"),
+        "stopped": f"{row['stopped']}/{row['runs']}",
+        "wrong (99 %)": f"{row['wrong']} ({row['wrong_low']:.2g}-{row['wrong_high']:.2g})",
+        "over bound": "" if row["ratio"] is None else f"{least}{row['ratio']:.1f}",
+    }
+
+
+def reached(row: dict[str, Any], name: str, cut: bool = False) -> str:
+    """A quantile, or that it is at least that: where runs were cut off, or halfway to there."""
+    return f"{'≥ ' if cut or row[name] >= row['max_pulls'] else ''}{row[name]:,.0f}"

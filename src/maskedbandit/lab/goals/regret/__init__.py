@@ -1,0 +1,1 @@
+"""Keep regret low while every user is served."""

@@ -1,0 +1,86 @@
+"""What came out of a simulation: one row per run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.worlds.contexts import Contexts
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.policies.contextual_policy import ContextualPolicy
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import Loss
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of `simulate`: one row per run.
+
+    Pseudo-regret adds up the gaps of the arms that were served; realised regret also holds the luck of the rewards
+    (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
+    """
+
+    policy: Policy
+    channel: Channel
+    instance: Instance
+    horizon: int
+    t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon
+    regret: npt.NDArray[np.float64]  # [runs, c] cumulative pseudo-regret
+    realised_regret: npt.NDArray[np.float64]  # [runs, c] t * (best mean) - sum of rewards
+    pulls: npt.NDArray[np.int64]  # [runs, k] users served each arm
+    releases: npt.NDArray[np.int64]  # [runs] sums that were released
+    loss: Loss  # of one user, the worst over the cohorts that occurred
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+    delay: Delay = AT_ONCE
+
+    def to_frame(self) -> Any:
+        """A tidy polars table: one row for each run and checkpoint; regret and realised regret are cumulative."""
+        return frame(self, realised_regret=self.realised_regret)
+
+
+@dataclass(frozen=True)
+class ContextualRun:
+    """What came out of a contextual simulation: one row per run."""
+
+    policy: ContextualPolicy
+    channel: Channel
+    instance: Contexts
+    horizon: int
+    t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon
+    regret: npt.NDArray[np.float64]  # [runs, c] sum of the best mean for the context, minus that of the arm served
+    reward: npt.NDArray[np.float64]  # [runs, c] sum of rewards
+    pulls: npt.NDArray[np.int64]  # [runs, k]
+    releases: npt.NDArray[np.int64]  # [runs]
+    loss: Loss
+    findings: dict[str, npt.NDArray[np.float64]]
+    delay: Delay = AT_ONCE
+
+    def to_frame(self) -> Any:
+        """A tidy polars table: one row for each run and checkpoint; regret and reward are cumulative."""
+        return frame(self, reward=self.reward)
+
+
+def frame(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> Any:
+    """One row for each run and checkpoint, with other columns than regret that have a value at each checkpoint."""
+    import polars as pl  # not at the top: a simulation needs no tables
+
+    from maskedbandit.lab.goals.columns import who
+
+    runs, c = run.regret.shape
+    return pl.DataFrame(
+        {
+            **who(run),
+            "horizon": run.horizon,
+            "run": np.repeat(np.arange(runs), c),
+            "t": np.tile(run.t, runs),
+            "regret": run.regret.ravel(),
+            **{name: values.ravel() for name, values in cumulative.items()},
+            **{name: np.repeat(values, c) for name, values in run.findings.items()},
+        }
+    )

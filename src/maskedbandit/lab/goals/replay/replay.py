@@ -1,0 +1,135 @@
+"""Replay: what a policy would have earned, from the log of another one [LCLW11].
+
+A log tells of every visit what was shown, how it was paid, and the chance 1/w with which it was shown. The policy is
+asked what it would have shown; where that is what the log shows, the visit is taken with probability c w, c the
+least chance in the log, and the policy learns from it. So every visit is taken with probability c, whatever the policy
+would have shown: what the policy lives through has the law of a real run, if visits are independent of one another,
+and its mean reward is that of a real run [LCLW11, Thm. 1]. If all arms are as likely in pools of one size,
+every match is taken. Two estimates use all matches, with their weights:
+
+    inverse propensity   V = sum w r / N,             variance (sum w^2 r^2 / N - V^2) / N
+    self-normalised      V = sum w r / sum w,         variance sum w^2 (r - V)^2 / (sum w)^2
+
+for N visits, w = 0 where the log shows something else. Both are of the policy as it was at each visit, learning only
+from what was taken; for a policy that does not learn, all three are estimates of one value.
+
+The loss of a replay is that of the study it imitates, in which every user is served. It is no promise about the log:
+there a visit is taken or not as its context has it, so another context would shift all cohorts after it by a user.
+
+A log that does not tell the truth about its chances is found out, see scrutiny.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine import context_play
+from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.context_loop import (
+    BOTH,
+    EVENTS,
+    MATCHED,
+    RELEASES,
+    REWARD,
+    SQUARE,
+    USERS,
+    VALUE,
+    VALUE_SQUARE,
+    WEIGHT,
+)
+from maskedbandit.lab.engine.context_play import Play, gathered, spread
+from maskedbandit.lab.goals.drive import LONGEST
+from maskedbandit.lab.goals.replay.log_contexts import LogContexts
+from maskedbandit.lab.goals.replay.result import Replayed
+from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
+from maskedbandit.lab.logs.log import Log
+from maskedbandit.lab.streams import Streams
+from maskedbandit.policies.contextual_policy import ContextualPolicy
+from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.loss import ZERO
+
+MOST = 10**7  # runs
+
+
+def replay(
+    policy: ContextualPolicy,
+    channel: Channel,
+    log: Log,
+    context: Literal["user", "product"] = "user",
+    horizon: int | None = None,
+    runs: int = 1,
+    seed: int = 0,
+    study: str = "",
+    jobs: int | None = None,
+    advance: Callable[[], object] = lambda: None,
+    delay: Delay = AT_ONCE,
+) -> Replayed:
+    """Replay a log for a policy, `runs` times: as a generated log is another one in every run, they are independent.
+
+    Runs on a recorded log share its visits. At most `horizon` visits are taken (by default any number). `context` is
+    what policies see: numbers of the user, or ("product") their products with those of each article, for shared models.
+    `advance` is called after every run.
+
+    >>> import maskedbandit as mb
+    >>> found = mb.replay(mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.Newsroom(events=20_000), seed=7)
+    >>> bool(found.users[0] > 900 and found.loss.epsilon() == float("inf"))
+    True
+    """
+    contexts = LogContexts(log, context)
+    context_play.check_compatible(policy, channel, contexts, delay)
+    whole("seed", seed, 0)
+    horizon = whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
+    marks = checkpoints(horizon)
+
+    def single(run: int) -> tuple[Play, Scrutiny]:
+        play, scrutiny = Play(policy, channel, contexts, horizon, marks, delay), Scrutiny(log)
+        streams = Streams(seed, study).of(run)
+        for chunk in log.chunks(seed * MOST + run):
+            page = contexts.page(chunk)
+            if run == 0 or not log.recorded:
+                scrutiny.add(chunk)
+            play.go(page, chunk.arm.size, log.least, streams)
+            if play.progress.counts[USERS] >= horizon:
+                break
+        if scrutiny.visits:
+            scrutiny.judge()
+        advance()
+        return play, scrutiny
+
+    both = spread(single, whole("runs", runs, 1, MOST), jobs)
+    plays = [play for play, _ in both]
+    looked = [each if each.visits else both[0][1] for _, each in both]
+    rows = [play.progress for play in plays]
+    tallies, events = np.array([row.tallies for row in rows]).T, np.array([max(row.counts[EVENTS], 1) for row in rows])
+    w, total = tallies[WEIGHT], tallies[VALUE]
+    weighted, normalised = total / events, total / np.maximum(w, 1e-300)
+    squares = tallies[VALUE_SQUARE] - 2 * normalised * tallies[BOTH] + normalised**2 * tallies[SQUARE]
+    loss = ZERO
+    for play in plays:
+        loss |= play.loss
+    users = np.array([row.counts[USERS] for row in rows])
+    return Replayed(
+        policy,
+        channel,
+        log,
+        marks,
+        np.array([np.where(marks <= row.counts[USERS], row.reward, np.nan) for row in rows]),
+        users,
+        np.array([row.totals[REWARD] for row in rows]),
+        np.array([row.counts[MATCHED] for row in rows]),
+        weighted,
+        np.sqrt(np.maximum(tallies[VALUE_SQUARE] / events - weighted**2, 0) / events),
+        normalised,
+        np.sqrt(np.maximum(squares, 0)) / np.maximum(w, 1e-300),
+        np.array([each.random / each.visits for each in looked]),
+        np.array([row.counts[RELEASES] for row in rows]),
+        loss,
+        gathered(plays),
+        delay,
+    )

@@ -1,0 +1,63 @@
+"""Click rates of replays as rows: of runs, and of their summary.
+
+Runs on a generated log are independent: the error of their mean is between them. Runs on a recorded log share its
+visits, so each has the error that its own clicks leave, and their mean has no less.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from scipy.stats import t as student
+
+from maskedbandit.lab.goals.columns import LOSSES, axes
+
+NORMAL = 1.96  # standard errors of an interval of 95 %, where they are known well
+
+
+def summary(table: pl.DataFrame) -> pl.DataFrame:
+    """Mean click rate for every curve and all that varied, relative to random choice, and its standard error.
+
+    `interval` is half the width of one of 95 %, by Student's law where the error was estimated from few runs.
+
+    `kept` is how much of the gain over random choice is left, of what the same policy gains without privacy and
+    with the same delay.
+    """
+    varied = axes(table)
+    alone = pl.col("recorded").first() | (pl.col("run").count() == 1)  # then its error is that of many clicks
+    inside = (pl.col("rate_error") / pl.col("random")).mean()
+    rows = table.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(
+        pl.col(LOSSES).max(),
+        pl.col("rate", "random", "taken", "relative").mean(),
+        pl.when(alone).then(inside).otherwise(pl.col("relative").std() / pl.col("run").count().sqrt()).alias("error"),
+        pl.col("run").count().alias("runs"),
+        alone.alias("alone"),
+    )
+    wide = [
+        NORMAL if row["alone"] else float(student.ppf(0.975, row["runs"] - 1)) for row in rows.iter_rows(named=True)
+    ]
+    rows = rows.with_columns(interval=pl.col("error") * pl.Series(wide)).drop("alone")
+    every = list(rows.iter_rows(named=True))
+    return rows.with_columns(pl.Series("kept", [kept(row, every, varied) for row in every], dtype=pl.Float64))
+
+
+def kept(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str]) -> float | None:
+    """The part of the gain that is left of what the same policy gains without privacy."""
+    place = ["policy", *(name for name in varied if not name.startswith("channel."))]
+    for other in rows:
+        same = all(other[name] == row[name] for name in place)
+        if same and other["trust"] == "none" and other["relative"] > 1:
+            return float((row["relative"] - 1) / (other["relative"] - 1))
+    return None
+
+
+def cells(row: dict[str, Any]) -> dict[str, str]:
+    """A row of the summary as text, under what it says."""
+    return {
+        "visits taken": f"{row['taken']:,.0f}",
+        "click rate": f"{row['rate']:.4f}",
+        "over random": f"{row['relative']:.3f} ± {row['error'] or 0:.3f}",
+        "gain kept": "" if row["kept"] is None else f"{row['kept']:.0%}",
+        "runs": str(row["runs"]),
+    }

@@ -1,0 +1,57 @@
+"""Whether a log tells the truth about the chances with which its arms were shown.
+
+A log that says it is uniform and is not, or whose chances are wrong, would make every estimate wrong. It is found out:
+for each arm a and each number u of the user, the sum of (w 1{a was shown} - 1{a could be shown}) u over all visits has
+mean 0, and a variance of about the sum of (w^2 - w) u^2 over the visits that show a. A sum of more than `STRANGE`
+deviations ends the replay, and so does a weight that is none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maskedbandit.errors import BiasedLog
+from maskedbandit.lab.logs.log import Chunk, Log
+
+STRANGE = 8.0  # deviations: chance goes so far once in 10^10 times at most, and there are some hundreds of sums
+
+
+class Scrutiny:
+    """Whether arms were shown with the chances that the log states."""
+
+    def __init__(self, log: Log) -> None:
+        self.log, (self.starts, self.arms) = log, log.pools()
+        self.excess, self.variance = np.zeros((2, log.d, log.k))
+        self.visits, self.random, self.next = 0, 0.0, 1
+
+    def add(self, chunk: Chunk) -> None:
+        """Look at the visits of a chunk."""
+        sizes = np.diff(self.starts)
+        w, owner = 1 / chunk.propensity, np.repeat(np.arange(sizes.size), sizes)
+        for j in range(self.log.d):
+            u = chunk.user[:, j]
+            shown = np.bincount(chunk.arm, w * u, self.log.k)
+            could = np.bincount(self.arms, np.bincount(chunk.pool, u, sizes.size)[owner], self.log.k)
+            self.excess[j] += shown - could
+            self.variance[j] += np.bincount(chunk.arm, (w * w - w) * u * u, self.log.k)
+        self.visits += chunk.arm.size
+        self.random += float((w * chunk.click / sizes[chunk.pool]).sum())
+        if self.visits >= self.next:
+            self.judge()
+            self.next = 2 * self.visits
+
+    def judge(self) -> None:
+        """Raise `BiasedLog` if a sum is farther off than chance explains.
+
+        Four of the largest weights, 1 / `least`, are added to a deviation, as its estimate rests on the visits that
+        show the arm, and there may be few: with none of 32 expected ones the sum is 8 deviations off, with a chance
+        of e^-32.
+        """
+        deviations = self.excess / np.sqrt(self.variance + (4 / self.log.least) ** 2)
+        j, arm = np.unravel_index(np.abs(deviations).argmax(), deviations.shape)
+        if abs(deviations[j, arm]) > STRANGE:
+            raise BiasedLog(
+                f"article {self.log.articles()[0][arm]} was not shown with the chances that the log states: after "
+                f"{self.visits:,} visits it is {abs(deviations[j, arm]):.1f} standard deviations off, where at most "
+                f"{STRANGE:g} are allowed; a log that is not uniform needs its true chances as `propensity`"
+            )

@@ -1,0 +1,24 @@
+"""What all results have in common, whatever the goal."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import Loss
+
+
+class Result(Protocol):
+    """What came out of any number of runs, one row per run."""
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def channel(self) -> Channel: ...
+    @property
+    def delay(self) -> Delay: ...
+    @property
+    def loss(self) -> Loss: ...
+    def to_frame(self) -> Any: ...

@@ -1,0 +1,58 @@
+"""Logs of visits: who came, what could be shown, what was, with which chance, and whether it was clicked.
+
+A folder of a log holds
+
+    articles.parquet       id, f1 ... f6: the articles; their rows are the arms
+    pools.parquet          arms: the arms that could be shown
+    events-00000.parquet   time, arm, click, pool, u1 ... u6, propensity; then events-00001.parquet and so on
+    log.json               written last: how many events there are, from which files, and what was irregular in them
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+CHUNK = 2**16
+
+Reals = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class Chunk(NamedTuple):
+    """Some events in a row."""
+
+    time: Integers
+    user: Reals  # [n, d]
+    arm: Integers  # row of the articles
+    click: Reals  # 0 or 1
+    pool: Integers  # row of the pools
+    propensity: Reals  # the chance with which the arm was shown
+
+
+class Log(ABC):
+    """Visits in order of time, read a chunk at a time, so that memory does not grow with their number."""
+
+    d: int  # numbers of a user
+    k: int  # articles in all
+    events: int
+    recorded: bool  # whether every seed gives the same events
+    least: float  # no candidate was shown with a smaller chance
+    radius: float  # no user is longer, as the format of the log has it; nothing is learned from users for it
+    article_radius: float
+
+    @abstractmethod
+    def pools(self) -> tuple[Integers, Integers]:
+        """Starts and arms: those of pool p are arms[starts[p]:starts[p + 1]]."""
+
+    @abstractmethod
+    def articles(self) -> tuple[Integers, Reals]:
+        """Ids, and features [k, d]."""
+
+    @abstractmethod
+    def chunks(self, seed: int = 0) -> Iterator[Chunk]:
+        """The events; where they are drawn, a seed gives the same ones again."""

@@ -1,0 +1,299 @@
+"""From the text of Yahoo!'s front page logs [LCLW11] to a folder that is read fast: see docs/front_page.md.
+
+Text comes in blocks, packed by gzip or not; a compiled loop reads their lines (see visits.py), and asks here what
+candidates are that it has not just seen. Events leave in parts of 2^20, so that memory does not grow with their number,
+only with that of articles and of different pools. What is irregular is counted; a line that is no visit at all is an
+error, unless so many are tolerated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from maskedbandit.errors import InvalidValue, ResultsExist
+from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.logs.recorded_log import FINISHED
+from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Place, Pool, Visits, read
+
+NONE = np.empty(0, np.int64)
+PART = 2**20  # events of a file
+BLOCK = 2**22  # bytes of text at a time
+PACKED = 2**18  # bytes of gzip at a time
+LONGEST = 2**20  # bytes of a line
+REMEMBERED = 2**16  # texts of a candidate
+DRAFT = f"{FINISHED}.draft"  # marks a folder in the making
+EVENTS = "events-[0-9][0-9][0-9][0-9][0-9].parquet"
+
+# a number has no more digits than the compiled loop reads of one
+CANDIDATE = re.compile(rb"(\d{1,18})((?:[ \t\r]+[1-6]:-?(?!(?:\d\.?){19})\d+(?:\.\d*)?)*)[ \t\r]*")
+KINDS = {
+    "blank": "blank lines",
+    "absent": "visits dropped: the article shown is no candidate",
+    "cut": "visits dropped: the file ends within the line",
+    "malformed": "lines dropped: no visits",
+    "earlier": "visits earlier than the one before, kept",
+    "partial": "visits without all six user features, kept",
+    "twice": "lists that name a candidate twice, once kept",
+    "bare": "articles without all six features, kept",
+    "changed": "articles whose features change, the first kept",
+}
+
+
+def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
+    """The text of a file, unpacked if need be; `advance` is told of the bytes read from disk."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        unpack, begun = zlib.decompressobj(wbits=31), False
+        while block := file.read(PACKED if packed else BLOCK):
+            advance(len(block))
+            if not packed:
+                yield block
+            while packed and (begun or (block := block.lstrip(b"\0"))):  # zeros fill up the disk's last sector
+                before = unpack.copy()
+                try:
+                    text = unpack.decompress(block)
+                except zlib.error:
+                    yield salvaged(before, block)
+                    raise
+                yield text
+                begun = not unpack.eof
+                if begun:
+                    break
+                block = unpack.unused_data  # another file may follow
+                unpack = zlib.decompressobj(wbits=31)
+        if begun:
+            raise zlib.error("it ends before its end was marked")
+
+
+def salvaged(unpack: Any, block: bytes) -> bytes:
+    """What a block holds before its break: it is fed byte by byte, as a call that fails gives nothing."""
+    text = []
+    try:
+        for i in range(len(block)):
+            text.append(unpack.decompress(block[i : i + 1]))
+    except zlib.error:
+        pass
+    return b"".join(text)
+
+
+class Catalogue:
+    """Articles and pools in the order in which they are first seen."""
+
+    def __init__(self) -> None:
+        self.arms: dict[int, int] = {}  # by id
+        self.ids: list[int] = []
+        self.features: list[tuple[float, ...]] = []
+        self.pools: dict[tuple[int, ...], int] = {}
+        self.known: dict[bytes, int] = {}  # texts of one candidate, to their arms
+        self.bare: set[int] = set()
+        self.changed: set[int] = set()
+        self.twice: set[tuple[int, ...]] = set()
+
+    def look(self, text: bytes) -> Pool | None:
+        """What candidates are; None if their text is none of candidates."""
+        text = text.rstrip(b" \t\r")
+        candidates = text.split(b"|")[1:]
+        if len(self.known) > REMEMBERED:
+            self.known.clear()
+        if not candidates or not self._learned([each for each in candidates if each not in self.known]):
+            return None
+        listed = [*map(self.known.__getitem__, candidates)]
+        arms = tuple(dict.fromkeys(listed))
+        if len(arms) < len(listed):
+            self.twice.add(tuple(listed))
+        number = self.pools.setdefault(arms, len(self.pools))
+        ids = [*map(self.ids.__getitem__, arms)]
+        return Pool(np.frombuffer(text, np.uint8), *map(np.array, (ids, arms, [number])))
+
+    def _learned(self, texts: list[bytes]) -> bool:
+        """Take in texts of one candidate each; none of them if one is no candidate."""
+        found = []
+        for text in texts:
+            one = CANDIDATE.fullmatch(text)
+            if one is None:
+                return False
+            pairs = [pair.split(b":") for pair in one[2].split()]
+            said = {int(name): float(value) for name, value in pairs}
+            if len(said) < len(pairs):
+                return False
+            features = tuple(said.get(f + 1, float(f == 0)) for f in range(FEATURES))
+            found.append((text, int(one[1]), features, len(said) < FEATURES))
+        for text, each, features, bare in found:
+            arm = self.known[text] = self.arms.setdefault(each, len(self.ids))
+            if arm == len(self.ids):
+                self.ids.append(each)
+                self.features.append(features)
+            elif self.features[arm] != features:
+                self.changed.add(arm)
+            if bare:
+                self.bare.add(arm)
+        return True
+
+
+class Conversion:
+    """One folder in the making."""
+
+    def __init__(self, out: Path, tolerate: int) -> None:
+        self.out, self.tolerate = out, tolerate
+        self.catalogue, self.counts = Catalogue(), Counter[str]()
+        self.parts = self.events = 0
+        self.visits = Visits(
+            time=np.empty(PART, np.int64),
+            arm=np.empty(PART, np.int32),
+            click=np.empty(PART, np.uint8),
+            pool=np.empty(PART, np.int32),
+            user=np.empty((PART, FEATURES), np.float32),
+        )
+        self.place = Place(*(np.zeros(1, np.int64) for _ in Place._fields))
+        self.pool = Pool(np.frombuffer(b"", np.uint8), NONE, NONE, np.full(1, -1))
+        self.read = compiled(read, " ".join(map(layout, (self.pool, self.place, self.visits))))
+
+    def file(self, path: Path, advance: Callable[[int], object]) -> None:
+        """Read all of a file."""
+        rest = b""
+        self.place.line[0] = 0
+        try:
+            for block in blocks(path, advance):
+                cut = block.rfind(b"\n") + 1
+                if cut:
+                    self.lines(path, rest + block[:cut])
+                    rest = block[cut:]
+                else:
+                    rest += block
+                if len(rest) > LONGEST:
+                    self.endless(path, rest)
+        except zlib.error as wrong:
+            self.refuse(path, f"broken ({wrong})", "a whole gzip file: get it again")
+            return
+        if b"\r" in rest and rest.count(b"|user") > 1:
+            self.endless(path, rest)
+        if rest.strip():
+            self.lines(path, rest + b"\n", cut=True)
+
+    def lines(self, path: Path, text: bytes, cut: bool = False) -> None:
+        """Read whole lines; of one that was cut off, only if it has the candidates of the line before."""
+        array, place = np.frombuffer(text, np.uint8), self.place
+        place.next[0] = 0
+        while (stop := self.read(array, array.size, self.pool, place, self.visits)) != DONE:
+            start, end = int(place.next[0]), int(place.end[0])
+            if stop == FULL:
+                self.flush()
+                continue
+            if stop == CANDIDATES and not cut:
+                pool = self.catalogue.look(text[place.tail[0] : end])
+                if pool is not None:
+                    self.pool = pool
+                    continue
+            if cut:
+                self.counts["cut"] += 1
+            else:
+                self.refuse(path, shown(text[start:end]), f"a visit, which {WRONG[stop]}")
+            place.next[0] = end + 1
+            place.line[0] += 1
+
+    def endless(self, path: Path, line: bytes) -> None:
+        """Stop, as what is no log at all cannot be skipped."""
+        where = f"{path}, line {self.place.line[0] + 1}"
+        allowed = f"shorter than {LONGEST} bytes: this is no log"
+        if b"\r" in line:
+            allowed = "one visit: lines end with a line feed, and these with a carriage return alone"
+        raise InvalidValue(where, f"{shown(line)}...", allowed)
+
+    def refuse(self, path: Path, found: str, allowed: str) -> None:
+        """Count what is malformed, or stop."""
+        self.counts["malformed"] += 1
+        if self.counts["malformed"] > self.tolerate:
+            hint = f"(--tolerate {max(100, 10 * self.tolerate)} skips so many such lines; see docs/front_page.md)"
+            raise InvalidValue(f"{path}, line {self.place.line[0] + 1},", found, f"{allowed} {hint}")
+
+    def flush(self) -> None:
+        """Write the visits that were read."""
+        n = int(self.place.filled[0])
+        if n:
+            sizes = np.array([len(arms) for arms in self.catalogue.pools], np.float64)
+            columns = {name: getattr(self.visits, name)[:n] for name in ("time", "arm", "click", "pool")}
+            columns |= {f"u{f + 1}": self.visits.user[:n, f] for f in range(FEATURES)}
+            columns["propensity"] = 1 / sizes[self.visits.pool[:n]]
+            self.write(f"events-{self.parts:05d}", columns)
+            self.parts, self.events = self.parts + 1, self.events + n
+        self.place.filled[0] = 0
+
+    def write(self, name: str, columns: dict[str, Any]) -> None:
+        pl.DataFrame(columns).write_parquet(self.out / f"{name}.parquet", compression="zstd", compression_level=1)
+
+    def finish(self, sources: Iterable[Path]) -> dict[str, Any]:
+        """Write the rest, and then that nothing is missing."""
+        self.flush()
+        known = self.catalogue
+        if not self.events:
+            raise InvalidValue("FILE", " ".join(map(str, sources)), "files that hold at least one visit")
+        features = np.array(known.features, np.float32)
+        table = {"id": np.array(known.ids, np.int64), **{f"f{f + 1}": features[:, f] for f in range(FEATURES)}}
+        self.write("articles", table)
+        self.write("pools", {"arms": pl.Series([list(arms) for arms in known.pools], dtype=pl.List(pl.Int32))})
+        counted = {name: int(getattr(self.place, name)[0]) for name in ("blank", "absent", "earlier", "partial")}
+        counted |= {"twice": len(known.twice), "bare": len(known.bare), "changed": len(known.changed), **self.counts}
+        about = {
+            "events": self.events,
+            "d": FEATURES,
+            "k": len(known.ids),
+            "pools": len(known.pools),
+            "least": 1 / max(map(len, known.pools)),
+            "parts": self.parts,
+            "sources": [path.name for path in sources],
+            "irregular": {name: counted.get(name, 0) for name in KINDS},
+        }
+        draft = self.out / DRAFT
+        draft.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        draft.replace(self.out / FINISHED)
+        return about
+
+
+def shown(line: bytes) -> str:
+    """The beginning of a line, as text."""
+    return line[:60].decode("ascii", "backslashreplace")
+
+
+def convert(
+    files: Iterable[str | Path], out: str | Path, tolerate: int = 0, advance: Callable[[int], object] = lambda n: None
+) -> dict[str, Any]:
+    """Read files in this order, write a folder, and say what was found; `advance` is told of bytes read.
+
+    A folder that holds a whole log, or anything that is not of an unfinished one, is left alone.
+    """
+    paths, out = [Path(file) for file in files], Path(out)
+    if tolerate < 0:
+        raise InvalidValue("--tolerate", tolerate, "a whole number of at least 0")
+    if (out / FINISHED).exists():
+        raise ResultsExist(f"{out} holds a log already: choose another folder with --out, or remove this one")
+    for path in paths:
+        if not path.is_file():
+            raise InvalidValue("FILE", str(path), "a file that exists (see docs/front_page.md for where to get them)")
+    draft = out / DRAFT
+    if out.exists() and not (out.is_dir() and (draft.exists() or not any(out.iterdir()))):
+        raise InvalidValue("--out", str(out), "a new folder, an empty one, or one whose conversion was not finished")
+    out.mkdir(parents=True, exist_ok=True)
+    draft.touch()
+    for left in out.glob(EVENTS):
+        left.unlink()
+    conversion = Conversion(out, tolerate)
+    for path in paths:
+        conversion.file(path, advance)
+    return conversion.finish(paths)
+
+
+def told(about: dict[str, Any]) -> str:
+    """What a conversion found, in lines."""
+    rows = [("events", about["events"]), ("articles", about["k"]), ("pools", about["pools"])]
+    rows += [(KINDS[name], count) for name, count in about["irregular"].items() if count]
+    return "\n".join(f"{count:>14,}  {what}" for what, count in rows)

@@ -1,0 +1,1 @@
+"""Rehearsals: a study over a real protocol, with all its parties in one process."""

@@ -1,0 +1,176 @@
+"""One round of secure aggregation, shown: who takes part, what it costs, who is lost, and what the server learns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.stats import binom
+
+from maskedbandit.backends.backend import Aggregate
+from maskedbandit.backends.secagg import SECRECY, SecAgg, rehearsed
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import Number, exact, whole
+from maskedbandit.privacy.sampling import Bits, bernoulli
+from maskedbandit.secagg.graph import Ring
+from maskedbandit.secagg.masks import KEY, random_bytes
+from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.server import Server
+
+RARE = 1e-6  # the chance that more devices are lost than are allowed for, unless somebody says how many are
+REWARD = Fraction(7, 10)  # the chance that a device's bit is 1
+
+
+class Round(NamedTuple):
+    """A round that came to its end."""
+
+    channel: Distributed
+    backend: SecAgg
+    plan: Plan
+    ring: Ring
+    rewards: list[int]
+    leaves: dict[int, int]  # the devices that were lost, and before which phase
+    aggregate: Aggregate
+    released: float
+
+    def lost_by_phase(self) -> list[int]:
+        """Devices lost before each phase."""
+        gone = list(self.leaves.values())
+        return [gone.count(phase) for phase in range(len(self.aggregate.phases))]
+
+
+def allowed(n: int, dropout: Fraction) -> int:
+    """The least number of losses that is exceeded with a chance of at most RARE."""
+    return max(0, int(binom.isf(RARE, n, float(dropout))))
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A round of n devices with a bit each; a device is lost with probability `dropout`, and a share `lost` may be.
+
+    >>> round = Demo(64, dropout=0, seed=7).run()
+    >>> len(round.aggregate.survivors), allowed(1000, Fraction(1, 10))
+    (64, 148)
+    """
+
+    n: int
+    dropout: Number = "0.1"
+    corrupted: Number = "0.1"
+    epsilon: Number = 1
+    lost: Number | None = None
+    server: Literal["honest", "malicious"] = "honest"
+    graph: Literal["auto", "complete", "sparse"] = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole("n", self.n, 3, 10**6)
+        whole("seed", self.seed, 0)
+        self.backend.neighbourhood(self.n, self.channel.counted_on(self.n))
+
+    @cached_property
+    def backend(self) -> SecAgg:
+        """The protocol."""
+        return SecAgg(self.corrupted, self.server, self.graph, self.dropout)
+
+    @cached_property
+    def channel(self) -> Distributed:
+        """The channel over it: those who are neither corrupted nor lost are counted on for the noise."""
+        backend, n, drop = self.backend, self.n, Fraction(self.backend.dropout)
+        if drop + Fraction(backend.corrupted) >= 1:
+            raise InvalidValue("dropout", str(self.dropout), "such that somebody is neither lost nor corrupted")
+        c, lost = backend.corrupted_of(n), allowed(n, drop)
+        if self.lost is not None:
+            lost = math.ceil(n * exact("lost", self.lost, strict=False))
+            if lost < drop * n:
+                raise InvalidValue("lost", str(self.lost), f"at least the dropout, {float(drop):g}: a round would fail")
+        least = n - c - lost
+        if least < backend.smallest:
+            counted = f"{c} corrupted and {lost} lost leave {max(least, 0)} honest devices to count on"
+            raise InvalidValue("n", n, f"larger, or less must be lost: {counted}, and {backend.smallest} are needed")
+        return Distributed(self.epsilon, honest=Fraction(least, n), backend=backend)
+
+    @property
+    def messages(self) -> int:
+        """About how many there will be: who is lost sends half of them."""
+        return int(self.n * self.backend.phases * (1 - Fraction(self.backend.dropout) / 2))
+
+    def run(self, advance: Callable[[], object] = lambda: None) -> Round:
+        """The round; `advance` is called after every message."""
+        n, channel, backend, seen = self.n, self.channel, self.backend, list[Server]()
+        bits = Bits(np.random.Generator(np.random.Philox(self.seed)).bytes)
+        rewards = [int(bernoulli(REWARD, bits)) for _ in range(n)]
+        sent = {user: channel.randomize(reward, n, bits, user) for user, reward in enumerate(rewards)}
+        order = random_bytes(KEY, bits)
+        about = channel.counted_on(n), channel.residues(n)[0], b"demonstration", sha256(order).digest()
+        plan, leaves = backend.plan(n, *about), backend.leaves(n, bits)
+
+        def watch(server: Server) -> None:
+            seen[:] = [server]
+            advance()
+
+        found = rehearsed(plan, order, sent, leaves, bits, watch)
+        released = channel.analyze(found.total, n, bits)
+        return Round(channel, backend, plan, seen[0].ring, rewards, leaves, found, released)
+
+
+def told(round: Round) -> str:
+    """All there is to say of a round, as text."""
+    plan, channel, n = round.plan, round.channel, round.plan.n
+    c, least = round.backend.corrupted_of(n), channel.counted_on(n)
+    lost, tau, epsilon = n - c - least, channel.residues(n)[1], Fraction(channel.epsilon)
+    complete = plan.neighbours == n - 1
+    more = binom.sf(lost, n, float(round.backend.dropout))
+    survivors, true = len(round.aggregate.survivors), sum(round.rewards[user] for user in round.aggregate.survivors)
+    tilt = math.exp(-epsilon)
+    spread = math.sqrt(2 * tilt * survivors / least) / (1 - tilt)
+    gone = round.lost_by_phase()
+    names = [phase.name for phase in round.aggregate.phases]
+    before = ", ".join(f"{count} before the {name}" for count, name in zip(gone, names, strict=True) if count)
+    rows = {
+        "devices": f"n = {n:,}, of whom up to {c:,} may be corrupted and up to {lost:,} may be lost",
+        "server": f"{round.backend.server}: "
+        + ("keys and survivors are signed" if plan.signed else "it follows the protocol, and only looks"),
+        "graph": f"{'complete' if complete else 'sparse'}: k = {plan.neighbours} neighbours, any {plan.threshold} of "
+        "whom rebuild a secret (the threshold)",
+        "noise": f"n_cal = {least:,} honest devices make all of it: each adds a share of 1/{least}",
+        "the sum": f"is opened if at least {plan.least:,} values are in it, modulo m = {plan.modulus:,}: "
+        f"tau = {tau:,} for the noise",
+        "chances": "within these limits nothing is left to chance;"
+        if complete
+        else f"a ring gives secrets away with less than 2^-{SECRECY[round.backend.server]}, and too few shares come "
+        "back with less than 2^-20;",
+        "  ": f"more than {lost:,} devices are lost with {more:.0e}: then the round may fail",
+        "": "",
+        **costs(round),
+        " ": "",
+        "lost": f"{sum(gone):,} devices: {before}" if before else "nobody",
+        "survivors": f"{survivors:,} devices whose values are in the sum",
+        "true sum": f"{true:,}, of their bits",
+        "noisy sum": f"{round.released:,.0f}: this is all that the server learns",
+        "error": f"{round.released - true:+,.0f}, where the noise has a standard deviation of {spread:.2f}",
+        "ε that holds": f"{float(epsilon):g}, computational: against whoever cannot break the cryptography, if at most "
+        f"{c:,} devices are corrupted:",
+        "   ": f"at least {survivors - c:,} honest ones survived, and {least:,} are enough"
+        + ("" if complete or not plan.signed else "; that so many survived rests on the server's word"),
+    }
+    return "\n".join(f"{name:14}{text}".rstrip() for name, text in rows.items())
+
+
+def costs(round: Round) -> dict[str, str]:
+    """Bytes of one device, and CPU seconds of all devices and the server together, for each phase."""
+    rows = {"phase": f"{'devices':>8}{'bytes up':>10}{'and down':>12}{'CPU seconds, of all':>21}"}
+    here, up, down = round.plan.n, 0.0, 0.0
+    for phase, gone in zip(round.aggregate.phases, round.lost_by_phase(), strict=True):
+        here -= gone
+        up, down = up + phase.up / here, down + phase.down / here
+        rows[phase.name] = f"{here:>8,}{phase.up / here:>10,.0f}{phase.down / here:>12,.0f}{phase.seconds:>21.2f}"
+    seconds = sum(phase.seconds for phase in round.aggregate.phases)
+    rows["in all"] = f"{'each:':>8}{up:>10,.0f}{down:>12,.0f}{seconds:>21.2f}"
+    return rows

@@ -1,0 +1,114 @@
+"""A study over a real protocol, all parties in one process: the loop of the engine, in which every user has a device.
+
+A user is told an arm, gets a reward and keeps it on the device. When the cohort closes, each device adds its noise and
+the channel's `backend` carries the sum; the policy is told the sum and how many values are in it, and nothing else.
+What the compiled loop draws at once has the same law, unless devices are lost: then fewer values are in a sum, and on
+a fixed grid no more noise than `channel.law()` allows for. (On a grid that follows the size of the cohort, the law is
+that of the survivors' grid, which is a little coarser than the one that was used.)
+
+A user is charged before an arm is shown, so before there is a reward. Server and device both write down in which cohort
+the user takes part. A cohort whose protocol fails is tried again with the same users, who draw fresh noise and are
+charged once more: two sums of the same noisy values that differ in one user would tell that user's value. After
+`backend.attempts` failures it is thrown away, with its users, and others are asked instead. So is a cohort whose sum
+is implausible, at once: that sum was seen, and whether to try again must not depend on it.
+
+**Guarantee**: no user is charged more than `channel.loss(n)`, n the size of the user's one cohort.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel, real
+from maskedbandit.core import Decision
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.outcomes import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
+from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.study.cohorts import Cohorts
+
+
+def refuse_late(channel: Channel, delay: Delay) -> None:
+    """All devices of a rehearsal have their rewards when their cohort closes."""
+    if (backend := real(channel)) and delay != AT_ONCE:
+        allowed = f"left out, or 0, where {type(backend).__name__} carries the sums"
+        raise InvalidValue("delay", str(delay), allowed)
+
+
+def rehearse(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    state: Any,
+    name: str,
+    horizon: int,
+    serve: bool,
+    marks: npt.NDArray[np.int64],
+    out: Out,
+    keys: npt.NDArray[np.uint64],
+    of_rewards: np.random.Generator,
+    of_noise: np.random.Generator,
+    of_policy: np.random.Generator,
+) -> tuple[int, Loss, int]:
+    """One run, as `loop` in engine.py: how it ended, what the worst user was charged, and cohorts thrown away."""
+    law, numbers, k, bits = channel.law(), instance.numbers(), out.pulls.size, Bits(of_noise.bytes)
+    means, stream = instance.true_means(), Rewards(of_rewards, keys)
+    cohorts = Cohorts(policy, channel, k, name, bits)
+    t, mark, regret, rewards = 0, 0, 0.0, 0.0
+    again: Decision | None = None
+    while t < horizon:
+        arm, n, close = map(int, again or policy.ask(state, law, of_policy))
+        out.last[0], out.last[1] = arm, n
+        if arm == -1:
+            return DEADLOCK, ZERO, 0
+        if arm < 0 or arm >= k:
+            return BAD_ARM, ZERO, 0
+        if n < 0:
+            return BAD_COUNT, ZERO, 0
+        stop = n == 0
+        if stop and not serve:
+            break
+        waiting = len(cohorts.open[arm])
+        planned = waiting + n
+        if waiting and cohorts.price(waiting) != cohorts.price(planned):
+            return UNSIZED, ZERO, 0  # whoever waits was charged the price of another size
+        if law.root > 0.0 and not stop and (close == 0 or waiting):
+            return UNSIZED, ZERO, 0
+        end = horizon if stop else min(t + n, horizon)
+        out.pulls[arm] += end - t
+        while t < end:
+            users = int(min(end, marks[mark])) - t
+            if stop:  # they are served, and nobody asks for their rewards
+                rewards += instance.many(numbers, arm, users, 0, stream)
+            for user in range(t, t if stop else t + users):
+                cohorts.charge(user, planned)
+                reward = float(instance.one(numbers, arm, user, 0, stream))
+                cohorts.join(arm, user, reward)
+                rewards += reward
+            regret += (means.max() - means[arm]) * users
+            t += users
+            if t == marks[mark]:
+                out.regret[mark] = regret
+                out.realised[mark] = means.max() * t - rewards
+                mark += 1
+        if stop:
+            break
+        again = None
+        if close == 1 and len(cohorts.open[arm]) == planned:  # one cut off by the horizon is never released
+            found = cohorts.close(arm)
+            if found is None:
+                again = Decision(arm, planned, 1)
+                continue
+            out.releases[0] += 1
+            policy.tell(state, arm, *found)
+    if cohorts.thrown_away and not out.releases[0]:
+        cohorts.give_up()
+    return DONE, cohorts.loss(), cohorts.thrown_away

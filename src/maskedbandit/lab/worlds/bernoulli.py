@@ -1,0 +1,55 @@
+"""Bernoulli rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.lab.streams import Rewards, uniform
+from maskedbandit.lab.worlds.instance import Floats, Instance, checked
+from maskedbandit.lab.worlds.named_means import listed_means
+
+
+class BernoulliNumbers(NamedTuple):
+    """Means."""
+
+    means: Floats
+
+
+@dataclass(frozen=True)
+class Bernoulli(Instance):
+    """Rewards of 0 and 1.
+
+    >>> Bernoulli([0.9, 0.8]).true_means()
+    array([0.9, 0.8])
+    """
+
+    means: Sequence[float]
+    bits = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
+
+    @classmethod
+    def from_table(cls, means: Any, k: Any = 10, seed: Any = 0) -> Self:
+        return cls(listed_means(means, k, seed))
+
+    def true_means(self) -> Floats:
+        return np.array(self.means)
+
+    def numbers(self) -> BernoulliNumbers:
+        return BernoulliNumbers(self.true_means())
+
+    @staticmethod
+    @kernel
+    def one(i: BernoulliNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
+        return max(g, 1.0) * (uniform(stream, t) < i.means[arm])
+
+    @staticmethod
+    @kernel
+    def many(i: BernoulliNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
+        return max(g, 1.0) * stream.generator.binomial(n, i.means[arm])

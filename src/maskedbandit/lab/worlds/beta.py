@@ -1,0 +1,64 @@
+"""Beta rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.worlds.instance import Floats, Instance, checked, rounded
+
+
+class BetaNumbers(NamedTuple):
+    """Means and both parameters of each arm."""
+
+    means: Floats
+    alpha: Floats
+    beta: Floats
+
+
+@dataclass(frozen=True)
+class Beta(Instance):
+    """Rewards with Beta(alpha, beta) laws.
+
+    >>> Beta(alpha=[2, 1], beta=[2, 3]).true_means()
+    array([0.5 , 0.25])
+    """
+
+    alpha: Sequence[float]
+    beta: Sequence[float]
+    bits = False
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            array = checked(name, getattr(self, name), 1e-3, 1e9)
+            object.__setattr__(self, name, tuple(array.tolist()))
+        if len(self.alpha) != len(self.beta):
+            raise InvalidValue("beta", self.beta, f"a list of {len(self.alpha)} numbers, one for each alpha")
+
+    def true_means(self) -> Floats:
+        answer: Floats = np.array(self.alpha) / (np.array(self.alpha) + np.array(self.beta))
+        return answer
+
+    def numbers(self) -> BetaNumbers:
+        return BetaNumbers(self.true_means(), np.array(self.alpha), np.array(self.beta))
+
+    @staticmethod
+    @kernel
+    def one(i: BetaNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
+        return float(rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
+
+    @staticmethod
+    @kernel
+    def many(i: BetaNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
+        if g == 1:
+            return float(stream.generator.binomial(n, i.means[arm]))
+        total = 0.0
+        for _ in range(n):
+            total += rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator)
+        return total

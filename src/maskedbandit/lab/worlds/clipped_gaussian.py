@@ -1,0 +1,72 @@
+"""Gaussian rewards, clipped to [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.worlds.instance import Floats, Instance, checked, rounded
+from maskedbandit.lab.worlds.named_means import listed_means
+from maskedbandit.privacy.exact import exact
+
+
+class ClippedGaussianNumbers(NamedTuple):
+    """Means after and before clipping, standard deviation before."""
+
+    means: Floats
+    centers: Floats
+    sd: float
+
+
+@dataclass(frozen=True)
+class ClippedGaussian(Instance):
+    """Gaussian rewards, clipped to [0, 1]: what is outside moves to the nearer end [CZ23, App. J].
+
+    `means` are the means before clipping.
+
+    >>> ClippedGaussian([0.5, 1.0], sd=0.1).true_means().round(6)
+    array([0.5     , 0.960106])
+    """
+
+    means: Sequence[float]
+    sd: float
+    bits = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
+        object.__setattr__(self, "sd", float(exact("sd", self.sd)))
+
+    @classmethod
+    def from_table(cls, means: Any, sd: Any, k: Any = 10, seed: Any = 0) -> Self:
+        return cls(listed_means(means, k, seed), sd)
+
+    def true_means(self) -> Floats:
+        from scipy.stats import norm
+
+        m, s = np.array(self.means), self.sd
+        a, b = -m / s, (1 - m) / s
+        answer: Floats = m * (norm.cdf(b) - norm.cdf(a)) + s * (norm.pdf(a) - norm.pdf(b)) + norm.sf(b)
+        return answer
+
+    def numbers(self) -> ClippedGaussianNumbers:
+        return ClippedGaussianNumbers(self.true_means(), np.array(self.means), self.sd)
+
+    @staticmethod
+    @kernel
+    def one(i: ClippedGaussianNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
+        return float(rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator))
+
+    @staticmethod
+    @kernel
+    def many(i: ClippedGaussianNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
+        if g == 1:
+            return float(stream.generator.binomial(n, i.means[arm]))
+        total = 0.0
+        for _ in range(n):
+            total += rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator)
+        return total

@@ -1,0 +1,47 @@
+"""Contexts: what a simulated contextual study shows of its users, and what the arms then pay."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+Integers = npt.NDArray[np.int64]
+
+
+class Contexts(ABC):
+    """Where contexts and rewards come from, event by event. Subclasses are frozen dataclasses with two kernels."""
+
+    present: ClassVar[Any]  # kernel (numbers, i, t, x, stream) -> pool: write the contexts of event i, user t, to x
+    answer: ClassVar[Any]  # kernel (numbers, i, t, x, arm, stream) -> Answer
+    numbers: ClassVar[Any]  # () -> numbers; a log has others for every chunk of it
+    signed: ClassVar[bool] = True  # whether contexts have negative numbers
+    fixed: bool = False  # whether all users have the same contexts
+
+    @property
+    @abstractmethod
+    def d(self) -> int:
+        """How many numbers a context has."""
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """How many arms there are."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many contexts are shown: one for each arm, or one for all."""
+
+
+class Answer(NamedTuple):
+    """What an arm pays."""
+
+    weight: float  # 1 / the chance that the arm is tried in this event; 0: it was not
+    reward: float
+    mean: float  # nan if nobody knows
+    best: float

@@ -1,0 +1,56 @@
+"""Instances: what the arms of a simulated study pay, always in [0, 1].
+
+The lab draws the sum of n rewards at once wherever its law is known. Rewards reach a channel rounded at random to
+steps of 1/g, and for g = 1 a rounded reward is a bit of the same mean, whatever the law of the reward: so the sum of n
+of them is binomial, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+
+Floats = npt.NDArray[np.float64]
+
+
+@kernel
+def rounded(x: float, g: int, rng: np.random.Generator) -> float:
+    """A reward in steps of 1/g, rounded at random; the reward itself if g is 0."""
+    return x if g == 0 else math.floor(x * g + rng.random())
+
+
+class Instance(ABC):
+    """The laws of the rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
+
+    one: ClassVar[Any]  # kernel (numbers, arm, t, g, stream) -> float: the reward of user t
+    many: ClassVar[Any]  # kernel (numbers, arm, n, g, stream) -> float: the sum of n rewards
+    bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
+
+    @abstractmethod
+    def true_means(self) -> Floats:
+        """Expected reward of each arm."""
+
+    @abstractmethod
+    def numbers(self) -> Any:
+        """What `one` and `many` need."""
+
+
+def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:
+    """The values as an array, if there are at least two and all lie in [low, high]."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidValue(name, values, "a list of numbers") from None
+    if array.ndim != 1 or array.size < 2:
+        raise InvalidValue(name, values, "a list with one number for each of at least two arms")
+    if not np.all((array >= low) & (array <= high)):  # also catches nan
+        raise InvalidValue(name, values, f"numbers in [{low}, {high}]")
+    return array

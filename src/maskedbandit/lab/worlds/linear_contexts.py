@@ -1,0 +1,114 @@
+"""Contexts: what a simulated contextual study shows of its users, and what the arms then pay.
+
+A context has d numbers: the first is constant, the others point anywhere. The mean reward of an arm is linear in it,
+
+    mean = z' (theta_0 + theta / 2),    theta_0 = (1 / sqrt 2, 0, ..., 0),    |z| = |theta| = 1,    z_1 = 1 / sqrt 2,
+
+which is 1/2 + z' theta / 2, in [0, 1]; rewards are bits. With disjoint models all arms share a context, and each has
+its own theta, drawn from the unit sphere by `seed`. With a shared one there is a single theta, and every arm has a
+context.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.streams import Rewards, uniform
+from maskedbandit.lab.worlds.contexts import Answer, Contexts, Floats, Integers
+from maskedbandit.privacy.statistics import clip
+
+
+class LinearNumbers(NamedTuple):
+    """Weights of the models, which arms there are, and the contexts of fixed arms."""
+
+    starts: Integers
+    arms: Integers
+    weights: Floats  # [m, d]
+    fixed: Floats  # [k, d], or nothing
+
+
+@kernel
+def draw(x: Floats, row: int, rng: np.random.Generator) -> None:
+    """A context: first number 1 / sqrt 2, direction of the others uniform; on the grid."""
+    norm = 0.0
+    for a in range(1, x.shape[1]):
+        x[row, a] = rng.standard_normal()
+        norm += x[row, a] * x[row, a]
+    x[row, 0] = math.sqrt(0.5)
+    for a in range(1, x.shape[1]):
+        x[row, a] *= math.sqrt(0.5 / norm)
+    clip(x[row], True)
+
+
+@dataclass(frozen=True)
+class LinearContexts(Contexts):
+    """Mean rewards that are linear in the context.
+
+    `fixed` arms have the same contexts in every round (of a shared model); `seed` draws weights and fixed contexts.
+
+    >>> LinearContexts(d=6, k=20).numbers().weights.shape
+    (20, 6)
+    """
+
+    d: int = 6
+    k: int = 20
+    model: Literal["disjoint", "shared"] = "disjoint"
+    fixed: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, least, most in (("d", self.d, 2, 100), ("k", self.k, 2, 10**5)):
+            if type(value) is not int or not least <= value <= most:
+                raise InvalidValue(name, value, f"a whole number from {least} to {most}")
+        if self.model not in ("disjoint", "shared"):
+            raise InvalidValue("model", self.model, "'disjoint' or 'shared'")
+        if type(self.seed) is not int or self.seed < 0:
+            raise InvalidValue("seed", self.seed, "a whole number of at least 0")
+        if self.fixed and self.model == "disjoint":
+            raise InvalidValue("fixed", self.fixed, "left out with disjoint models: contexts would all be one")
+
+    @property
+    def rows(self) -> int:
+        return 1 if self.model == "disjoint" else self.k
+
+    def numbers(self) -> LinearNumbers:
+        rng = np.random.Generator(np.random.Philox(self.seed))
+        weights = rng.standard_normal((self.k if self.model == "disjoint" else 1, self.d))
+        weights /= 2 * np.linalg.norm(weights, axis=1, keepdims=True)
+        weights[:, 0] += math.sqrt(0.5)
+        contexts = np.zeros((self.k if self.fixed else 0, self.d))
+        for row in range(len(contexts)):
+            draw(contexts, row, rng)
+        return LinearNumbers(np.array([0, self.k]), np.arange(self.k), weights, contexts)
+
+    @staticmethod
+    @kernel
+    def present(numbers: LinearNumbers, i: int, t: int, x: Floats, stream: Rewards) -> int:
+        for row in range(x.shape[0]):
+            if numbers.fixed.shape[0] > 0:
+                x[row] = numbers.fixed[row]
+            else:
+                draw(x, row, stream.generator)
+        return 0
+
+    @staticmethod
+    @kernel
+    def answer(numbers: LinearNumbers, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> Answer:
+        best, mean = -1.0, 0.0
+        for a in range(numbers.arms.size):
+            model = a if numbers.weights.shape[0] > 1 else 0
+            row = a if x.shape[0] > 1 else 0
+            value = 0.0
+            for j in range(x.shape[1]):
+                value += numbers.weights[model, j] * x[row, j]
+            value = min(max(value, 0.0), 1.0)
+            best = max(best, value)
+            if a == arm:
+                mean = value
+        return Answer(1.0, 1.0 if uniform(stream, t) < mean else 0.0, mean, best)

@@ -1,0 +1,115 @@
+"""Figures: what they draw is what the table says, however curves are called and however many there are."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.experiments import table
+from maskedbandit.lab.experiments.experiment import Experiment, read
+from maskedbandit.lab.goals.regret.curves import average, regret, values
+from maskedbandit.lab.goals.regret.rows import summary
+from maskedbandit.lab.goals.style import PLAIN, THEORY
+from tests.lab.experiments.test_table import LEAGUE, TEXT
+
+
+def collected(tmp_path, text: str = TEXT) -> tuple[pl.DataFrame, Experiment]:
+    """The results of an experiment, and itself."""
+    (tmp_path / "league.toml").write_text(text)
+    drawn = read(tmp_path / "league.toml")
+    return table.collect(drawn, drawn.settings, tmp_path / "out"), drawn
+
+
+def test_a_league_shows_every_cell_and_marks_the_best(tmp_path) -> None:
+    found, league = collected(tmp_path, LEAGUE)
+    rows = summary(found)
+    texts = {text.get_text(): text.get_weight() for text in league.draw(found).axes[0].texts}
+    assert {"C1, 2,000 users", "C2, 2,000 users", "ε = 0.5", "ε = 2.0", "bound", "DP-SE"} <= set(texts)
+    for where, cells in rows.filter(pl.col("runs") > 0).group_by("instance.means", "channel.epsilon"):
+        least = cells["mean"].min()
+        for row in cells.iter_rows(named=True):
+            text = f"{row['mean']:,.0f} ± {row['error']:,.0f} ({row['worst']:,.0f})"
+            assert (texts[text] == "bold") == (row["mean"] == least), (where, text)
+
+
+def test_the_average_is_regret_by_time_and_theory_is_thin(tmp_path) -> None:
+    found, _ = collected(tmp_path, LEAGUE)
+    figure = average(found, "title")
+    assert [plot.get_title() for plot in figure.axes] == [f"{c}, ε = {e}" for c in ("C1", "C2") for e in (0.5, 2.0)]
+    bound, elimination, _ = figure.axes[2].lines
+    assert bound.get_color() == THEORY
+    assert bound.get_linewidth() < elimination.get_linewidth()
+    cell = (pl.col("label") == "elimination") & (pl.col("instance.means") == "C2") & (pl.col("channel.epsilon") == 0.5)
+    points = found.filter(cell).group_by("t").agg(pl.col("regret").mean()).sort("t").filter(pl.col("regret") > 0)
+    assert elimination.get_ydata() == pytest.approx((points["regret"] / points["t"]).to_numpy())
+
+
+def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
+    text = TEXT.replace("horizon = 2000", 'figure = "value"\nvalue = "pure_epsilon"\nhorizon = 2000')
+    found, value = collected(tmp_path, text + "horizon = [500, 1000, 10_000]\n")
+    assert found.filter(pl.col("label") == "central")["horizon"].unique().sort().to_list() == [500, 1000, 10_000]
+    final = found.filter(pl.col("label") == "central")  # what has no limit cannot be drawn
+    one = value.draw(final).axes[0].lines[0]
+    assert one.get_xdata().tolist() == [500, 1000, 10_000]
+    assert one.get_ydata().tolist() == [0.5] * 3
+    both = values(final, {"ε": "pure_epsilon", "lost": "regret"})
+    assert {text.get_text() for text in both.axes[0].texts} == {"ε", "lost"}
+    assert both.axes[0].get_ylabel() == "value"
+    every = values(found.filter(pl.col("pure_epsilon") < np.inf), {"ε": "pure_epsilon", "lost": "regret"})
+    other = values(found.with_columns(pl.lit(1.0).alias("one")), {"one": "one", "regret": "regret"})
+    assert len(every.axes[0].lines) == 2
+    assert {text.get_text() for text in other.axes[0].texts} == {
+        f"{label}, {name}" for label in ("raw", "central") for name in ("one", "regret")
+    }
+    with pytest.raises(InvalidValue, match=r"value is .trust.: it must be a column of numbers: .*regret"):
+        values(found, {"trust": "trust"})
+    mean = (
+        found.filter((pl.col("t") == pl.col("horizon")) & (pl.col("label") == "raw"))
+        .group_by("horizon")
+        .agg(pl.col("regret").mean())
+    )
+    assert regret(found).axes[0].lines[0].get_ydata() == pytest.approx(mean.sort("horizon")["regret"].to_numpy())
+
+
+def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:
+    found, _ = collected(tmp_path, TEXT + '"policy.least" = [8, 64]\n')
+    names = {text.get_text() for text in regret(found).axes[0].texts}
+    assert names == {f"{label}, least {n}" for label in ("raw", "central") for n in (8, 64)}
+
+
+def test_a_figure_is_a_pure_function_of_the_table(tmp_path) -> None:
+    found, _ = collected(tmp_path)
+    before = found.clone()
+    first, second = regret(found, "title"), regret(found, "title")
+    assert found.equals(before)
+    assert len(first.axes) == 2  # a panel for each epsilon
+    for one, two in zip(first.axes, second.axes, strict=True):
+        drawn = [line.get_xydata() for line in one.lines]
+        assert len(drawn) == 2
+        assert all((a == b.get_xydata()).all() for a, b in zip(drawn, two.lines, strict=True))
+    low = found.filter(pl.col("channel.epsilon") == 0.5).group_by("t").agg(pl.col("regret").mean()).sort("t")
+    assert first.axes[0].lines[1].get_ydata() == pytest.approx(low.filter(pl.col("regret") > 0)["regret"].to_numpy())
+
+
+def test_equal_arms_have_a_figure_without_curves(tmp_path) -> None:
+    found, _ = collected(tmp_path, TEXT.replace("[0.2, 0.8]", "[0.5, 0.5]"))
+    assert all(not axis.lines for axis in regret(found).axes)
+
+
+def test_no_two_curves_look_alike(tmp_path) -> None:
+    found = collected(tmp_path)[0].filter(pl.col("channel.epsilon") == 0.5)
+    many = pl.concat([found.with_columns(pl.lit(f"curve {i}").alias("label")) for i in range(57)])
+    looks = [str((line.get_color(), line._dash_pattern)) for line in regret(many).axes[0].lines]
+    assert len(set(looks[:56])) == 56
+    assert looks[56] == looks[0]
+
+
+def test_dollars_are_text(tmp_path, monkeypatch) -> None:
+    """What lies between two of them is not parsed as a formula, which fails where it is none."""
+    found, league = collected(tmp_path, LEAGUE.replace("a small league", "$_$"))
+    priced = found.with_columns(pl.lit("costs $a_ or $\\b").alias("label"), pl.lit("$x_$").alias("instance.means"))
+    for figure in (regret(priced, "$_$"), league.draw(priced), values(priced, {"$_$": "regret"}, "$_$")):
+        figure.savefig(tmp_path / "figure.png")
+    monkeypatch.delitem(PLAIN, "parse_math")  # the control
+    with pytest.raises(ValueError, match="Expected"):
+        regret(priced).savefig(tmp_path / "figure.png")
