@@ -1,6 +1,8 @@
-"""An import points only to a lower layer: the rooms stay apart."""
+"""An import points only to a lower layer, of rooms and of the folders of the lab, and no files import in a circle."""
 
 import ast
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,71 +11,128 @@ SOURCE = Path(__file__).parent.parent / "src" / "maskedbandit"
 LAYERS = (
     ("core", "errors", "law"),
     ("rooms", "privacy"),
-    ("secagg", "shuffle"),
-    ("backends",),
-    ("noises",),
+    ("noises", "secagg", "shuffle", "theory"),
+    ("backends", "policies"),
     ("channels",),
-    ("theory",),
-    ("policies",),
+    ("study",),
     ("lab",),
+    ("store",),
     ("service",),
+    ("reports",),
     ("cli", "__main__"),
 )
-HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+LAB = (
+    ("streams", "delays"),
+    ("worlds",),
+    ("engine",),
+    ("logs", "rehearsal"),
+    ("goals",),
+    ("experiments",),
+)
 # pairs that may not meet although their layers would allow it
 APART = {
-    ("policies", "channels"),
     ("policies", "noises"),
-    ("service", "lab"),
-    ("policies", "backends"),
+    ("policies", "secagg"),
+    ("policies", "shuffle"),
+    ("channels", "policies"),
     ("secagg", "shuffle"),
+    ("store", "lab"),
+    ("service", "lab"),
+    ("logs", "rehearsal"),
 }
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}
 
 
-def imported(source: str) -> set[str]:
-    """Rooms of ours that a module imports, wherever in the module."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        found |= {name.split(".")[1] for name in names if name.startswith("maskedbandit.")}
+def modules(root: Path) -> dict[str, str]:
+    """The text of every module below the package, by its dotted name within it; a folder's own is the folder's name."""
+    found = {}
+    for path in sorted(root.rglob("*.py")):
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path.read_text()
     return found
 
 
-def breaches(room: str, source: str) -> list[str]:
-    """Imports of a module in `room` that point up, or to a room it must not know."""
-    others = imported(source) - {room}
+def imported(source: str) -> set[str]:
+    """Dotted names within the package that a module imports, wherever in the module."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name.removeprefix("maskedbandit.") for name in found if name.startswith("maskedbandit.")}
+
+
+def place(name: str, under: str = "") -> str:
+    """The room of a dotted name, or the folder of the lab."""
+    return name.removeprefix(under).split(".")[0]
+
+
+def breaches(layers: tuple[tuple[str, ...], ...], room: str, others: set[str]) -> list[str]:
+    """Which of the others point up from the room, or to one that it must not know."""
+    height = {name: level for level, names in enumerate(layers) for name in names}
     return [
         other
-        for other in sorted(others)
-        if other in HEIGHT and (HEIGHT[other] > HEIGHT[room] or (room, other) in APART)
+        for other in sorted(others - {room})
+        if other in height and (height[other] > height[room] or (room, other) in APART)
     ]
 
 
-MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or path.stem in HEIGHT]
+def circle(texts: Mapping[str, str]) -> list[str]:
+    """Modules that import each other in a circle; a folder's own module comes with each of its files, so not it."""
+    graph = {}
+    for name, text in texts.items():
+        wanted = {each if each in texts else each.rpartition(".")[0] for each in imported(text)}
+        graph[name] = {each for each in wanted if each in texts and each != name and not name.startswith(each + ".")}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as found:
+        return found.args[1]
+    return []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_down(path: Path) -> None:
-    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    assert breaches(room, path.read_text()) == []
+MODULES = modules(SOURCE)
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - {"__init__"}))
+def test_imports_point_down(name: str) -> None:
+    others = {place(each) for each in imported(MODULES[name])}
+    assert breaches(LAYERS, place(name), others) == []
+
+
+@pytest.mark.parametrize("name", sorted(each for each in MODULES if each.startswith("lab.")))
+def test_imports_between_folders_of_the_lab_point_down(name: str) -> None:
+    others = {place(each, "lab.") for each in imported(MODULES[name]) if each.startswith("lab.")}
+    assert breaches(LAB, place(name, "lab."), others) == []
+
+
+def test_no_files_import_in_a_circle() -> None:
+    assert circle(MODULES) == []
 
 
 def test_every_room_has_a_layer() -> None:
-    rooms = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}
-    assert rooms - {"__init__"} <= set(HEIGHT)
+    assert {place(name) for name in MODULES} - {"__init__"} <= {name for names in LAYERS for name in names}
+    folders = {place(name, "lab.") for name in MODULES if name.startswith("lab.")}
+    assert folders == {name for names in LAB for name in names}
 
 
 def test_an_import_that_points_up_is_found() -> None:
-    assert breaches("noises", "from maskedbandit.lab.engine import simulate") == ["lab"]
-    assert breaches("policies", "def f():\n    import maskedbandit.channels.raw") == ["channels"]
-    assert breaches("lab", "from maskedbandit import cli") == ["cli"]
-    assert breaches("lab", "from maskedbandit.core import Law\nimport numpy") == []
+    def up(room: str, source: str, layers: tuple[tuple[str, ...], ...] = LAYERS, under: str = "") -> list[str]:
+        return breaches(layers, room, {place(each, under) for each in imported(source)})
+
+    assert up("noises", "from maskedbandit.lab.engine import simulate") == ["lab"]
+    assert up("policies", "def f():\n    import maskedbandit.channels.raw") == ["channels"]
+    assert up("lab", "from maskedbandit import cli") == ["cli"]
+    assert up("store", "from maskedbandit.lab.streams import Streams") == ["lab"]
+    assert up("lab", "from maskedbandit.core import Law\nimport numpy") == []
+    assert up("engine", "from maskedbandit.lab.goals import drive", LAB, "lab.") == ["goals"]
+    assert up("goals", "from maskedbandit.lab.engine import compiler", LAB, "lab.") == []
+
+
+def test_a_circle_is_found() -> None:
+    one, two = "from maskedbandit.lab.two import f", "def g():\n    from maskedbandit.lab import one"
+    assert set(circle({"lab.one": one, "lab.two": two})) == {"lab.one", "lab.two"}
+    assert circle({"lab.one": one, "lab.two": "import numpy"}) == []
 
 
 def test_file_names_say_what_is_inside() -> None:
@@ -81,9 +140,4 @@ def test_file_names_say_what_is_inside() -> None:
 
 
 def test_files_hold_one_concept() -> None:
-    long = {
-        str(path.relative_to(SOURCE)): n
-        for path in SOURCE.rglob("*.py")
-        if (n := len(path.read_text().splitlines())) > 320
-    }
-    assert long == {}
+    assert {name: n for name, text in MODULES.items() if (n := len(text.splitlines())) > 320} == {}

@@ -63,7 +63,9 @@ class Room:
                 yield file
 
     def attribute(self, name: str) -> Any:
-        """What the package gives for a name that it does not define: the class of a file."""
+        """What the package gives for a name that it does not define: a file, or the class in a file."""
+        if name in self.modules:
+            return import_module(self.modules[name])
         try:
             return self[name]
         except UnknownName as unknown:

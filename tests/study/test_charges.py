@@ -13,8 +13,8 @@ from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, TooFew
-from maskedbandit.lab.rehearsal import rehearse as rehearsal
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.study import cohorts
 from maskedbandit.study.cohorts import HOPELESS, Cohorts, Device
 from tests.lab.scripted import INSTANCE, Scripted, Watched, over
 from tests.statistics import seeded
@@ -46,7 +46,7 @@ def test_noise_that_is_used_again_is_noticed(monkeypatch) -> None:
                 self.sent = super().send(*how)
             return self.sent
 
-    monkeypatch.setattr(rehearsal, "Device", Sticky)
+    monkeypatch.setattr(cohorts, "Device", Sticky)
     channel = over(Watched(attempts=2, fails=1), epsilon="0.0001")
     mb.simulate(Scripted(1, 30), channel, INSTANCE, 30)
     (first, _), (second, _) = channel.backend.seen
@@ -71,16 +71,16 @@ def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch
             joined.append((self.user, cohort, attempt))
             return super().send(channel, cohort, attempt, *how)
 
-    monkeypatch.setattr(rehearsal, "Device", Seen)
+    monkeypatch.setattr(cohorts, "Device", Seen)
     policy, channel = Scripted(1, 5), over(Watched(attempts=2, fails=2))
     run = mb.simulate(policy, channel, INSTANCE, 23)
     assert [(arm, n) for arm, n, _ in policy.told] == [(1, 5)] * 2  # of cohorts 2 and 4: the first and third failed
     assert (run.pulls[0].tolist(), run.releases[0]) == ([0, 23], 2)
     assert run.regret[0, -1] == 0
     assert run.loss == channel.loss(5) == Loss.pure(1) * 2
-    of = {user: {cohort for who, cohort, _ in joined if who == user} for user, _, _ in joined}
-    assert sorted(of) == list(range(20))
-    assert all(len(cohorts) == 1 for cohorts in of.values())  # nobody is in two cohorts
+    cohorts_of = {user: {cohort for who, cohort, _ in joined if who == user} for user, _, _ in joined}
+    assert sorted(cohorts_of) == list(range(20))
+    assert all(len(each) == 1 for each in cohorts_of.values())  # nobody is in two cohorts
     assert [sum(attempt == each for _, _, attempt in joined) for each in (1, 2)] == [20, 10]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, UnknownName
-from maskedbandit.lab.delays import delay as delays
+from maskedbandit.lab.delays import recorded
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.delays.delay import Delay, drawn, last, later
 from maskedbandit.lab.delays.geometric import Geometric
@@ -399,7 +399,7 @@ def test_later_rewards_cost_more(policy, rounds) -> None:
         (lambda: Recorded("12"), "rounds is '12'"),
         (lambda: Recorded([1, -2]), "rounds is -2"),
         (lambda: mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10, delay=100), "delay is 100: it must be a delay"),
-        (lambda: delays.measured("/nowhere"), "file is '/nowhere'"),
+        (lambda: recorded.read_rounds("/nowhere"), "file is '/nowhere'"),
     ],
 )
 def test_what_is_no_delay_is_refused(make, said) -> None:

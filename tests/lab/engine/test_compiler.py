@@ -51,7 +51,7 @@ def test_another_kernel_under_the_same_name_changes_the_digest() -> None:
 
 SCRIPT = """
 from changing import body, outer
-from maskedbandit.lab import compiler
+from maskedbandit.lab.engine import compiler
 
 loop = compiler.compiled(body, step=outer)
 print(loop(1.0), sum(loop.stats.cache_hits.values()))

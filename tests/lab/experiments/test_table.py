@@ -1,5 +1,6 @@
 """Tables: tidy, with their provenance, written whole or not at all, and resumed without redoing what is there."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +64,7 @@ def test_results_hold_every_setting_and_say_where_they_come_from(experiment, tmp
     assert not list(tmp_path.rglob("*.draft"))
 
 
-def test_results_are_not_overwritten_and_resuming_redoes_only_what_is_missing(
-    experiment, tmp_path, monkeypatch
-) -> None:
+def test_results_are_not_overwritten_and_resuming_redoes_only_what_is_missing(experiment, tmp_path) -> None:
     out = tmp_path / "out"
     whole = table.collect(experiment, experiment.settings, out)
     with pytest.raises(ResultsExist, match="--resume"):
@@ -73,9 +72,8 @@ def test_results_are_not_overwritten_and_resuming_redoes_only_what_is_missing(
     lost = sorted((out / "parts").iterdir())[1]
     lost.unlink()
     ran: list[str] = []
-    real = table.Setting.run
-    monkeypatch.setattr(table.Setting, "run", lambda self, **how: (ran.append(self.id), real(self, **how))[1])
-    again = table.collect(experiment, experiment.settings, out, resume=True)
+    heard = replace(experiment.goal, run=lambda each, **how: (ran.append(each.id), experiment.goal.run(each, **how))[1])
+    again = table.collect(replace(experiment, goal=heard), experiment.settings, out, resume=True)
     assert ran == ["small/1"]
     assert again.equals(whole)
 
@@ -176,18 +174,15 @@ def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment
     assert rest.equals(whole)
 
 
-def test_an_interrupted_run_leaves_whole_parts_and_no_table(experiment, tmp_path, monkeypatch) -> None:
-    real = table.Setting.run
-
-    def stop(self, **how):
-        if self.id == "small/2":
+def test_an_interrupted_run_leaves_whole_parts_and_no_table(experiment, tmp_path) -> None:
+    def stop(setting, **how):
+        if setting.id == "small/2":
             raise KeyboardInterrupt
-        return real(self, **how)
+        return experiment.goal.run(setting, **how)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(table.Setting, "run", stop)
-        with pytest.raises(KeyboardInterrupt):
-            table.collect(experiment, experiment.settings, tmp_path / "out")
+    stopped = replace(experiment, goal=replace(experiment.goal, run=stop))
+    with pytest.raises(KeyboardInterrupt):
+        table.collect(stopped, experiment.settings, tmp_path / "out")
     assert not (tmp_path / "out" / "table.parquet").exists()
     assert [pl.read_parquet(path).height > 0 for path in (tmp_path / "out" / "parts").iterdir()] == [True, True]
     table.collect(experiment, experiment.settings, tmp_path / "out", resume=True)

@@ -14,9 +14,10 @@ from maskedbandit.lab.experiments.experiment import Experiment, read
 from maskedbandit.lab.goals.columns import aligned
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
-from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.identify.result import Found, bound
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN
+from maskedbandit.lab.worlds.named_means import named_means
 
 TEXT = """
 about = "a small search"
@@ -62,7 +63,7 @@ def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
     settings = [s for s in found.settings if isinstance(s, Setting)]
     lines = [s for s in found.settings if isinstance(s, TheoryCurve)]
     assert (len(settings), len(lines)) == (4 + 8, 8)
-    assert (found.goal, found.figure, found.caption) == ("identify", "samples", "What there is to say of it.")
+    assert (found.goal.name, found.figure, found.caption) == ("identify", "samples", "What there is to say of it.")
     assert settings[0].asked == {"delta": 0.1, "max_pulls": 5000}
     assert {s.asked["delta"] for s in found.settings} == {0.1, 0.01}
 
@@ -114,7 +115,7 @@ def test_the_table_holds_every_run_and_theory(collected) -> None:
     assert found.filter(pl.col("trust") != "theory").height == 9 * 6
     alone = named.goal.run(named.settings[2], jobs=1)
     assert found.filter(pl.col("id") == "search/2")["samples"].to_list() == alone.samples.tolist()
-    means = mb.lab.instances.named_means("SS19b")
+    means = named_means("SS19b")
     line = found.filter((pl.col("label") == "bound") & (pl.col("instance.means") == "SS19b"))
     expected = [mb.theory.least_samples("central_tv", means, 0.1, epsilon) for epsilon in (0.01, 1)]
     assert line.sort("channel.epsilon")["samples"].to_list() == expected
@@ -199,9 +200,9 @@ def test_the_bound_is_that_of_the_trust_model() -> None:
         (mb.channels.Central(1, noise=mb.noises.DiscreteGaussian()), "no_privacy", np.inf),
     ):
         expected = mb.theory.least_samples(name, means, 0.1, epsilon)
-        assert samples.bound(found(channel, mb.Bernoulli(means))) == expected
+        assert bound(found(channel, mb.Bernoulli(means))) == expected
     unknown = found(mb.channels.Raw(), mb.Beta([1, 2], [2, 1]))
-    assert samples.bound(unknown) is None
+    assert bound(unknown) is None
     named = unknown.to_frame().with_columns(id=pl.lit("x"), label=pl.lit("x"))
     assert samples.summary(named)["ratio"].to_list() == [None]
 
@@ -251,7 +252,7 @@ def test_the_figure_shows_means_bands_bounds_regimes_and_what_did_not_stop(colle
     assert (free["mean"][0],) * 2 in drawn  # level: it has no epsilon
     assert len(curves) >= 3
     assert len(plot.collections) == 2  # a band for each policy
-    critical = mb.theory.critical_epsilon("central_tv", mb.lab.instances.named_means("SS19b"))
+    critical = mb.theory.critical_epsilon("central_tv", named_means("SS19b"))
     assert any(set(line.get_xdata()) == {critical} for line in plot.lines)
     texts = {text.get_text() for text in plot.texts}
     assert {"no privacy", "DP-SE", "bound", "0/9"} <= texts
