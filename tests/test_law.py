@@ -30,13 +30,13 @@ from maskedbandit.law import (
     draws,
     log_mgf,
     log_mgf_of_sum,
-    log_pmf,
     radius,
     steps,
 )
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
+from maskedbandit.theory.noise_pmf import log_pmf
 
 NOISES = {LAPLACE: DiscreteLaplace, SKELLAM: Skellam, GAUSSIAN: DiscreteGaussian}
 X = [0.1, 0.7, 1.0, 3.0, 10.0, 20.0, 50.0]

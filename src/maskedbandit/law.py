@@ -1,4 +1,4 @@
-"""The law of the noise in released sums, as numbers, and what follows from it: moments, radii, likelihoods.
+"""The law of the noise in released sums, as numbers, and what follows from it: moments and radii.
 
 It is all that a policy may know of a channel. Each kernel is written once, for every kind of noise.
 """
@@ -38,6 +38,66 @@ class Law(NamedTuple):
     flip: float = 0.0
     counter: int = 0
     arity: int = 0  # of a k-ary tree
+
+
+@kernel
+def is_noiseless(law: Law) -> bool:
+    """Releases are the sums themselves."""
+    return law.kind == NO_NOISE
+
+
+@kernel
+def is_response(law: Law) -> bool:
+    """Every reward is a bit that was flipped or not, and nothing is added to their sum."""
+    return law.kind == RESPONSE
+
+
+@kernel
+def adds_noise(law: Law) -> bool:
+    """Noise is added to sums or to rewards: a release is not made of the (possibly flipped) rewards alone."""
+    return law.kind != NO_NOISE and law.kind != RESPONSE
+
+
+@kernel
+def is_laplace(law: Law) -> bool:
+    """Draws are discrete Laplace: their tails are exponential, and whole draws have a pure loss."""
+    return law.kind == LAPLACE
+
+
+@kernel
+def is_one_laplace_draw(law: Law, n: int) -> bool:
+    """The noise in one release of n rewards is one discrete Laplace draw: its tail is known exactly."""
+    return law.kind == LAPLACE and draws(law, 1, n) == 1.0
+
+
+@kernel
+def is_gaussian(law: Law) -> bool:
+    """Draws are discrete Gaussian: they are sub-Gaussian with their variance, and so are their sums."""
+    return law.kind == GAUSSIAN
+
+
+@kernel
+def is_skellam(law: Law) -> bool:
+    """Draws are differences of two Poisson variables."""
+    return law.kind == SKELLAM
+
+
+@kernel
+def is_coins(law: Law) -> bool:
+    """Draws are fair coins, so that their sum is binomial."""
+    return law.kind == COINS
+
+
+@kernel
+def unit_variance(law: Law) -> float:
+    """The variance of a draw of scale 1."""
+    return 2.0 if law.kind == LAPLACE else 1.0
+
+
+@kernel
+def largest_tilt(law: Law) -> float:
+    """E exp(lam Z) is finite for |lam| below it."""
+    return 1 / law.scale if law.kind == LAPLACE else math.inf
 
 
 @kernel
@@ -132,10 +192,10 @@ def deviation(law: Law, m: int, n: int) -> float:
     >>> deviation(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 2, 100)
     20.0
     """
-    if law.kind == RESPONSE:
+    if is_response(law):
         return math.sqrt(n * law.flip * (1 - law.flip)) / (1 - 2 * law.flip)
     wide = width(law, m)
-    return wide * math.sqrt((2.0 if law.kind == LAPLACE else 1.0) * draws(law, m, n))
+    return wide * math.sqrt(unit_variance(law) * draws(law, m, n))
 
 
 @kernel
@@ -168,7 +228,7 @@ def log_mgf(law: Law, n: int, lam: float) -> float:
     >>> log_mgf(Law(GAUSSIAN, scale=2.0, grid=1, per_release=1), 10, 0.5)
     0.5
     """
-    if law.kind == RESPONSE:  # n independent errors, each of mean 0 in an interval of length 1/(1-2 flip)
+    if is_response(law):  # n independent errors, each of mean 0 in an interval of length 1/(1-2 flip)
         wide = lam / (1 - 2 * law.flip)
         return n * wide * wide / 8  # [Hoe63, Lem. 1]
     return cumulant(law.kind, law.scale, draws(law, 1, n), steps(law, n), lam)
@@ -177,10 +237,10 @@ def log_mgf(law: Law, n: int, lam: float) -> float:
 @kernel
 def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     """At least log E exp(lam Z), Z the noise of m releases over n pulls in all."""
-    if law.kind == RESPONSE:
+    if is_response(law):
         return log_mgf(law, n, lam)
     # the steps of m cohorts differ: finer ones have heavier tails if Laplace, coarser ones if Skellam
-    g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
+    g = steps(law, n) if m == 1 or is_laplace(law) else steps(law, 1)
     return cumulant(law.kind, width(law, m), draws(law, m, n), g, lam)
 
 
@@ -193,7 +253,7 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
     >>> radius(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 1, 500, 3.0)
     30.0
     """
-    if law.kind == RESPONSE:
+    if is_response(law):
         return math.sqrt(n * x / 2) / (1 - 2 * law.flip)
     kind, count, scale = law.kind, draws(law, m, n), width(law, m)
     if count == 0.0:
@@ -231,65 +291,3 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
             b = low + golden * (high - low)
             at_b = (cumulant(kind, scale, count, g, b) + x) / b
     return min(at_a, at_b)
-
-
-@kernel
-def log_pmf(law: Law, n: int, z: float) -> float:
-    """log P(Z = z), Z the noise in one released sum of n rewards, z in steps of 1/g.
-
-    z is whole, but for an odd number of coins. Several Gaussian draws count as one of their joint variance: near only
-    if each has a variance of at least 2.
-
-    >>> round(log_pmf(Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 3) - log_pmf(
-    ...     Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 2), 12)
-    -1.0
-    """
-    z, count = abs(z), draws(law, 1, n)
-    if law.kind == RESPONSE or count == 0.0:
-        return 0.0 if z == 0 else -math.inf
-    wide = law.scale * steps(law, n)
-    if law.kind == COINS:
-        heads = count / 2 + z
-        if heads > count:
-            return -math.inf
-        ways = math.lgamma(count + 1) - math.lgamma(heads + 1) - math.lgamma(count - heads + 1)
-        return ways - count * math.log(2.0)
-    if law.kind == GAUSSIAN:
-        variance, norm = count * wide * wide, 1.0
-        for i in range(1, int(10 * math.sqrt(variance)) + 2 if variance < 9 else 1):
-            norm += 2 * math.exp(-i * i / (2 * variance))
-        # from variance 9 on the sum is sqrt(2 pi variance) to within exp(-177) [CKS20, Fact 19]
-        return -z * z / (2 * variance) - (math.log(norm) if variance < 9 else math.log(2 * math.pi * variance) / 2)
-    if law.kind == LAPLACE and count == 1.0:
-        return math.log(math.tanh(0.5 / wide)) - z / wide
-    return log_pmf_of_difference(law.kind == LAPLACE, count, wide, int(z))
-
-
-@kernel
-def log_pmf_of_difference(polya: bool, count: float, width: float, z: int) -> float:
-    """log P(X - Y = z), z >= 0, for independent X, Y ~ Pólya(count, exp(-1/width)), or Poisson(count width^2 / 2).
-
-    P(z) = sum_k p(k) p(k + z), summed outwards from its largest term, so that nothing overflows.
-    """
-    mean, square = count * width * width / 2, math.exp(-2 / width)
-    if polya:
-        a, b = 1 - square, z - square * (2 * (count - 1) + z)
-        root = math.sqrt(max(0.0, b * b + 4 * a * square * (count - 1) * (count - 1 + z)))
-        top = max(0, int((root - b) / (2 * a))) if count > 1 else 0
-        log_sum = 2 * count * math.log(-math.expm1(-1 / width)) - (2 * top + z) / width
-        log_sum += math.lgamma(count + top) + math.lgamma(count + top + z) - 2 * math.lgamma(count)
-    else:
-        top = int((math.sqrt(z * z + 4 * mean * mean) - z) / 2)
-        log_sum = -2 * mean + (2 * top + z) * math.log(mean)
-    log_sum -= math.lgamma(top + 1.0) + math.lgamma(top + z + 1.0)
-    total = 1.0
-    for step in (1, -1):
-        term, k = 1.0, top
-        while term > 1e-17 * total and k + step >= 0:
-            i = k + (step - 1) // 2  # the ratio of the terms i + 1 and i
-            ratio = square * (count + i) * (count + i + z) if polya else mean * mean
-            ratio /= (i + 1.0) * (i + z + 1.0)
-            term *= ratio if step > 0 else 1 / ratio
-            total += term
-            k += step
-    return log_sum + math.log(total)

@@ -28,13 +28,14 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import Implausible, InvalidValue
-from maskedbandit.law import log_pmf, radius, steps
+from maskedbandit.law import radius, steps
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD, Statistics, clipped, linear, rewards
+from maskedbandit.theory.noise_pmf import log_pmf
 from tests.audit.test_trees import CASES, WORST, worst_ratio
 from tests.contracts.test_channel import agree, exactly, simulated
 from tests.privacy.test_statistics import added

@@ -29,9 +29,10 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import COINS, draws, log_pmf, radius, steps
+from maskedbandit.law import COINS, draws, radius, steps
 from maskedbandit.noises import room as noises
 from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.theory.noise_pmf import log_pmf
 from tests.statistics import at_most, mean_is, same_law, same_law_of_two, seeded
 
 EPSILON = Fraction(1, 5)

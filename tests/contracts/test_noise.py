@@ -13,9 +13,10 @@ import pytest
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import Law, cumulant, log_mgf, log_pmf
+from maskedbandit.law import Law, cumulant, log_mgf
 from maskedbandit.noises import room
 from maskedbandit.privacy.loss import ORDERS
+from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, log_pmf
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
 from maskedbandit.theory.evidence import ALONE, FIRST, RATIOS, both, everywhere, evidence, log_weight, shift
 from maskedbandit.theory.likelihood import Releases, likeliest, log_likelihood
+from maskedbandit.theory.noise_pmf import log_pmf
 from tests.policies.mutants import mutant
 
 LAWS = {

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, log_pmf
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
 from maskedbandit.theory.likelihood import Releases, information, likeliest, log_likelihood, of_release
+from maskedbandit.theory.noise_pmf import log_pmf
 from tests.policies.mutants import mutant
 
 LAWS = {

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
-from maskedbandit.law import LAPLACE, SKELLAM, Law, draws, radius, steps
+from maskedbandit.law import Law, draws, is_one_laplace_draw, is_skellam, radius, steps
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.privacy.statistics import REWARD, Statistics
@@ -96,10 +96,10 @@ def tail(residues: Residues, law: Law, n: int) -> int:
     """tau, in steps: the noise of a cohort of n exceeds it with probability of at most `failure`."""
     g = steps(law, n)
     x = math.log(2 / residues.failure)
-    if residues.paper == 1 and law.kind == SKELLAM:
+    if residues.paper == 1 and is_skellam(law):
         spread = law.scale * g * math.sqrt(draws(law, 1, n))
         return math.ceil(2 * spread * math.sqrt(x) + math.sqrt(2.0) * x)  # [CZ23, Thm. 2]
-    if residues.paper == 0 and law.kind == LAPLACE and draws(law, 1, n) == 1.0:
+    if residues.paper == 0 and is_one_laplace_draw(law, n):
         x -= math.log1p(math.exp(-1 / (law.scale * g)))  # P(|Z| >= k) = 2 b^k / (1 + b)
     return math.ceil(g * radius(law, 1, n, x))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, RESPONSE, Law
+from maskedbandit.law import Law, adds_noise, is_response
 from maskedbandit.policies.batches import highest
 from maskedbandit.theory.thresholds import highest_likelihood, price
 
@@ -69,7 +69,7 @@ def check_threshold(threshold: str) -> None:
 
 def lack(law: Law) -> str:
     """What a channel lacks for policies of coins."""
-    return "" if law.kind in (NO_NOISE, RESPONSE) else "rewards themselves, or one randomized bit of each user"
+    return "rewards themselves, or one randomized bit of each user" if adds_noise(law) else ""
 
 
 @kernel
@@ -103,7 +103,7 @@ def file(s: Book, arm: int, n: int, total: float) -> None:
 @kernel
 def ones(law: Law, total: float, n: float) -> float:
     """The sum of the coins behind a released sum."""
-    if law.kind == RESPONSE:
+    if is_response(law):
         return float(round(total * (1 - 2 * law.flip) + n * law.flip))  # whole, but for rounding errors
     return total
 

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one, log_pmf
+from maskedbandit.law import Law, adds_noise, draws_of_one, is_coins, is_gaussian, is_laplace, unit_variance
+from maskedbandit.theory.noise_pmf import log_pmf
 
 NOTHING = 1e-15  # beside 1
 
@@ -44,9 +45,9 @@ def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
 @kernel
 def log_noise(law: Law, n: int, count: float, z: float) -> float:
     """ln h(z), but for what does not depend on z."""
-    if law.kind == LAPLACE and count == 1.0:
+    if is_laplace(law) and count == 1.0:
         return -abs(z) / law.scale
-    if law.kind == GAUSSIAN:
+    if is_gaussian(law):
         return -z * z / (2 * count * law.scale * law.scale)
     return log_pmf(law, n, z)
 
@@ -60,11 +61,11 @@ def bounded_exp(x: float) -> float:
 @kernel
 def closer(law: Law, n: int, count: float, z: float) -> float:
     """h(z - 1) / h(z): how much likelier the noise is if one more of the sum was reward."""
-    if law.kind == LAPLACE and count == 1.0:
+    if is_laplace(law) and count == 1.0:
         return bounded_exp(1 / law.scale) if z >= 1.0 else 1 / bounded_exp(1 / law.scale)
-    if law.kind == GAUSSIAN:
+    if is_gaussian(law):
         return bounded_exp((2 * z - 1) / (2 * count * law.scale * law.scale))
-    if law.kind == COINS:
+    if is_coins(law):
         heads, tails = count / 2 + z, count / 2 - z + 1
         return math.inf if tails <= 0.0 else max(0.0, heads / tails)
     return bounded_exp(log_pmf(law, n, z - 1) - log_pmf(law, n, z))
@@ -82,7 +83,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     count = draws_of_one(law, n)
     if mu <= 0.0 or mu >= 1.0:
         return log_noise(law, n, count, r if mu <= 0.0 else r - n), 0.0
-    odds, laplace, normal = mu / (1 - mu), law.kind == LAPLACE and count == 1.0, law.kind == GAUSSIAN
+    odds, laplace, normal = mu / (1 - mu), is_laplace(law) and count == 1.0, is_gaussian(law)
     up = bounded_exp(1 / law.scale if laplace else 1 / (count * law.scale * law.scale))
     down = 1 / up
     top, end = 0, n  # the first x whose term is larger than the next
@@ -124,7 +125,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
 def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
     """ln of the likelihood of a mean, but for a factor without it, and its slope in mu."""
     value, slope = 0.0, 0.0
-    if law.kind == NO_NOISE or law.kind == RESPONSE:  # here a sum says all that its parts do
+    if not adds_noise(law):  # here a sum says all that its parts do
         ones, n = 0.0, 0.0
         for i in range(known.m):
             ones += known.total[i]
@@ -145,7 +146,7 @@ def information(law: Law, known: Releases, mu: float) -> float:
     answer, bit = 0.0, law.flip + (1 - 2 * law.flip) * mu
     for i in range(known.m):
         n = float(known.n[i])
-        noise = draws_of_one(law, known.n[i]) * law.scale * law.scale * (2.0 if law.kind == LAPLACE else 1.0)
+        noise = draws_of_one(law, known.n[i]) * law.scale * law.scale * unit_variance(law)
         answer += n * n / (n * bit * (1 - bit) / ((1 - 2 * law.flip) * (1 - 2 * law.flip)) + noise)
     return answer
 
@@ -159,7 +160,7 @@ def likeliest(law: Law, known: Releases, guess: float) -> float:
     >>> round(likeliest(law, told, 0.5), 2)
     0.65
     """
-    if law.kind == NO_NOISE or law.kind == RESPONSE:
+    if not adds_noise(law):
         ones, n = 0.0, 0.0
         for i in range(known.m):
             ones += known.total[i]

@@ -20,8 +20,8 @@ every shape is studied as a mechanism in [HM25].
 from __future__ import annotations
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import log_pmf_of_difference
 from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.theory.noise_pmf import log_pmf_of_difference
 
 
 def epsilon_left(epsilon: Number, steps: int, share: float) -> float:

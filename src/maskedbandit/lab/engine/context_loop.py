@@ -20,7 +20,7 @@ from maskedbandit.lab.delays.delay import drawn
 from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop, push
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.law import NO_NOISE, Law, draws_of_one, steps
+from maskedbandit.law import Law, draws_of_one, is_noiseless, steps
 from maskedbandit.privacy.statistics import clip
 
 Floats = npt.NDArray[np.float64]
@@ -100,7 +100,7 @@ def loop(
     An event whose arm was tried with chance 1/w is taken with chance `least` * w: so each is as likely as all others.
     """
     stream, m, size = Rewards(of_rewards, keys), p.open.size, p.told.size
-    hidden = products > 0.0 and law.kind != NO_NOISE
+    hidden = products > 0.0 and not is_noiseless(law)
     for i in range(events):
         t = p.counts[USERS]
         if t >= horizon:

@@ -37,7 +37,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, radius
+from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw, radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.design import coordinates, information, optimal
 from maskedbandit.policies.linear import factored, inverted
@@ -65,9 +65,9 @@ class State(NamedTuple):
 @kernel
 def surprise(law: Law, n: int, x: float) -> float:
     """Q: the noise in one release over n users, combined in any direction, exceeds it with a chance below 2 exp(-x)."""
-    if law.kind == NO_NOISE:
+    if is_noiseless(law):
         return 0.0
-    if law.kind == LAPLACE and draws(law, 1, n) == 1.0:  # `radius` knows the tail of one draw; combinations have others
+    if is_one_laplace_draw(law, n):  # `radius` knows the tail of one draw; combinations have others
         square = x * (1 + x / 2) / (1 + x * (2 + x / 2))
         return law.scale * (x - math.log1p(-square)) / math.sqrt(square)
     return radius(law, 1, n, x)

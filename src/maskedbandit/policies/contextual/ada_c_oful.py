@@ -32,7 +32,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import GAUSSIAN, NO_NOISE, Law, deviation, radius
+from maskedbandit.law import NO_NOISE, Law, deviation, is_gaussian, is_noiseless, radius
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.linear import Models, fit, models
@@ -83,9 +83,9 @@ def largest(a: np.ndarray) -> float:
 @kernel
 def length(law: Law, m: int, n: int, d: int, x: float) -> float:
     """A bound on the norm of d numbers' noise in m releases over n users, wrong with probability at most exp(-x)."""
-    if law.kind == NO_NOISE:
+    if is_noiseless(law):
         return 0.0
-    if law.kind == GAUSSIAN:
+    if is_gaussian(law):
         return deviation(law, m, n) * math.sqrt(d + 2 * math.sqrt(d * x) + 2 * x)
     return math.sqrt(d) * radius(law, m, n, x + math.log(2.0 * d))
 
@@ -114,7 +114,6 @@ class AdaCOFUL(ContextualPolicy):
 
     `ridge` is that of the regression; a cohort closes when the determinant of V has grown by a factor of 1 + `growth`.
 
-    >>> from maskedbandit.law import NO_NOISE
     >>> s, law, z = AdaCOFUL().init(k=2, aim=Aim(d=2, horizon=1000)), Law(NO_NOISE), np.array([0.5, 0.5])
     >>> AdaCOFUL.arrived(s, 1, z)
     >>> bool(AdaCOFUL.due(s, law, 0, 32))  # (ridge + 1/2) / ridge is 6

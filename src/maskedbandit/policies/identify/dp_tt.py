@@ -48,7 +48,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
+from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
 from maskedbandit.policies.batches import highest
 from maskedbandit.policies.phases import (
     BEST,
@@ -94,7 +94,7 @@ class State(NamedTuple):
 @kernel
 def tilt(law: Law) -> float:
     """e: epsilon for Laplace noise, and like it for others."""
-    noise = law.scale if law.kind == LAPLACE else radius(law, 1, 1, 0.5)
+    noise = law.scale if is_laplace(law) else radius(law, 1, 1, 0.5)
     return min(LARGEST, 1 / noise) if noise > 0.0 else LARGEST
 
 
@@ -102,6 +102,7 @@ def tilt(law: Law) -> float:
 def proved_level(law: Law, k: int, n: int, x: float) -> float:
     """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section; any value is valid.
 
+    >>> from maskedbandit.law import LAPLACE
     >>> round(proved_level(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
     21.43
     """
@@ -124,6 +125,7 @@ def proved_level(law: Law, k: int, n: int, x: float) -> float:
 def closed_level(law: Law, k: int, n: int, x: float) -> float:
     """The level in closed form, for k draws of Laplace noise.
 
+    >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
     >>> [round(closed_level(law, k, 2 ** (k - 1), math.log(500 * ZETA_2 * k * k)), 3) for k in (1, 5, 9)]
     [7.808, 16.319, 31.334]
@@ -221,9 +223,9 @@ class DPTT(Policy):
         return State(*known, phases(k, 1.0 + self.eta, self.share), turns(k, self.beta), float(delta), threshold)
 
     def needs(self, law: Law) -> str:
-        if law.kind == RESPONSE or law.per_pull > 0:
+        if is_response(law) or law.per_pull > 0:
             return "noise that does not grow with the number of users"
-        if self.threshold == "closed" and not (law.kind == LAPLACE and law.per_release == law.honest == 1):
+        if self.threshold == "closed" and not (is_laplace(law) and law.per_release == law.honest == 1):
             return "one draw of Laplace noise in each release"
         return super().needs(law) or lack(law)
 

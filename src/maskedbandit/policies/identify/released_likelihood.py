@@ -31,7 +31,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one
+from maskedbandit.law import Law, adds_noise, draws_of_one, unit_variance
 from maskedbandit.policies.batches import begin, close, first, highest, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
@@ -76,8 +76,8 @@ def releases(s: State, a: int) -> Releases:
 @kernel
 def deviation(law: Law, n: int) -> float:
     """Standard deviation of the noise of a release."""
-    draw = law.scale * (math.sqrt(2.0) if law.kind == LAPLACE else 1.0)
-    return draw * math.sqrt(draws_of_one(law, n)) if law.kind != RESPONSE and law.kind != NO_NOISE else 0.0
+    draw = law.scale * math.sqrt(unit_variance(law))
+    return draw * math.sqrt(draws_of_one(law, n)) if adds_noise(law) else 0.0
 
 
 @kernel
@@ -217,7 +217,7 @@ class ReleasedLikelihood(Policy):
     def needs(self, law: Law) -> str:
         if law.counter > 0:
             return "releases that are independent of one another"
-        if law.kind not in (NO_NOISE, RESPONSE) and (law.grid != 1 or law.root > 0):
+        if adds_noise(law) and (law.grid != 1 or law.root > 0):
             return "rewards rounded to bits (grid = 1), or their law is not known"
         if law.per_pull > 0:
             return "noise that is added to whole sums, not to every reward"

@@ -30,7 +30,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import GAUSSIAN, NO_NOISE, RESPONSE, Law, draws
+from maskedbandit.law import Law, adds_noise, draws, is_gaussian
 from maskedbandit.policies.one_by_one import LAST, TOLD, file, first, ones, ready, serve
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
@@ -134,6 +134,7 @@ class TTUCB(Policy):
 
     `beta` is the leader's share of pulls.
 
+    >>> from maskedbandit.law import NO_NOISE
     >>> s = TTUCB().init(k=2, delta=0.01)
     >>> TTUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1))
     Decision(arm=0, n=1, close=1)
@@ -150,7 +151,7 @@ class TTUCB(Policy):
             raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
 
     def needs(self, law: Law) -> str:
-        usable = law.kind in (NO_NOISE, RESPONSE, GAUSSIAN) and law.counter == 0
+        usable = (is_gaussian(law) or not adds_noise(law)) and law.counter == 0
         return "" if usable else "Gaussian noise, one randomized bit of each user, or no noise"
 
     def init(self, k: int, delta: float) -> State:
@@ -169,7 +170,7 @@ class TTUCB(Policy):
         if s.noise[VARIANCE] == 0.0:
             for a in range(s.n.size):
                 recount(s, law, a)
-            s.noise[VARIANCE] = 0.25 + (draws(law, 1, 1) * law.scale * law.scale if law.kind == GAUSSIAN else 0.0)
+            s.noise[VARIANCE] = 0.25 + (draws(law, 1, 1) * law.scale * law.scale if is_gaussian(law) else 0.0)
         recount(s, law, s.clock[LAST])
         best = int(s.mean.argmax())
         if decided(s, best):

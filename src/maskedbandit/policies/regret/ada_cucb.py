@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import GAUSSIAN, NO_NOISE, Law, draws
+from maskedbandit.law import Law, draws, is_gaussian, is_noiseless
 from maskedbandit.policies.batches import USERS, first, grow, highest, ready
 from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
 
@@ -28,7 +28,7 @@ from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
 class AdaCUCB(AdaPUCB):
     """Optimism by episodes, for Gaussian noise; the theorem needs `beta` above 3.
 
-    >>> from maskedbandit.law import LAPLACE
+    >>> from maskedbandit.law import GAUSSIAN, LAPLACE
     >>> AdaCUCB().needs(Law(GAUSSIAN, 2.0, 1, 0, 1)), AdaCUCB().needs(Law(LAPLACE, 2.0, 1, 0, 1))
     ('', 'Gaussian noise, or none')
     """
@@ -36,7 +36,7 @@ class AdaCUCB(AdaPUCB):
     beta: float = 1.0
 
     def needs(self, law: Law) -> str:
-        return super().needs(law) or ("" if law.kind in (GAUSSIAN, NO_NOISE) else "Gaussian noise, or none")
+        return super().needs(law) or ("" if is_gaussian(law) or is_noiseless(law) else "Gaussian noise, or none")
 
     @staticmethod
     @kernel

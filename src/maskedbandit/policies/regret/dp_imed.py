@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.batches import first, grow, highest, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped
@@ -60,7 +60,7 @@ class DPIMED(Policy):
         for a in range(s.n.size):
             best = max(best, clipped(s, a))
         for a in range(s.n.size):
-            if law.kind == NO_NOISE:
+            if is_noiseless(law):
                 far = kl(clipped(s, a), best)
             else:
                 far = private_divergence(clipped(s, a), best, 1 / law.scale)

@@ -28,7 +28,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import LAPLACE, NO_NOISE, Law
+from maskedbandit.law import Law, is_laplace, is_noiseless
 from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
@@ -78,8 +78,8 @@ class DPKLUCB(Policy):
             raise InvalidValue("level", self.level, "a positive number")
 
     def needs(self, law: Law) -> str:
-        whole = law.kind == LAPLACE and (law.per_release, law.per_pull, law.honest) == (1, 0, 1)
-        return super().needs(law) or ("" if whole or law.kind == NO_NOISE else "one draw of Laplace noise a release")
+        whole = is_laplace(law) and (law.per_release, law.per_pull, law.honest) == (1, 0, 1)
+        return super().needs(law) or ("" if whole or is_noiseless(law) else "one draw of Laplace noise a release")
 
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(2, np.int64)
@@ -92,7 +92,7 @@ class DPKLUCB(Policy):
             return first(s, 1)
         x = s.level * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            if law.kind == NO_NOISE:
+            if is_noiseless(law):
                 s.score[a] = kl_upper(clipped(s, a), x / s.n[a])
             else:
                 s.score[a] = private_upper(clipped(s, a), x / s.n[a], 1 / law.scale)

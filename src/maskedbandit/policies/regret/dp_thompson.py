@@ -41,7 +41,7 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, KARY, LAPLACE, Law, radius
+from maskedbandit.law import BINARY, KARY, Law, is_laplace, radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, ThompsonSampling, update
 
@@ -172,7 +172,7 @@ class DPThompson(Policy):
             raise InvalidValue("pilot", self.pilot, "'corrected', 'paper' or a whole number of users")
 
     def needs(self, law: Law) -> str:
-        if self.pilot == "paper" and not (law.kind == LAPLACE and law.counter == BINARY):
+        if self.pilot == "paper" and not (is_laplace(law) and law.counter == BINARY):
             return "running sums from binary trees with discrete Laplace noise, or another pilot"
         return ""
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, LAPLACE, Law, draws, radius, width
+from maskedbandit.law import BINARY, Law, draws, is_laplace, radius, width
 from maskedbandit.policies.policy import Policy
 
 INTERVALS = ("corrected", "paper", "chapelle-li")
@@ -62,7 +62,7 @@ class State(NamedTuple):
 @kernel
 def noise(law: Law, m: int, n: int, x: float) -> float:
     """At least `radius`: in closed form where that would search for it."""
-    if law.kind != LAPLACE:
+    if not is_laplace(law):
         return radius(law, m, n, x)
     count, scale = draws(law, m, n), width(law, m)
     if count == 0.0:
@@ -100,7 +100,7 @@ class DPUCB(Policy):
     `interval="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon / k to be the levels of that
     tree over the scale of the nodes, so on a longer tree, which has wider nodes, its G is larger than printed.
 
-    >>> from maskedbandit.law import nodes
+    >>> from maskedbandit.law import LAPLACE, nodes
     >>> law = Law(LAPLACE, scale=40.0, grid=1, counter=BINARY)
     >>> round(noise(law, 1000, 1000, 30.0)), round(radius(law, 1000, 1000, 30.0)), nodes(law, 1000)
     (1770, 1769, 6.0)
@@ -118,7 +118,7 @@ class DPUCB(Policy):
             raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
 
     def needs(self, law: Law) -> str:
-        if self.interval == "paper" and not (law.kind == LAPLACE and law.counter == BINARY):
+        if self.interval == "paper" and not (is_laplace(law) and law.counter == BINARY):
             return "running sums from binary trees with discrete Laplace noise, or another interval"
         return ""
 

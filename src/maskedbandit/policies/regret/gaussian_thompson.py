@@ -43,7 +43,7 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.gaussian import gaussian_epsilon
@@ -127,7 +127,7 @@ class GaussianThompson(Policy):
                 raise InvalidValue("inflation", self.inflation, "left to epsilon, which sets it")
 
     def needs(self, law: Law) -> str:
-        return "sums without noise: its own draws are the noise" if law.kind != NO_NOISE else ""
+        return "" if is_noiseless(law) else "sums without noise: its own draws are the noise"
 
     def variance(self, horizon: int) -> tuple[float, float]:
         """The inflation c, and the epsilon that [TD18] claims for it."""

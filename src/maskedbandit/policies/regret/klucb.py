@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import NO_NOISE, RESPONSE, Law, radius
+from maskedbandit.law import Law, adds_noise, is_response, radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl, kl_upper
 
@@ -47,12 +47,13 @@ class State(NamedTuple):
 def centre(law: Law, total: float, n: int, f: float) -> float:
     """m: the mean of n bits or rewards, from the sum that was released.
 
+    >>> from maskedbandit.law import RESPONSE
     >>> centre(Law(RESPONSE, grid=1.0, flip=0.25), 6.0, 8, 1.0)  # 5 bits of 8
     0.625
     """
-    if law.kind == RESPONSE:
+    if is_response(law):
         total = math.floor((1 - 2 * law.flip) * total + law.flip * n + 0.5)  # bits are whole
-    elif law.kind != NO_NOISE:
+    elif adds_noise(law):
         total += radius(law, n, n, f)
     return min(1.0, max(0.0, total / n))
 
@@ -85,6 +86,7 @@ class KLUCB(Policy):
     """The highest mean that the bits do not rule out, one user at a time.
 
     >>> import numpy as np
+    >>> from maskedbandit.law import NO_NOISE
     >>> s = KLUCB().init(k=2, horizon=100)
     >>> [KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1)).arm for _ in range(2)]
     [0, 1]
@@ -108,7 +110,7 @@ class KLUCB(Policy):
         if s.asked[1] < s.n.size:  # in turn until all arms are told of: rewards may be late
             return Decision(int((t - 1) % s.n.size), 1, 1)
         f = math.log(t)
-        if law.kind not in (NO_NOISE, RESPONSE):
+        if adds_noise(law):
             s.start[:] = math.inf  # the radius grows with t, which no tangent allows for
         while True:
             best, top, rival = 0, -math.inf, -math.inf

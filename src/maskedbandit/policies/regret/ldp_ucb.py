@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import LAPLACE, NO_NOISE, RESPONSE, Law, draws
+from maskedbandit.law import Law, adds_noise, is_laplace, is_one_laplace_draw
 from maskedbandit.policies.policy import Policy
 
 
@@ -41,6 +41,7 @@ class LDPUCB(Policy):
     """Optimism over randomized rewards: L on Laplace noise, B on randomized bits, UCB without noise.
 
     >>> import numpy as np
+    >>> from maskedbandit.law import RESPONSE
     >>> s = LDPUCB().init(k=2, horizon=100)
     >>> law = Law(RESPONSE, grid=1.0, flip=0.25)
     >>> [LDPUCB.ask(s, law, np.random.default_rng(1)).arm for _ in range(2)]
@@ -54,8 +55,7 @@ class LDPUCB(Policy):
     goal = "regret"
 
     def needs(self, law: Law) -> str:
-        one_draw = law.kind == LAPLACE and draws(law, 1, 1) == 1.0
-        if law.kind in (NO_NOISE, RESPONSE) or one_draw:
+        if not adds_noise(law) or is_one_laplace_draw(law, 1):
             return super().needs(law)
         return "randomized bits, or one draw of Laplace noise in the reward of one user"
 
@@ -68,7 +68,7 @@ class LDPUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         t = s.asked.sum() + 1
         least, spread = 0.0, math.sqrt(2 * math.log(t))
-        if law.kind == LAPLACE:
+        if is_laplace(law):
             least = 4 * math.log(t + 1)
             spread *= 1 + 4 * law.scale
         best, top = 0, -math.inf

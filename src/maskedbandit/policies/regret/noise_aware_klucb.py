@@ -37,7 +37,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
+from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
 from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
 from maskedbandit.policies.policy import Policy
 
@@ -66,7 +66,7 @@ def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
 
     Where it is above 1 the excess is measured as e - lam, which is convex, so that the search finds its way down.
     """
-    noise = 0.0 if law.kind == RESPONSE else log_mgf_of_sum(law, m, n, lam)
+    noise = 0.0 if is_response(law) else log_mgf_of_sum(law, m, n, lam)
     e = (f + lam * x + noise) / n
     if e > lam:
         return 1.0 + e - lam
@@ -83,10 +83,10 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
     >>> round(index(Law(NO_NOISE), 8.0, 1, 16, 0.5), 4)  # here kl(0.5, q) = 0.5 / 16
     0.6231
     """
-    if law.kind == RESPONSE:  # from rewards to bits
+    if is_response(law):  # from rewards to bits
         x = x * (1 - 2 * law.flip) + n * law.flip
     # golden section in ln lam; for an index in (0, 1) 24 steps leave an excess below a millionth
-    top = min(LARGEST, 1 / law.scale) if law.kind == LAPLACE else LARGEST
+    top = min(LARGEST, largest_tilt(law))
     low, high = math.log(SMALLEST / (1 + law.scale)), math.log(top)
     golden = 0.6180339887498949
     a, b = high - golden * (high - low), low + golden * (high - low)
@@ -101,7 +101,7 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
             b = low + golden * (high - low)
             at_b = bound(law, x, m, n, f, math.exp(b))
     q = min(at_a, at_b)
-    if law.kind == RESPONSE:
+    if is_response(law):
         q = (q - law.flip) / (1 - 2 * law.flip)
     return min(1.0, q)
 

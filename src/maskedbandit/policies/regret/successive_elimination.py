@@ -29,7 +29,7 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import GAUSSIAN, LAPLACE, SKELLAM, Law, draws, radius, steps
+from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, radius, steps
 from maskedbandit.policies.policy import Policy
 
 
@@ -144,11 +144,11 @@ def told(s: Rounds) -> int:
 def published(law: Law, n: int, z: float) -> float:
     """sigma sqrt(z) + h z, for the noise of one release [CZ23, Lem. 2 and App. C, D, E]."""
     sigma = law.scale * math.sqrt(draws(law, 1, n))
-    if law.kind == LAPLACE:
+    if is_laplace(law):
         return sigma * math.sqrt(2 * z) + law.scale * z
-    if law.kind == SKELLAM:
+    if is_skellam(law):
         return 2 * sigma * math.sqrt(z) + math.sqrt(2.0) / steps(law, n) * z
-    if law.kind == GAUSSIAN:
+    if is_gaussian(law):
         return sigma * math.sqrt(2 * z)
     return radius(law, 1, n, z)
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import NO_NOISE, Law, radius
+from maskedbandit.law import Law, is_noiseless, radius
 from maskedbandit.policies.policy import Policy
 
 
@@ -38,6 +38,7 @@ class UCB1(Policy):
     """Optimism in the face of uncertainty, one user at a time.
 
     >>> import numpy as np
+    >>> from maskedbandit.law import NO_NOISE
     >>> s = UCB1().init(k=2, horizon=100)
     >>> UCB1.tell(s, 0, 1, 1.0), UCB1.tell(s, 1, 1, 0.0)
     (None, None)
@@ -67,7 +68,7 @@ class UCB1(Policy):
         spread, top = math.sqrt(2 * math.log(t)), -math.inf
         for a in range(k):
             index = s.mean[a] + spread * s.width[a]
-            if law.kind != NO_NOISE:
+            if not is_noiseless(law):
                 n = int(s.n[a])
                 noise = radius(law, n, n, 2 * spread * spread)  # a release per pull
                 index += noise * (s.width[a] * s.width[a])  # not ** 2, which Python rounds differently
