@@ -39,8 +39,8 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.design import coordinates, information, optimal
-from maskedbandit.policies.linear import factored, inverted
+from maskedbandit.policies.parts.design import coordinates, information, optimal
+from maskedbandit.policies.parts.linear import factored, inverted
 from maskedbandit.privacy.statistics import clip
 
 PHASE, RANK, PLANNED, ARRIVED = range(4)

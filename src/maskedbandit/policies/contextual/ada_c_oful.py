@@ -35,7 +35,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, Law, deviation, radius
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.linear import Models, fit, models
+from maskedbandit.policies.parts.linear import Models, fit, models
 from maskedbandit.privacy.statistics import clip
 
 optimistic = LinUCB.ask

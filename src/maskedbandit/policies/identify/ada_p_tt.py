@@ -42,8 +42,8 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.phases import (
+from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
@@ -59,8 +59,8 @@ from maskedbandit.policies.phases import (
     starved,
     told,
 )
+from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
 
 

@@ -30,9 +30,9 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, level, rank, step
-from maskedbandit.policies.phases import NEWS, check_share, fail, lack, ready
+from maskedbandit.policies.parts.phases import NEWS, check_share, fail, lack, ready
+from maskedbandit.policies.parts.tracking import check_beta
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import check_beta
 from maskedbandit.theory.thresholds import w_bar
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
     PROVED,

@@ -49,8 +49,8 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.phases import (
+from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
@@ -66,8 +66,8 @@ from maskedbandit.policies.phases import (
     starved,
     told,
 )
+from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.policies.parts.one_by_one import (
     Coins,
     check_threshold,
     coins,
@@ -32,8 +32,8 @@ from maskedbandit.policies.one_by_one import (
     ready,
     serve,
 )
+from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 
 
 class State(NamedTuple):

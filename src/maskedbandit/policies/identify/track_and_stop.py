@@ -25,8 +25,8 @@ import numpy as np
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.one_by_one import (
     TOLD,
     Coins,
     check_threshold,

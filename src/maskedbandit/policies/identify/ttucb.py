@@ -31,9 +31,9 @@ import numpy as np
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, RESPONSE, Law, draws
-from maskedbandit.policies.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import gaussian_base
 
 RIVAL = 3  # in the clock: the arm that kept the best one from stopping

@@ -16,7 +16,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     Coins,
     check_threshold,

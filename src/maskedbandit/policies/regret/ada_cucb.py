@@ -20,7 +20,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import GAUSSIAN, NO_NOISE, Law, draws
-from maskedbandit.policies.batches import USERS, first, grow, highest, ready
+from maskedbandit.policies.parts.batches import USERS, first, grow, highest, ready
 from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import USERS, first, grow, highest, ready
+from maskedbandit.policies.parts.batches import USERS, first, grow, highest, ready
 from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
 from maskedbandit.theory.divergences import kl_upper
 

@@ -24,7 +24,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import OPEN, USERS, Schedule, first, highest, ready
+from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, highest, ready
 from maskedbandit.policies.policy import Policy
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
-from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
+from maskedbandit.policies.parts.batches import USERS, close, first, grow, highest, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
 

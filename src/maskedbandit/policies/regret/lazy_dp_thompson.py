@@ -28,7 +28,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import USERS, first, ready
+from maskedbandit.policies.parts.batches import USERS, first, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.anytime_lazy_ucb import fill, refill, sizes
 from maskedbandit.policies.regret.thompson_sampling import challenge, peak

@@ -38,7 +38,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
-from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
+from maskedbandit.policies.parts.batches import USERS, close, first, grow, highest, ready
 from maskedbandit.policies.policy import Policy
 
 LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1

@@ -13,7 +13,7 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.linear import Models, full, learn, models
+from maskedbandit.policies.parts.linear import Models, full, learn, models
 from maskedbandit.privacy.exact import Number, exact
 
 
