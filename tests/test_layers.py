@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors", "law"),
+    ("core", "errors", "golden_section", "law", "parameters"),
     ("rooms", "privacy"),
     ("secagg", "shuffle"),
     ("backends",),

@@ -18,7 +18,7 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.untold_policy import UntoldPolicy
 
 

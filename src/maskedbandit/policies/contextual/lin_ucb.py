@@ -20,7 +20,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.linear import Models, products, value, width
 from maskedbandit.policies.parts.linear_policy import LinearPolicy
 

@@ -42,7 +42,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
@@ -80,19 +80,13 @@ class State(NamedTuple):
 @kernel
 def challenger(s: State, rng: np.random.Generator) -> int:
     """The least pulled of the starved arms, or that of the least cost; a random one of equals."""
-    pulls, leader, answer, least, equals = s.phases.pulls, s.phases.clock[LEADER], -1, math.inf, 1
+    pulls, leader, best = s.phases.pulls, s.phases.clock[LEADER], NONE_YET
     n = pulls[leader]
     for a in range(pulls.size):
-        if a == leader:
-            continue
-        value = -1.0 / pulls[a] if starved(s.phases, a) else s.cost[a] * pulls[a] / (pulls[a] + n)
-        if value < least:
-            answer, least, equals = a, value, 1
-        elif value == least:
-            equals += 1
-            if rng.random() * equals < 1.0:
-                answer = a
-    return answer
+        if a != leader:
+            value = 1.0 / pulls[a] if starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
+            best = consider(best, a, value, rng)
+    return best.arm
 
 
 @kernel

@@ -20,6 +20,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
+from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.one_by_one import (
     Coins,
     check_threshold,
@@ -46,17 +47,11 @@ class State(NamedTuple):
 @kernel
 def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
     """The arm of the least Z + ln N, a random one of equals."""
-    found, least, equals = -1, np.inf, 0
+    best_rival = NONE_YET
     for b in range(s.n.size):
         if b != best:
-            cost = s.z[b] + s.log_n[b]
-            if cost < least:
-                found, least, equals = b, cost, 1
-            elif cost == least:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    found = b
-    return found
+            best_rival = consider(best_rival, b, -(s.z[b] + s.log_n[b]), rng)
+    return best_rival.arm
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ import numpy as np
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, RESPONSE, Law, draws_of_one
-from maskedbandit.policies.parts.batches import begin, close, first, highest, ready
+from maskedbandit.policies.parts.batches import begin, close, first, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import Releases, information, likeliest

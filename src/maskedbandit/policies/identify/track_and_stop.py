@@ -25,7 +25,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.one_by_one import (
     TOLD,
     Coins,

@@ -31,6 +31,7 @@ import numpy as np
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, RESPONSE, Law, draws
+from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
 from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
 from maskedbandit.policies.policy import Policy
@@ -100,32 +101,20 @@ def decided(s: State, best: int) -> bool:
 def leader(s: State, rng: np.random.Generator) -> int:
     """The arm of the highest bound, a random one of equals."""
     spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[TOLD] + 1.0))
-    found, most, equals = 0, -math.inf, 1
+    best = NONE_YET
     for a in range(s.n.size):
-        bound = s.mean[a] + spread * s.width[a]
-        if bound > most:
-            found, most, equals = a, bound, 1
-        elif bound == most:
-            equals += 1
-            if rng.random() * equals < 1.0:
-                found = a
-    return found
+        best = consider(best, a, s.mean[a] + spread * s.width[a], rng)
+    return best.arm
 
 
 @kernel
 def challenger(s: State, best: int, rng: np.random.Generator) -> int:
     """The arm that is nearest, a random one of equals: all that look at least as good as the leader are."""
-    found, least, equals = -1, math.inf, 1
+    nearest = NONE_YET
     for b in range(s.n.size):
         if b != best:
-            cost = apart(s, best, b)
-            if cost < least:
-                found, least, equals = b, cost, 1
-            elif cost == least:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    found = b
-    return found
+            nearest = consider(nearest, b, -apart(s, best, b), rng)
+    return nearest.arm
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, RESPONSE, Law
-from maskedbandit.policies.parts.batches import highest
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.theory.thresholds import highest_likelihood, price
 
 ASKED, TOLD, LAST, BEST, RIVAL = range(5)

@@ -24,7 +24,8 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, highest, ready
+from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, LAPLACE, SKELLAM, Law, draws, radius, steps
+from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.policy import Policy
 
 
@@ -74,16 +75,13 @@ def leader(s: Rounds) -> int:
 @kernel
 def answer(s: Rounds, rng: np.random.Generator) -> Decision:
     """Serve the arm left that looked best from now on; a random one of equals, as all are before the first release."""
-    best, equals = leader(s), 0
-    top = s.mean[best]
+    best = NONE_YET
     for a in range(s.mean.size):
-        if s.left[a] == 1 and s.mean[a] == top:
-            equals += 1
-            if equals > 1 and rng.random() * equals < 1.0:
-                best = a
+        if s.left[a] == 1:
+            best = consider(best, a, s.mean[a], rng)
     s.left[:] = 0
-    s.left[best] = 1  # asked again, it gives the same answer
-    return Decision(best, 0, 0)
+    s.left[best.arm] = 1  # asked again, it gives the same answer
+    return Decision(best.arm, 0, 0)
 
 
 @kernel
