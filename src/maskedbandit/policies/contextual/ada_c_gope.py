@@ -36,8 +36,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, radius
+from maskedbandit.parameters import check_fraction
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider
 from maskedbandit.policies.parts.design import coordinates, information, optimal
@@ -182,8 +182,7 @@ class AdaCGOPE(ContextualPolicy):
     failure: float = 0.001
 
     def __post_init__(self) -> None:
-        if not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a number above 0 and below 1")
+        check_fraction("failure", self.failure)
 
     def models(self, k: int) -> int:
         return 1

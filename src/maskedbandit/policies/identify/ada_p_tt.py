@@ -40,8 +40,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
+from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
 from maskedbandit.policies.parts.phases import (
     BEST,
@@ -59,7 +59,7 @@ from maskedbandit.policies.parts.phases import (
     starved,
     told,
 )
-from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
 
@@ -171,10 +171,9 @@ class AdaPTT(Policy):
     threshold: Literal["proved", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
+        check_fraction("beta", self.beta)
         check_share(self.share)
-        if self.threshold not in ("proved", "heuristic"):
-            raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
+        check_choice("threshold", self.threshold, ("proved", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
         return begin(k, self.beta, self.share, delta, self.threshold == "heuristic")

@@ -50,6 +50,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
+from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
 from maskedbandit.policies.parts.phases import (
     BEST,
@@ -67,7 +68,7 @@ from maskedbandit.policies.parts.phases import (
     starved,
     told,
 )
-from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
@@ -199,10 +200,9 @@ class DPTT(Policy):
     def __post_init__(self) -> None:
         if not 0.01 <= self.eta <= 100:  # phases that hardly grow never end in floats
             raise InvalidValue("eta", self.eta, "a number from 0.01 to 100")
-        check_beta(self.beta)
+        check_fraction("beta", self.beta)
         check_share(self.share)
-        if self.threshold not in ("proved", "closed", "heuristic"):
-            raise InvalidValue("threshold", self.threshold, "'proved', 'closed' or 'heuristic'")
+        check_choice("threshold", self.threshold, ("proved", "closed", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
         total, mean, bound, cost = (np.zeros(k) for _ in range(4))

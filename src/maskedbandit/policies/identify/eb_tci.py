@@ -20,10 +20,11 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
+from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.one_by_one import (
+    THRESHOLDS,
     Coins,
-    check_threshold,
     coins,
     compare,
     decided,
@@ -33,7 +34,7 @@ from maskedbandit.policies.parts.one_by_one import (
     ready,
     serve,
 )
-from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 
 
@@ -73,8 +74,8 @@ class EBTCI(Policy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
-        check_threshold(self.threshold)
+        check_fraction("beta", self.beta)
+        check_choice("threshold", self.threshold, THRESHOLDS)
 
     def needs(self, law: Law) -> str:
         return lack(law)

@@ -29,11 +29,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, RESPONSE, Law, draws
+from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
-from maskedbandit.policies.parts.tracking import Turns, check_beta, leads, turns
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base
 
@@ -134,9 +134,8 @@ class TTUCB(Policy):
     threshold: Literal["proved", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
-        if self.threshold not in ("proved", "heuristic"):
-            raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
+        check_fraction("beta", self.beta)
+        check_choice("threshold", self.threshold, ("proved", "heuristic"))
 
     def needs(self, law: Law) -> str:
         usable = law.kind in (NO_NOISE, RESPONSE, GAUSSIAN) and law.counter == 0

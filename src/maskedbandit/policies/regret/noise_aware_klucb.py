@@ -39,6 +39,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import LAPLACE, RESPONSE, Law, log_mgf_of_sum, radius
+from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
@@ -148,8 +149,7 @@ class NoiseAwareKLUCB(Policy):
     def __post_init__(self) -> None:
         if not 1 < self.ratio <= 100:
             raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
-        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
-            raise InvalidValue("least", self.least, "a whole number of at least 1")
+        check_cohort("least", self.least)
         if not isinstance(self.anytime, bool):
             raise InvalidValue("anytime", self.anytime, "true or false")
 

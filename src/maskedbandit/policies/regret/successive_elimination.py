@@ -30,6 +30,7 @@ import numpy as np
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, LAPLACE, SKELLAM, Law, draws, radius, steps
+from maskedbandit.parameters import check_choice, check_cohort, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.policy import Policy
 
@@ -186,14 +187,11 @@ class SuccessiveElimination(Policy):
     def __post_init__(self) -> None:
         if not 1 < self.base < math.inf:
             raise InvalidValue("base", self.base, "a number above 1")
-        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
-            raise InvalidValue("least", self.least, "a whole number of at least 1")
-        if self.failure is not None and not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
-        if self.radius not in ("corrected", "paper"):
-            raise InvalidValue("radius", self.radius, "'corrected' or 'paper'")
-        if self.unfinished not in ("skip", "start"):
-            raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
+        check_cohort("least", self.least)
+        if self.failure is not None:
+            check_fraction("failure", self.failure)
+        check_choice("radius", self.radius, ("corrected", "paper"))
+        check_choice("unfinished", self.unfinished, ("skip", "start"))
 
     def init(self, k: int, horizon: int) -> State:
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
