@@ -46,7 +46,7 @@ def narrowed(s: Section, y: float) -> Section:
     >>> section = whole(0.0, 4.0)
     >>> for _ in range(30):
     ...     section = narrowed(section, (section.x - 1) ** 2 + 2)
-    >>> round(section.x, 3), section.least
+    >>> round(section.x, 3), round(section.least, 9)
     (1.0, 2.0)
     """
     low, high, a, b, at_a, at_b, x = s.low, s.high, s.a, s.b, s.at_a, s.at_b, s.b

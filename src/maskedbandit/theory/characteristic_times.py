@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.parameters import check_choice, check_fraction
+from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, quadratic_parts
 from maskedbandit.theory.transport import SAME
@@ -96,7 +96,8 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
     if beta is not None:
         check_fraction("beta", beta)
     if epsilon is not None:
-        check_choice("epsilon", kind, ("KL", "gaussian"))
+        if kind not in ("KL", "gaussian"):
+            raise InvalidValue("epsilon", epsilon, f'None for kind "{kind}"')
         epsilon = min(positive("epsilon", epsilon), 200.0)  # e^-200 is nothing beside a mean
     if positive("variance", variance) != 1.0 and kind != "gaussian":
         raise InvalidValue("variance", variance, f'1 for kind "{kind}"')
