@@ -20,11 +20,23 @@ def test_files_that_define_the_terms_are_not_in_the_room() -> None:
     assert {"policy", "contextual_policy", "linear_policy"} & set(mb.policies.room) == set()
 
 
+def test_parts_are_not_in_the_room(tmp_path, monkeypatch) -> None:
+    assert not [name for name in mb.policies.room.modules.values() if ".parts." in name]
+    room = tmp_path / "room_with_parts"
+    for folder in (room, room / "parts", room / "other"):
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+    for folder in ("parts", "other"):
+        (room / folder / f"{folder}_class.py").write_text(f"class {folder.title()}Class:\n    pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert list(Room("policy", "room_with_parts")) == ["other_class"]
+
+
 def test_a_policy_without_a_kernel_of_its_own_is_not_in_the_room(tmp_path, monkeypatch) -> None:
     room = tmp_path / "unfinished_room"
     room.mkdir()
     (room / "__init__.py").write_text("")
-    unfinished = "from maskedbandit.policies.linear_policy import LinearPolicy\nclass Half(LinearPolicy):\n    "
+    unfinished = "from maskedbandit.policies.parts.linear_policy import LinearPolicy\nclass Half(LinearPolicy):\n    "
     whole = "ask = staticmethod(lambda s, x, pool, law, rng: 0)"
     (room / "half.py").write_text(unfinished + "pass\n")
     (room / "whole.py").write_text(unfinished.replace("Half", "Whole") + whole + "\n")

@@ -40,10 +40,11 @@ class Room:
 
     @cached_property
     def modules(self) -> dict[str, str]:
-        """Module by the name of its file; listed, not imported."""
+        """Module by the name of its file; listed, not imported. The folder `parts` holds what the classes share."""
         here = import_module(self.package).__path__
         found = walk_packages(here, prefix=self.package + ".")
-        return {module.name.rpartition(".")[2]: module.name for module in found if not module.ispkg}
+        names = [module.name for module in found if not module.ispkg]
+        return {name.rpartition(".")[2]: name for name in names if ".parts." not in name}
 
     def __getitem__(self, name: str) -> Any:
         for file, module in self.modules.items():

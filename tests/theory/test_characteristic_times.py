@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.theory import KINDS, characteristic_time, costs, kl, private_divergence, proportions
+from maskedbandit.theory import KINDS, characteristic_time, costs, kl, private_divergence, proportions, transport
+from maskedbandit.theory.transport import excess
 
 MU1, MU2, SS19B = (0.95, 0.9, 0.9, 0.9, 0.5), (0.75, 0.7, 0.7, 0.7, 0.7), (0.75, 0.625, 0.5, 0.375, 0.25)
 INSTANCES = (MU1, MU2, SS19B)
@@ -65,16 +66,15 @@ def test_shares_are_the_published_ones(means, time, shares) -> None:
 def test_a_wrong_formula_fails_the_table(monkeypatch) -> None:
     """The variance left out, the roles of two arms swapped, the edge of a d_eps on the wrong side."""
     assert not agrees(characteristic_time(MU1, "gaussian", variance=1 / 2), "5981.203")
-    right = costs.excess
 
     def swapped(x, y, gap):
         """kl(x, p) for kl(p, x)."""
-        return (x - gap) * right(gap / (x - gap)) + (y + gap) * right(-gap / (y + gap))
+        return (x - gap) * excess(gap / (x - gap)) + (y + gap) * excess(-gap / (y + gap))
 
-    monkeypatch.setattr(costs, "near", swapped)
+    monkeypatch.setattr(transport, "near", swapped)
     assert not agrees(characteristic_time(MU1), "395.542")
     monkeypatch.undo()
-    monkeypatch.setattr(costs, "edge", lambda m, q, odds: np.asarray(m * (1 - m) * q / (1 - m + m * odds)))
+    monkeypatch.setattr(transport, "edge", lambda m, q, odds: m * (1 - m) * q / (1 - m + m * odds))
     with np.errstate(all="ignore"):
         assert not agrees(characteristic_time(MU1, epsilon=0.1), "931.15")
 
@@ -166,8 +166,8 @@ def test_two_arms_to_ten_digits(means, epsilon) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [None, 1e-6, 0.01, 0.3, 5.0, 1e3])
-def test_a_thousand_arms(epsilon) -> None:
-    for means in (np.linspace(0, 1, 1000), np.random.default_rng(1).random(1000), np.r_[0.6, np.full(999, 0.5)]):
+def test_hundreds_of_arms(epsilon) -> None:
+    for means in (np.linspace(0, 1, 200), np.random.default_rng(1).random(200), np.r_[0.6, np.full(199, 0.5)]):
         w = proportions(means, epsilon=epsilon)
         assert w.sum() == pytest.approx(1)
         assert (w > 0).all()
@@ -179,7 +179,7 @@ def test_a_thousand_arms(epsilon) -> None:
         with np.errstate(all="ignore"):
             lost, kept = parts(v)
         cost = w[best] * (lost + v * kept)
-        assert cost == pytest.approx(np.full(999, cost[0]), rel=1e-10)
+        assert cost == pytest.approx(np.full(199, cost[0]), rel=1e-10)
         assert characteristic_time(means, epsilon=epsilon) == pytest.approx(1 / cost[0])
         if epsilon is None or epsilon > 0.1:  # below, the sum is steep where two arms change places
             assert (lost / kept).sum() == pytest.approx(1, rel=1e-6)

@@ -57,7 +57,7 @@ def test_arms_meet_in_four_ways() -> None:
     for m_a, m_b, epsilon in ((0.9, 0.1, 0.5), (0.9, 0.1, 1.0), (0.7, 0.6, 0.3), (0.97, 0.5, 2.0)):
         q = -math.expm1(-epsilon)
         for w_b in (0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 100.0):
-            x = meeting(m_a, m_b, 1.0, w_b, q)
+            x = m_b + meeting(m_a, m_b, w_b, q, math.exp(-epsilon))[1]
             logits = [math.log(m / (1 - m)) for m in (m_a, x, m_b)]
             kl_a, kl_b = logits[0] - logits[1] <= epsilon, logits[1] - logits[2] <= epsilon
             down = (m_a - x) / (x * (1 - x)) if kl_a else q / (1 - q * (1 - x))
@@ -99,8 +99,10 @@ def test_close_means_lose_no_digits(p, gap) -> None:
         with mpmath.workdps(60):
             a, b = mpmath.mpf(p), mpmath.mpf(x)
             exact = (a * mpmath.log(a / b) if p else 0) + (1 - a) * mpmath.log((1 - a) / (1 - b))
-        assert near(p, x) == pytest.approx(float(exact), rel=1e-11)
-    assert not math.isclose(kl(0.5, 0.5 + 1e-7), near(0.5, 0.5 + 1e-7), rel_tol=1e-6)  # what it is needed for
+        # for x below p the coins are turned over
+        found = near(x, 1 - x, x - p) if x > p else near(1 - x, x, p - x)
+        assert found == pytest.approx(float(exact), rel=1e-11)
+    assert not math.isclose(kl(0.5, 0.5 + 1e-7), near(0.5 + 1e-7, 0.5 - 1e-7, 1e-7), rel_tol=1e-6)  # what it is for
 
 
 def test_excess_is_smooth_where_its_formula_changes() -> None:

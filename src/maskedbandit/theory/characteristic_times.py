@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, quadratic_parts
 from maskedbandit.theory.transport import SAME
@@ -94,7 +94,7 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
     if (arms >= arms.max() - SAME).sum() > 1:
         raise InvalidValue("means", means, "numbers of which one is the largest")
     if beta is not None:
-        share("beta", beta)
+        check_fraction("beta", beta)
     if epsilon is not None:
         if kind not in ("KL", "gaussian"):
             raise InvalidValue("epsilon", epsilon, f'None for kind "{kind}"')
@@ -107,13 +107,6 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
         y, v = solve(kind, arms[best], -rivals, count, beta, epsilon, variance)
         total = 1 + float(count @ v)
         return Optimum(total / y, np.insert(v[where], best, 1.0) / total)
-
-
-def share(name: str, value: float) -> float:
-    """A parameter that must be inside (0, 1)."""
-    if not (isinstance(value, Real) and 0 < value < 1):
-        raise InvalidValue(name, value, "a number above 0 and below 1")
-    return value
 
 
 def solve(

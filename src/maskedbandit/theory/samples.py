@@ -33,8 +33,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from maskedbandit.errors import UnknownName
+from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
-from maskedbandit.theory.characteristic_times import characteristic_time, proportions, share
+from maskedbandit.theory.characteristic_times import characteristic_time, proportions
 from maskedbandit.theory.divergences import kl
 
 Means = Sequence[float]
@@ -74,7 +75,7 @@ def least_samples(name: str, means: Means, delta: float, epsilon: float = math.i
     """
     if name not in TIMES:
         raise UnknownName("lower bound", name, TIMES)
-    share("delta", delta)
+    check_fraction("delta", delta)
     time = TIMES[name](means, positive("epsilon", epsilon))
     return time * kl(delta, 1 - delta) if delta < 0.5 else 0.0
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 
 from maskedbandit.core import kernel
+from maskedbandit.golden_section import narrowed, whole
 
 ZETA_2 = math.pi * math.pi / 6
 
@@ -87,20 +88,11 @@ def c_gaussian(x: float) -> float:
     >>> [round(c_gaussian(x), 6) for x in (1.0, 5.0, 20.0)]
     [2.507095, 6.75732, 22.203253]
     """
-    low, high = math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9)  # the minimum is near u = 1 / (2 x) if x is large
-    golden = 0.6180339887498949
-    a, b = high - golden * (high - low), low + golden * (high - low)
-    at_a, at_b = c_gaussian_at(math.exp(a), x), c_gaussian_at(math.exp(b), x)
-    for _ in range(44):
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - golden * (high - low)
-            at_a = c_gaussian_at(math.exp(a), x)
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + golden * (high - low)
-            at_b = c_gaussian_at(math.exp(b), x)
-    return min(at_a, at_b)
+    # the minimum is near u = 1 / (2 x) if x is large
+    section = whole(math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9))
+    for _ in range(46):
+        section = narrowed(section, c_gaussian_at(math.exp(section.x), x))
+    return section.least
 
 
 @kernel

@@ -24,7 +24,6 @@ import numpy as np
 
 from maskedbandit.core import kernel
 
-TINY = 2.0**-53  # means that meet stay this far from 0 and 1
 SAME = 1e-12  # the best means are taken to be equal if they are closer
 
 
@@ -39,17 +38,32 @@ def excess(u: float) -> float:
         return u * u * (0.5 - u * (1 / 6 - u * (1 / 12 - u * (1 / 20 - u * (1 / 30 - u * (1 / 42 - u / 56))))))
     if u <= -1.0:
         return 1.0
-    return (1 + u) * math.log(1 + u) - u
+    return (1 + u) * math.log1p(u) - u
 
 
 @kernel
-def near(p: float, x: float) -> float:
-    """kl(p, x) for x inside (0, 1), to full precision also where p and x are close.
+def near(x: float, y: float, gap: float) -> float:
+    """kl(x - gap, x) for y = 1 - x and gap >= 0, to full precision also where x, y or the gap are small.
 
-    >>> round(near(0.3, 0.6), 6), near(0.0, 0.5) == math.log(2), round(near(0.5, 0.5 + 1e-9) * 1e18, 6)
+    >>> round(near(0.6, 0.4, 0.3), 6), near(0.5, 0.5, 0.5) == math.log(2), round(near(0.5, 0.5, 1e-9) * 1e18, 6)
     (0.183787, True, 2.0)
     """
-    return x * excess((p - x) / x) + (1 - x) * excess((x - p) / (1 - x))
+    if gap <= 0.0:
+        return 0.0
+    return x * excess(-gap / x) + y * excess(gap / y)
+
+
+@kernel
+def kl_parts(m_a: float, m_b: float, v: float) -> tuple[float, float]:
+    """kl(m_a, x) and kl(m_b, x) for m_a > m_b, x the mean of both of weights 1 and v.
+
+    >>> [round(part, 6) for part in kl_parts(0.75, 0.5, 1.0)]
+    [0.035375, 0.032269]
+    """
+    gap = m_a - m_b
+    down, up = gap * v / (1 + v), gap / (1 + v)
+    x, y = m_b + up, 1 - m_a + down
+    return near(y, x, down), near(x, y, up)
 
 
 @kernel
@@ -61,40 +75,68 @@ def kl_cost(m_a: float, m_b: float, w_a: float, w_b: float) -> float:
     """
     if not (m_a > m_b and w_a > 0 and w_b > 0):
         return 0.0
-    x = min(max((w_a * m_a + w_b * m_b) / (w_a + w_b), TINY), 1 - TINY)
-    return w_a * near(m_a, x) + w_b * near(m_b, x)
+    of_a, of_b = kl_parts(m_a, m_b, w_b / w_a)
+    return w_a * of_a + w_b * of_b
 
 
 @kernel
-def raised(m: float, x: float, epsilon: float, q: float) -> float:
-    """d_eps(m, x) for m <= x < 1, with q = 1 - e^-eps."""
-    if x * (1 - q) <= m * (1 - q * x):
-        return near(m, x)
-    return max(0.0, -epsilon * m - math.log1p(-q * x))
+def edge(m: float, q: float, odds: float) -> float:
+    """How far above m the x is whose odds are e^eps times those of m: up to there d_eps(m, x) is kl."""
+    return m * (1 - m) * q / (m + (1 - m) * odds)
 
 
 @kernel
-def half_way(m_a: float, w_a: float, w_b: float, q: float) -> float:
-    """The root of  w_a (m_a - x) / (x (1 - x)) = w_b q / (1 - q x)  in [0, m_a]."""
-    linear = w_a * (1 + q * m_a) + w_b * q
-    difference = w_a * (1 - q * m_a) - w_b * q
-    return 2 * w_a * m_a / (linear + math.sqrt(difference * difference + 4 * w_a * w_b * q * (1 - m_a)))
+def half_way(m: float, w: float, other: float, q: float, odds: float) -> float:
+    """How far below m the root x of  w (m - x) / (x (1 - x)) = other q / (1 - q x)  is: it takes kl to move m alone."""
+    linear, difference = w * (1 + q * m) + other * q, w * (1 - q * m) - other * q
+    x = 2 * w * m / (linear + math.sqrt(difference * difference + 4 * w * other * q * (1 - m)))
+    return other * q * x * (1 - x) / (w * (1 - x + odds * x))
 
 
 @kernel
-def meeting(m_a: float, m_b: float, w_a: float, w_b: float, q: float) -> float:
-    """The x at which w_a d_eps(m_a, x) + w_b d_eps(m_b, x) is least, for m_a > m_b and q = 1 - e^-eps."""
-    high = m_b / (m_b + (1 - m_b) * (1 - q)) if m_b > 0.0 else 0.0  # up to here it takes kl to move b
-    low = m_a * (1 - q) / (1 - q * m_a) if m_a < 1.0 else 1.0  # and from here on to move a
-    if low <= high:
-        x = (w_a * m_a + w_b * m_b) / (w_a + w_b)
+def raised(m: float, x: float, y: float, gap: float, q: float, odds: float) -> float:
+    """d_eps(m, x) for x = m + gap and y = 1 - x: kl up to the edge, and what the line adds from there on."""
+    limit = edge(m, q, odds)
+    if gap <= limit:
+        return near(x, y, gap)
+    steep = m + (1 - m) * odds
+    fall = q * (gap - limit) * steep / odds  # the line adds -ln(1 - fall)
+    added = -math.log1p(-fall) if fall < 0.5 else -math.log((y + odds * x) * steep / odds)
+    return near(m + limit, (1 - m) * odds / steep, limit) + added
+
+
+@kernel
+def meeting(m_a: float, m_b: float, v: float, q: float, odds: float) -> tuple[float, float]:
+    """How far from m_a and from m_b the x is at which d_eps(m_a, x) + v d_eps(m_b, x) is least, for m_a > m_b."""
+    gap, limit_a, limit_b = m_a - m_b, edge(1 - m_a, q, odds), edge(m_b, q, odds)
+    if limit_a + limit_b >= gap:  # there are x that are at the price of kl for both
+        down, up = gap * v / (1 + v), gap / (1 + v)
+        by_b, by_a = up > limit_b, down > limit_a
     else:
-        x = (w_a - w_b * (1 - q)) / (q * (w_a + w_b))
-    if x > max(low, high):  # kl for a alone
-        x = half_way(m_a, w_a, w_b, q)
-    elif x < min(low, high):  # kl for b alone
-        x = 1 - half_way(1 - m_b, w_b, w_a, q)
-    return max(min(max(x, m_b), m_a, 1 - TINY), TINY)
+        x = (1 - v * odds) / (q * (1 + v))
+        down, up = m_a - x, x - m_b
+        by_b, by_a = down < limit_a, up < limit_b
+    if by_b:  # b moves along its line, and a at the price of kl
+        down = half_way(m_a, 1.0, v, q, odds)
+        up = gap - down
+    elif by_a:
+        up = half_way(1 - m_b, v, 1.0, q, odds)
+        down = gap - up
+    return min(max(down, 0.0), gap), min(max(up, 0.0), gap)
+
+
+@kernel
+def private_parts(m_a: float, m_b: float, v: float, epsilon: float) -> tuple[float, float]:
+    """d_eps(m_a, x) and d_eps(m_b, x) for m_a > m_b, x where d_eps(m_a, x) + v d_eps(m_b, x) is least.
+
+    >>> [round(part, 6) for part in private_parts(0.75, 0.5, 1.0, 0.5)]
+    [0.041358, 0.025036]
+    """
+    epsilon = min(epsilon, 700.0)  # e^-700 is nothing beside a mean
+    q, odds = -math.expm1(-epsilon), math.exp(-epsilon)
+    down, up = meeting(m_a, m_b, v, q, odds)
+    x, y = m_b + up, 1 - m_a + down
+    return raised(1 - m_a, y, x, down, q, odds), raised(m_b, x, y, up, q, odds)
 
 
 @kernel
@@ -108,10 +150,8 @@ def private_cost(m_a: float, m_b: float, w_a: float, w_b: float, epsilon: float)
     """
     if not (m_a > m_b and w_a > 0 and w_b > 0):
         return 0.0
-    epsilon = min(epsilon, 700.0)  # e^-700 is nothing beside a mean
-    q = -math.expm1(-epsilon)
-    x = meeting(m_a, m_b, w_a, w_b, q)
-    return w_a * raised(1 - m_a, 1 - x, epsilon, q) + w_b * raised(m_b, x, epsilon, q)
+    of_a, of_b = private_parts(m_a, m_b, w_b / w_a, epsilon)
+    return w_a * of_a + w_b * of_b
 
 
 @kernel
@@ -122,9 +162,9 @@ def kl_ratio(m_1: float, m_a: float, y: float, v: float) -> float:
     have such curves.
     """
     for _ in range(50):
-        x = min(max((m_1 + v * m_a) / (1 + v), TINY), 1 - TINY)
-        here = v * near(m_a, x)
-        cost = near(m_1, x) + here
+        lost, kept = kl_parts(m_1, m_a, v)
+        here = v * kept
+        cost = lost + here
         if abs(cost - y) <= 1e-13 * y:
             break
         step = y / max(y + cost / here * (cost - y), 0.1 * y) if here > 0.0 else 0.5
@@ -161,14 +201,15 @@ def kl_proportions(means: np.ndarray, out: np.ndarray) -> None:
     for _ in range(60):
         y = kl_cost(top, means[second], 1.0, v)
         total, slope = 0.0, 0.0  # of the theorem's sum, and what y times its derivative is
-        last = v * near(means[second], min(max((top + v * means[second]) / (1 + v), TINY), 1 - TINY))
+        last = v * kl_parts(top, means[second], v)[1]
         for a in range(means.size):
             if a != best:
                 out[a] = kl_ratio(top, means[a], y, v if a == second else out[a])
-                x = min(max((top + out[a] * means[a]) / (1 + out[a]), TINY), 1 - TINY)
-                lost, gap = near(means[a], x), (top - means[a]) / (1 + out[a])
-                total += near(top, x) / lost
-                slope += y * gap * gap / ((1 + out[a]) * x * (1 - x) * lost * lost * lost)
+                lost, kept = kl_parts(top, means[a], out[a])
+                up = (top - means[a]) / (1 + out[a])
+                x = means[a] + up
+                total += lost / kept
+                slope += y * up * up / ((1 + out[a]) * x * (1 - x) * kept * kept * kept)
         if abs(total - 1) <= 1e-12:
             break
         if total > 1:

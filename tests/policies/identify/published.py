@@ -14,7 +14,7 @@ from scipy.special import lambertw, zeta
 
 from maskedbandit.core import WAIT
 from maskedbandit.law import Law
-from maskedbandit.policies.phases import BEST
+from maskedbandit.policies.parts.phases import BEST
 from maskedbandit.policies.policy import Policy
 
 MOST = 20_000

@@ -16,7 +16,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.policies.identify import eb_tci, ttucb
-from maskedbandit.policies.one_by_one import certain, decided
+from maskedbandit.policies.parts.one_by_one import certain, decided
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base, gaussian_level
 from tests.policies.mutants import mutant

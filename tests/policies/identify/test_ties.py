@@ -13,7 +13,7 @@ from maskedbandit.policies.identify.ada_p_tt import AdaPTT
 from maskedbandit.policies.identify.dp_tt import DPTT
 from maskedbandit.policies.identify.eb_tci import EBTCI
 from maskedbandit.policies.identify.ttucb import TTUCB
-from maskedbandit.policies.phases import LEADER, TIME, Progress
+from maskedbandit.policies.parts.phases import LEADER, TIME, Progress
 from tests.policies.mutants import mutant
 from tests.statistics import same_law
 

@@ -13,7 +13,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
-from maskedbandit.policies.batches import OPEN, USERS
+from maskedbandit.policies.parts.batches import OPEN, USERS
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import (

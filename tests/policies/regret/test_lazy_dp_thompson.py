@@ -17,7 +17,7 @@ import maskedbandit as mb
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.batches import OPEN, USERS
+from maskedbandit.policies.parts.batches import OPEN, USERS
 from maskedbandit.policies.regret.lazy_dp_thompson import END, LEAD, LazyDPThompson, hopes, open_window, rivals
 from tests.golden import interpreted
 from tests.policies.mutants import mutant

@@ -36,11 +36,12 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw, radius
+from maskedbandit.parameters import check_fraction
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.design import coordinates, information, optimal
-from maskedbandit.policies.linear import factored, inverted
+from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider
+from maskedbandit.policies.parts.design import coordinates, information, optimal
+from maskedbandit.policies.parts.linear import factored, inverted
 from maskedbandit.privacy.statistics import clip
 
 PHASE, RANK, PLANNED, ARRIVED = range(4)
@@ -181,8 +182,7 @@ class AdaCGOPE(ContextualPolicy):
     failure: float = 0.001
 
     def __post_init__(self) -> None:
-        if not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a number above 0 and below 1")
+        check_fraction("failure", self.failure)
 
     def models(self, k: int) -> int:
         return 1
@@ -207,18 +207,14 @@ class AdaCGOPE(ContextualPolicy):
         if s.clock[PHASE] == 0:  # the first to be served show what all will: arms are fixed and public
             s.arms[:] = x
             plan(s, law)
-        best, equals = -1, 1
+        choice = NONE_YET
         for i in range(pool.size):
-            arm = pool[i]
+            arm = int(pool[i])
             if s.open[arm] > 0:
-                best = arm
+                choice = Choice(arm, 0.0, 1)
                 break
-            if best < 0 or s.value[arm] > s.value[best]:
-                best, equals = arm, 1
-            elif s.value[arm] == s.value[best]:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    best = arm
+            choice = consider(choice, arm, s.value[arm], rng)
+        best = choice.arm
         for i in range(x.shape[1]):
             if x[best, i] != s.arms[best, i]:
                 return -1  # the arm is another one now

@@ -31,11 +31,11 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law, deviation, is_gaussian, is_noiseless, radius
+from maskedbandit.parameters import check_fraction, check_positive
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.linear import Models, fit, models
+from maskedbandit.policies.parts.linear import Models, fit, models
 from maskedbandit.privacy.statistics import clip
 
 optimistic = LinUCB.ask
@@ -132,10 +132,8 @@ class AdaCOFUL(ContextualPolicy):
 
     def __post_init__(self) -> None:
         for name, value in (("ridge", self.ridge), ("growth", self.growth), ("norm", self.norm)):
-            if not 0 < value < math.inf:
-                raise InvalidValue(name, value, "a number above 0")
-        if not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a number above 0 and below 1")
+            check_positive(name, value)
+        check_fraction("failure", self.failure)
 
     def models(self, k: int) -> int:
         return 1

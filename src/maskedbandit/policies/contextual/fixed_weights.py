@@ -17,9 +17,9 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.batches import highest
 from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.policies.untold_policy import UntoldPolicy
+from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.untold_policy import UntoldPolicy
 
 
 class State(NamedTuple):

@@ -1,6 +1,6 @@
 """Linear Thompson sampling: the arm that is best for weights drawn from their posterior [AGlin13; MT15, App. D.3].
 
-    u_a ~ N(w_a, alpha^2 V_a^-1),    arm = argmax  u_a' z,      w and V as in policies/linear.py
+    u_a ~ N(w_a, alpha^2 V_a^-1),    arm = argmax  u_a' z,      w and V as in policies/parts/linear.py
 
 If every arm has weights of its own, the draws u_a' z are independent, so they are drawn themselves; one model for all
 arms takes one draw of its weights.
@@ -14,8 +14,8 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.linear import Models, products, value, width
-from maskedbandit.policies.linear_policy import LinearPolicy
+from maskedbandit.policies.parts.linear import Models, products, value, width
+from maskedbandit.policies.parts.linear_policy import LinearPolicy
 
 
 @dataclass(frozen=True)

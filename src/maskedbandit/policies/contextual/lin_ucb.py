@@ -1,6 +1,6 @@
 """LinUCB: the arm with the highest upper confidence bound of a linear model, over any channel [LCLS10; MT15, App. D.2].
 
-    arm = argmax  w_a' z + alpha width_a(z)          w and width as in policies/linear.py
+    arm = argmax  w_a' z + alpha width_a(z)          w and width as in policies/parts/linear.py
 
 Over the raw channel that is LinUCB with ridge regression. Over a tree it is the private algorithm of [MT15], which
 keeps running sums of every entry of z z' and r z in noisy trees; with Gaussian noise on one vector of all entries it is
@@ -20,9 +20,9 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.linear import Models, products, value, width
-from maskedbandit.policies.linear_policy import LinearPolicy
+from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.linear import Models, products, value, width
+from maskedbandit.policies.parts.linear_policy import LinearPolicy
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.policies.untold_policy import UntoldPolicy
+from maskedbandit.policies.parts.untold_policy import UntoldPolicy
 
 
 class State(NamedTuple):

@@ -40,10 +40,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.phases import (
+from maskedbandit.parameters import check_choice, check_fraction
+from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
+from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
@@ -59,8 +59,8 @@ from maskedbandit.policies.phases import (
     starved,
     told,
 )
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
 
 
@@ -80,19 +80,13 @@ class State(NamedTuple):
 @kernel
 def challenger(s: State, rng: np.random.Generator) -> int:
     """The least pulled of the starved arms, or that of the least cost; a random one of equals."""
-    pulls, leader, answer, least, equals = s.phases.pulls, s.phases.clock[LEADER], -1, math.inf, 1
+    pulls, leader, best = s.phases.pulls, s.phases.clock[LEADER], NONE_YET
     n = pulls[leader]
     for a in range(pulls.size):
-        if a == leader:
-            continue
-        value = -1.0 / pulls[a] if starved(s.phases, a) else s.cost[a] * pulls[a] / (pulls[a] + n)
-        if value < least:
-            answer, least, equals = a, value, 1
-        elif value == least:
-            equals += 1
-            if rng.random() * equals < 1.0:
-                answer = a
-    return answer
+        if a != leader:
+            value = 1.0 / pulls[a] if starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
+            best = consider(best, a, value, rng)
+    return best.arm
 
 
 @kernel
@@ -177,10 +171,9 @@ class AdaPTT(Policy):
     threshold: Literal["proved", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
+        check_fraction("beta", self.beta)
         check_share(self.share)
-        if self.threshold not in ("proved", "heuristic"):
-            raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
+        check_choice("threshold", self.threshold, ("proved", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
         return begin(k, self.beta, self.share, delta, self.threshold == "heuristic")

@@ -29,10 +29,10 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
+from maskedbandit.parameters import check_fraction
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, level, rank, step
-from maskedbandit.policies.phases import NEWS, check_share, fail, lack, ready
+from maskedbandit.policies.parts.phases import NEWS, check_share, fail, lack, ready
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import check_beta
 from maskedbandit.theory.thresholds import w_bar
 
 
@@ -102,7 +102,7 @@ class AdaPTTStar(Policy):
     share: float = 0.5
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
+        check_fraction("beta", self.beta)
         check_share(self.share)
 
     def init(self, k: int, delta: float) -> State:

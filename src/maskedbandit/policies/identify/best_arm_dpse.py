@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
+from maskedbandit.parameters import check_choice
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
 from maskedbandit.policies.regret.successive_elimination import FOREVER, note
@@ -55,8 +55,7 @@ class BestArmDPSE(Policy):
     counts: Literal["epoch", "published"] = "epoch"
 
     def __post_init__(self) -> None:
-        if self.counts not in ("epoch", "published"):
-            raise InvalidValue("counts", self.counts, "'epoch' or 'published'")
+        check_choice("counts", self.counts, ("epoch", "published"))
 
     def init(self, k: int, delta: float) -> State:
         clock = np.array([0, 0, k, 0, FOREVER, 0])

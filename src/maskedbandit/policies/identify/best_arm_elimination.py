@@ -26,9 +26,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.parameters import check_choice
+from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
     PROVED,
@@ -97,8 +97,7 @@ class BestArmElimination(Policy):
     threshold: Literal["proved", "published"] = "proved"
 
     def __post_init__(self) -> None:
-        if self.threshold not in ("proved", "published"):
-            raise InvalidValue("threshold", self.threshold, "'proved' or 'published'")
+        check_choice("threshold", self.threshold, ("proved", "published"))
 
     def needs(self, law: Law) -> str:
         return lack(law)

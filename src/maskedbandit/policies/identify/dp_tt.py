@@ -48,9 +48,11 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.phases import (
+from maskedbandit.parameters import check_choice, check_fraction
+from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
+from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
@@ -66,8 +68,8 @@ from maskedbandit.policies.phases import (
     starved,
     told,
 )
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
 
@@ -106,19 +108,10 @@ def proved_level(law: Law, k: int, n: int, x: float) -> float:
     >>> round(proved_level(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
     21.43
     """
-    e, low, high, golden = tilt(law), 0.0, 1.0, 0.6180339887498949
-    a, b = high - golden * (high - low), low + golden * (high - low)
-    at_a, at_b = (x + log_mgf_of_sum(law, k, n, a * e)) / a, (x + log_mgf_of_sum(law, k, n, b * e)) / b
-    for _ in range(40):
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - golden * (high - low)
-            at_a = (x + log_mgf_of_sum(law, k, n, a * e)) / a
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + golden * (high - low)
-            at_b = (x + log_mgf_of_sum(law, k, n, b * e)) / b
-    return min(at_a, at_b)
+    e, section = tilt(law), whole(0.0, 1.0)
+    for _ in range(42):
+        section = narrowed(section, (x + log_mgf_of_sum(law, k, n, section.x * e)) / section.x)
+    return section.least
 
 
 @kernel
@@ -170,21 +163,20 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
     pulls, leader, e = s.phases.pulls, s.phases.clock[LEADER], tilt(law)
     n = pulls[leader]
     while True:
-        answer, least, equals, exact = -1, math.inf, 1, True
+        best, exact = NONE_YET, True
         for a in range(pulls.size):
             if a == leader:
                 continue
-            hungry = starved(s.phases, a)
-            value = -1.0 / pulls[a] if hungry else s.cost[a]
-            known = hungry or s.as_of[a] == n + pulls[a]
-            if value < least or (value == least and exact and not known):
-                answer, least, equals, exact = a, value, 1, known
-            elif value == least and exact:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    answer = a
+            behind = starved(s.phases, a)
+            value = 1.0 / pulls[a] if behind else -s.cost[a]
+            known = behind or s.as_of[a] == n + pulls[a]
+            if known and exact:
+                best = consider(best, a, value, rng)
+            elif value > best.value or (exact and value == best.value):
+                best, exact = Choice(a, value, 1), known
         if exact:
-            return answer
+            return best.arm
+        answer = best.arm
         cost = private_cost(s.mean[leader], s.mean[answer], n, pulls[answer], e)
         s.cost[answer] = cost + math.log(pulls[answer])
         s.as_of[answer] = n + pulls[answer]
@@ -210,10 +202,9 @@ class DPTT(Policy):
     def __post_init__(self) -> None:
         if not 0.01 <= self.eta <= 100:  # phases that hardly grow never end in floats
             raise InvalidValue("eta", self.eta, "a number from 0.01 to 100")
-        check_beta(self.beta)
+        check_fraction("beta", self.beta)
         check_share(self.share)
-        if self.threshold not in ("proved", "closed", "heuristic"):
-            raise InvalidValue("threshold", self.threshold, "'proved', 'closed' or 'heuristic'")
+        check_choice("threshold", self.threshold, ("proved", "closed", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
         total, mean, bound, cost = (np.zeros(k) for _ in range(4))

@@ -20,9 +20,11 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.parameters import check_choice, check_fraction
+from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.one_by_one import (
+    THRESHOLDS,
     Coins,
-    check_threshold,
     coins,
     compare,
     decided,
@@ -32,8 +34,8 @@ from maskedbandit.policies.one_by_one import (
     ready,
     serve,
 )
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 
 
 class State(NamedTuple):
@@ -46,17 +48,11 @@ class State(NamedTuple):
 @kernel
 def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
     """The arm of the least Z + ln N, a random one of equals."""
-    found, least, equals = -1, np.inf, 0
+    best_rival = NONE_YET
     for b in range(s.n.size):
         if b != best:
-            cost = s.z[b] + s.log_n[b]
-            if cost < least:
-                found, least, equals = b, cost, 1
-            elif cost == least:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    found = b
-    return found
+            best_rival = consider(best_rival, b, -(s.z[b] + s.log_n[b]), rng)
+    return best_rival.arm
 
 
 @dataclass(frozen=True)
@@ -78,8 +74,8 @@ class EBTCI(Policy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
-        check_threshold(self.threshold)
+        check_fraction("beta", self.beta)
+        check_choice("threshold", self.threshold, THRESHOLDS)
 
     def needs(self, law: Law) -> str:
         return lack(law)

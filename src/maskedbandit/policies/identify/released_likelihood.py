@@ -32,7 +32,9 @@ import numpy as np
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, unit_variance
-from maskedbandit.policies.batches import begin, close, first, highest, ready
+from maskedbandit.parameters import check_cohort
+from maskedbandit.policies.parts.batches import begin, close, first, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import Releases, information, likeliest
@@ -211,8 +213,7 @@ class ReleasedLikelihood(Policy):
             raise InvalidValue("growth", self.growth, "a number from 0.1 to 100")
         if not 0 <= self.fair * (1 + self.growth) <= 1:  # or a cohort of one rival would make all others starve
             raise InvalidValue("fair", self.fair, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + self.growth):g}")
-        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
-            raise InvalidValue("least", self.least, "a whole number of at least 1")
+        check_cohort("least", self.least)
 
     def needs(self, law: Law) -> str:
         if law.counter > 0:

@@ -23,13 +23,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.batches import highest
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.parameters import check_choice
+from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.one_by_one import (
+    THRESHOLDS,
     TOLD,
     Coins,
-    check_threshold,
     coins,
     compare,
     decided,
@@ -117,9 +117,8 @@ class TrackAndStop(Policy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_threshold(self.threshold)
-        if self.tracking not in ("direct", "cumulative"):
-            raise InvalidValue("tracking", self.tracking, "'direct' or 'cumulative'")
+        check_choice("threshold", self.threshold, THRESHOLDS)
+        check_choice("tracking", self.tracking, ("direct", "cumulative"))
 
     def needs(self, law: Law) -> str:
         return lack(law)

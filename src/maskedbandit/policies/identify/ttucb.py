@@ -29,11 +29,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws, is_gaussian
-from maskedbandit.policies.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.parameters import check_choice, check_fraction
+from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.tracking import Turns, check_beta, leads, turns
 from maskedbandit.theory.thresholds import gaussian_base
 
 RIVAL = 3  # in the clock: the arm that kept the best one from stopping
@@ -100,32 +101,20 @@ def decided(s: State, best: int) -> bool:
 def leader(s: State, rng: np.random.Generator) -> int:
     """The arm of the highest bound, a random one of equals."""
     spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[TOLD] + 1.0))
-    found, most, equals = 0, -math.inf, 1
+    best = NONE_YET
     for a in range(s.n.size):
-        bound = s.mean[a] + spread * s.width[a]
-        if bound > most:
-            found, most, equals = a, bound, 1
-        elif bound == most:
-            equals += 1
-            if rng.random() * equals < 1.0:
-                found = a
-    return found
+        best = consider(best, a, s.mean[a] + spread * s.width[a], rng)
+    return best.arm
 
 
 @kernel
 def challenger(s: State, best: int, rng: np.random.Generator) -> int:
     """The arm that is nearest, a random one of equals: all that look at least as good as the leader are."""
-    found, least, equals = -1, math.inf, 1
+    nearest = NONE_YET
     for b in range(s.n.size):
         if b != best:
-            cost = apart(s, best, b)
-            if cost < least:
-                found, least, equals = b, cost, 1
-            elif cost == least:
-                equals += 1
-                if rng.random() * equals < 1.0:
-                    found = b
-    return found
+            nearest = consider(nearest, b, -apart(s, best, b), rng)
+    return nearest.arm
 
 
 @dataclass(frozen=True)
@@ -146,9 +135,8 @@ class TTUCB(Policy):
     threshold: Literal["proved", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_beta(self.beta)
-        if self.threshold not in ("proved", "heuristic"):
-            raise InvalidValue("threshold", self.threshold, "'proved' or 'heuristic'")
+        check_fraction("beta", self.beta)
+        check_choice("threshold", self.threshold, ("proved", "heuristic"))
 
     def needs(self, law: Law) -> str:
         usable = (is_gaussian(law) or not adds_noise(law)) and law.counter == 0

@@ -16,10 +16,11 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.one_by_one import (
+from maskedbandit.parameters import check_choice
+from maskedbandit.policies.parts.one_by_one import (
     ASKED,
+    THRESHOLDS,
     Coins,
-    check_threshold,
     coins,
     compare,
     decided,
@@ -49,7 +50,7 @@ class UniformGLR(Policy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_threshold(self.threshold)
+        check_choice("threshold", self.threshold, THRESHOLDS)
 
     def needs(self, law: Law) -> str:
         return lack(law)

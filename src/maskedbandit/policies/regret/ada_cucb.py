@@ -20,12 +20,13 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, draws, is_gaussian, is_noiseless
-from maskedbandit.policies.batches import USERS, first, grow, highest, ready
-from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
+from maskedbandit.policies.parts.batches import USERS, first, grow, ready
+from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State
 
 
 @dataclass(frozen=True)
-class AdaCUCB(AdaPUCB):
+class AdaCUCB(EpisodePolicy):
     """Optimism by episodes, for Gaussian noise; the theorem needs `beta` above 3.
 
     >>> from maskedbandit.law import GAUSSIAN, LAPLACE

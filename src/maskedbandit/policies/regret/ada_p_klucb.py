@@ -19,13 +19,14 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import USERS, first, grow, highest, ready
-from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB, State
+from maskedbandit.policies.parts.batches import USERS, first, grow, ready
+from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State
 from maskedbandit.theory.divergences import kl_upper
 
 
 @dataclass(frozen=True)
-class AdaPKLUCB(AdaPUCB):
+class AdaPKLUCB(EpisodePolicy):
     """Optimism by episodes, for bits; the theorem needs `beta` above 3.
 
     >>> s = AdaPKLUCB(beta=4).init(k=2, horizon=100)

@@ -16,30 +16,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
-from maskedbandit.policies.policy import Policy
-
-
-class State(NamedTuple):
-    """The last episode of each arm."""
-
-    mean: np.ndarray  # [k] of the released rewards of its last episode
-    size: np.ndarray  # [k] their number
-    n: np.ndarray  # [k] users of all its episodes
-    clock: np.ndarray  # [2] see batches.py
-    score: np.ndarray  # [k] at the last decision
-    beta: float
+from maskedbandit.policies.parts.batches import USERS, first, grow, ready
+from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State
 
 
 @dataclass(frozen=True)
-class AdaPUCB(Policy):
+class AdaPUCB(EpisodePolicy):
     """Optimism by episodes; the theorem needs `beta` above 3.
 
     >>> import numpy as np
@@ -55,18 +43,6 @@ class AdaPUCB(Policy):
     Decision(arm=1, n=2, close=1)
     """
 
-    goal = "regret"
-
-    beta: float = 3.1
-
-    def __post_init__(self) -> None:
-        if not 0 < self.beta < math.inf:
-            raise InvalidValue("beta", self.beta, "a positive number")
-
-    def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
-        return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
-
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
@@ -77,10 +53,3 @@ class AdaPUCB(Policy):
             n = s.size[a]
             s.score[a] = s.mean[a] + math.sqrt(x / (2 * n)) + radius(law, 1, n, x) / n
         return grow(s, highest(s.score, rng), 2.0)
-
-    @staticmethod
-    @kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.mean[arm] = total / n
-        s.size[arm] = n
-        close(s, arm, n)

@@ -22,9 +22,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import OPEN, USERS, Schedule, first, highest, ready
+from maskedbandit.parameters import check_positive
+from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 
 
@@ -105,8 +106,7 @@ class AnytimeLazyUCB(Policy):
     level: float = 3.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < math.inf:
-            raise InvalidValue("level", self.level, "a positive number")
+        check_positive("level", self.level)
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or sizes(law)

@@ -23,7 +23,8 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_noiseless
-from maskedbandit.policies.batches import first, grow, highest, ready
+from maskedbandit.policies.parts.batches import first, grow, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped
 from maskedbandit.theory.divergences import kl, private_divergence

@@ -29,7 +29,9 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
+from maskedbandit.parameters import check_positive
+from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
 
@@ -74,8 +76,7 @@ class DPKLUCB(Policy):
     def __post_init__(self) -> None:
         if not 1 < self.ratio <= 100:
             raise InvalidValue("ratio", self.ratio, "a number above 1, at most 100")
-        if not 0 < self.level < math.inf:
-            raise InvalidValue("level", self.level, "a positive number")
+        check_positive("level", self.level)
 
     def needs(self, law: Law) -> str:
         whole = is_laplace(law) and (law.per_release, law.per_pull, law.honest) == (1, 0, 1)

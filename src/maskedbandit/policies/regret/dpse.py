@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
+from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,
@@ -76,10 +76,9 @@ class DPSE(Policy):
     unfinished: Literal["skip", "start"] = "skip"
 
     def __post_init__(self) -> None:
-        if self.failure is not None and not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
-        if self.unfinished not in ("skip", "start"):
-            raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
+        if self.failure is not None:
+            check_fraction("failure", self.failure)
+        check_choice("unfinished", self.unfinished, ("skip", "start"))
 
     def init(self, k: int, horizon: int) -> State:
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])

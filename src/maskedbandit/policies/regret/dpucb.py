@@ -34,8 +34,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, Law, draws, is_laplace, radius, width
+from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.policy import Policy
 
 INTERVALS = ("corrected", "paper", "chapelle-li")
@@ -112,10 +112,9 @@ class DPUCB(Policy):
     failure: float | None = None
 
     def __post_init__(self) -> None:
-        if self.interval not in INTERVALS:
-            raise InvalidValue("interval", self.interval, f"one of {', '.join(map(repr, INTERVALS))}")
-        if self.failure is not None and not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
+        check_choice("interval", self.interval, INTERVALS)
+        if self.failure is not None:
+            check_fraction("failure", self.failure)
 
     def needs(self, law: Law) -> str:
         if self.interval == "paper" and not (is_laplace(law) and law.counter == BINARY):

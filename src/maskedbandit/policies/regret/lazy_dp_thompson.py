@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.batches import USERS, first, ready
+from maskedbandit.parameters import check_positive
+from maskedbandit.policies.parts.batches import USERS, first, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.anytime_lazy_ucb import fill, refill, sizes
 from maskedbandit.policies.regret.thompson_sampling import challenge, peak
@@ -109,8 +109,7 @@ class LazyDPThompson(Policy):
     level: float = 3.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < math.inf:
-            raise InvalidValue("level", self.level, "a positive number")
+        check_positive("level", self.level)
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or sizes(law)

@@ -37,8 +37,11 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
-from maskedbandit.policies.batches import USERS, close, first, grow, highest, ready
+from maskedbandit.parameters import check_cohort
+from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 
 LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
@@ -85,22 +88,12 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
     """
     if is_response(law):  # from rewards to bits
         x = x * (1 - 2 * law.flip) + n * law.flip
-    # golden section in ln lam; for an index in (0, 1) 24 steps leave an excess below a millionth
+    # golden section in ln lam; for an index in (0, 1) 26 values leave an excess below a millionth
     top = min(LARGEST, largest_tilt(law))
-    low, high = math.log(SMALLEST / (1 + law.scale)), math.log(top)
-    golden = 0.6180339887498949
-    a, b = high - golden * (high - low), low + golden * (high - low)
-    at_a, at_b = bound(law, x, m, n, f, math.exp(a)), bound(law, x, m, n, f, math.exp(b))
-    for _ in range(24):
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - golden * (high - low)
-            at_a = bound(law, x, m, n, f, math.exp(a))
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + golden * (high - low)
-            at_b = bound(law, x, m, n, f, math.exp(b))
-    q = min(at_a, at_b)
+    section = whole(math.log(SMALLEST / (1 + law.scale)), math.log(top))
+    for _ in range(26):
+        section = narrowed(section, bound(law, x, m, n, f, math.exp(section.x)))
+    q = section.least
     if is_response(law):
         q = (q - law.flip) / (1 - 2 * law.flip)
     return min(1.0, q)
@@ -156,8 +149,7 @@ class NoiseAwareKLUCB(Policy):
     def __post_init__(self) -> None:
         if not 1 < self.ratio <= 100:
             raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
-        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
-            raise InvalidValue("least", self.least, "a whole number of at least 1")
+        check_cohort("least", self.least)
         if not isinstance(self.anytime, bool):
             raise InvalidValue("anytime", self.anytime, "true or false")
 

@@ -30,6 +30,8 @@ import numpy as np
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, radius, steps
+from maskedbandit.parameters import check_choice, check_cohort, check_fraction
+from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.policy import Policy
 
 
@@ -74,16 +76,13 @@ def leader(s: Rounds) -> int:
 @kernel
 def answer(s: Rounds, rng: np.random.Generator) -> Decision:
     """Serve the arm left that looked best from now on; a random one of equals, as all are before the first release."""
-    best, equals = leader(s), 0
-    top = s.mean[best]
+    best = NONE_YET
     for a in range(s.mean.size):
-        if s.left[a] == 1 and s.mean[a] == top:
-            equals += 1
-            if equals > 1 and rng.random() * equals < 1.0:
-                best = a
+        if s.left[a] == 1:
+            best = consider(best, a, s.mean[a], rng)
     s.left[:] = 0
-    s.left[best] = 1  # asked again, it gives the same answer
-    return Decision(best, 0, 0)
+    s.left[best.arm] = 1  # asked again, it gives the same answer
+    return Decision(best.arm, 0, 0)
 
 
 @kernel
@@ -188,14 +187,11 @@ class SuccessiveElimination(Policy):
     def __post_init__(self) -> None:
         if not 1 < self.base < math.inf:
             raise InvalidValue("base", self.base, "a number above 1")
-        if not (1 <= self.least <= 10**15 and self.least % 1 == 0):
-            raise InvalidValue("least", self.least, "a whole number of at least 1")
-        if self.failure is not None and not 0 < self.failure < 1:
-            raise InvalidValue("failure", self.failure, "a probability between 0 and 1")
-        if self.radius not in ("corrected", "paper"):
-            raise InvalidValue("radius", self.radius, "'corrected' or 'paper'")
-        if self.unfinished not in ("skip", "start"):
-            raise InvalidValue("unfinished", self.unfinished, "'skip' or 'start'")
+        check_cohort("least", self.least)
+        if self.failure is not None:
+            check_fraction("failure", self.failure)
+        check_choice("radius", self.radius, ("corrected", "paper"))
+        check_choice("unfinished", self.unfinished, ("skip", "start"))
 
     def init(self, k: int, horizon: int) -> State:
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])

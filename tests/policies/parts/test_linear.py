@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.law import GAUSSIAN, KARY, NO_NOISE, Law, deviation
-from maskedbandit.policies.linear import FIRST, LEAF, Models, factored, fit, full, inverted, learn, models
+from maskedbandit.policies.parts.linear import FIRST, LEAF, Models, factored, fit, full, inverted, learn, models
 
 RAW, CENTRAL = Law(NO_NOISE), Law(GAUSSIAN, scale=2.0, grid=1, per_release=1)
 TREE, LOCAL = CENTRAL._replace(counter=KARY, arity=3), CENTRAL._replace(per_release=0.0, per_pull=1.0)

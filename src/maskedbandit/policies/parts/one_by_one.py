@@ -17,9 +17,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, is_response
-from maskedbandit.policies.batches import highest
+from maskedbandit.policies.parts.choice import highest
 from maskedbandit.theory.thresholds import highest_likelihood, price
 
 ASKED, TOLD, LAST, BEST, RIVAL = range(5)
@@ -59,12 +58,6 @@ def coins(k: int, delta: float, threshold: str) -> Coins:
     total, ones, mean, likely, log_n, z = np.zeros((6, k))
     n, clock = np.zeros(k, np.int64), np.array([0, 0, 0, -1, 0])
     return Coins(total, n, ones, mean, likely, log_n, z, clock, sure, THRESHOLDS.index(threshold))
-
-
-def check_threshold(threshold: str) -> None:
-    """Refuse a name of no threshold."""
-    if threshold not in THRESHOLDS:
-        raise InvalidValue("threshold", threshold, "'proved', 'published' or 'heuristic'")
 
 
 def lack(law: Law) -> str:

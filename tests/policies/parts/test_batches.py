@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from maskedbandit.core import WAIT
-from maskedbandit.policies.batches import OPEN, USERS, begin, close, first, grow, highest, ready
+from maskedbandit.policies.parts.batches import OPEN, USERS, begin, close, first, grow, ready
+from maskedbandit.policies.parts.choice import highest
 from tests.policies.mutants import mutant
 from tests.statistics import same_law
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from maskedbandit.policies.design import SLACK, coordinates, information, leverage, optimal
-from maskedbandit.policies.linear import inverted
+from maskedbandit.policies.parts.design import SLACK, coordinates, information, leverage, optimal
+from maskedbandit.policies.parts.linear import inverted
 
 
 def skewed(k: int, d: int, seed: int = 0) -> np.ndarray:

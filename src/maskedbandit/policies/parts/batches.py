@@ -33,20 +33,6 @@ def ready(s: Schedule) -> bool:
 
 
 @kernel
-def highest(index: np.ndarray, rng: np.random.Generator) -> int:
-    """The arm of the highest index, a random one of equals."""
-    best, equals = 0, 1
-    for a in range(1, index.size):
-        if index[a] > index[best]:
-            best, equals = a, 1
-        elif index[a] == index[best]:
-            equals += 1
-            if rng.random() * equals < 1.0:
-                best = a
-    return best
-
-
-@kernel
 def begin(s: Schedule, arm: int, users: int) -> Decision:
     """Open a cohort of so many users."""
     s.clock[OPEN] += 1

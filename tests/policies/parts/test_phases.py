@@ -10,9 +10,9 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.policies import phases as home
 from maskedbandit.policies.identify import ada_p_tt, ada_p_tt_star, dp_tt
-from maskedbandit.policies.phases import BEST, NEWS, TESTS, TIME, fail, phases, settled, starved
+from maskedbandit.policies.parts import phases as home
+from maskedbandit.policies.parts.phases import BEST, NEWS, TESTS, TIME, fail, phases, settled, starved
 from tests.policies.mutants import mutant
 
 RNG = np.random.Generator(np.random.PCG64(1))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
 
 
 class Turns(NamedTuple):
@@ -27,12 +26,6 @@ class Turns(NamedTuple):
 def turns(k: int, beta: float) -> Turns:
     """Nobody led yet."""
     return Turns(np.zeros(k, np.int64), np.zeros(k, np.int64), float(beta))
-
-
-def check_beta(beta: float) -> None:
-    """Refuse a share that is none."""
-    if not 0 < beta < 1:
-        raise InvalidValue("beta", beta, "a share between 0 and 1")
 
 
 @kernel

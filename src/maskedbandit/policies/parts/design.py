@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.policies.linear import factored, inverted
+from maskedbandit.policies.parts.linear import factored, inverted
 
 SLACK = 0.02
 NEAR = 1e-4  # what is left of a vector outside the span of others, if it is shorter than that, counts as nothing

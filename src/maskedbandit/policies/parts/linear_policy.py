@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
+from maskedbandit.parameters import check_choice, check_cohort, number
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.linear import Models, full, learn, models
+from maskedbandit.policies.parts.linear import Models, full, learn, models
 from maskedbandit.privacy.exact import Number, exact
-
-
-def number(value: Any) -> bool:
-    """Whether a parameter is a number."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,7 @@ class LinearPolicy(ContextualPolicy):
     growth: float | None = None
 
     def __post_init__(self) -> None:
-        if self.model not in ("disjoint", "shared"):
-            raise InvalidValue("model", self.model, "'disjoint' or 'shared'")
+        check_choice("model", self.model, ("disjoint", "shared"))
         if not (number(self.alpha) and 0 <= self.alpha < math.inf):
             raise InvalidValue("alpha", self.alpha, "a number of at least 0")
         if not (number(self.ridge) and 1e-100 <= self.ridge < math.inf):
@@ -49,8 +43,8 @@ class LinearPolicy(ContextualPolicy):
         if not (products <= 1 and 256 % products.denominator == 0):
             raise InvalidValue("products", self.products, "a multiple of 1/256, above 0 and at most 1")
         object.__setattr__(self, "products", products)
-        if self.first is not None and not (number(self.first) and 1 <= self.first <= 10**15 and self.first % 1 == 0):
-            raise InvalidValue("first", self.first, "a whole number of at least 1")
+        if self.first is not None:
+            check_cohort("first", self.first)
         if self.growth is not None and not (number(self.growth) and 0 <= self.growth < math.inf):
             raise InvalidValue("growth", self.growth, "a number of at least 0")
 

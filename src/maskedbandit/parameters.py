@@ -1,0 +1,51 @@
+"""Checks of parameters that many classes have in common. Each raises `InvalidValue` with what is allowed."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+from maskedbandit.errors import InvalidValue
+
+LARGEST_COHORT = 10**15
+
+
+def number(value: Any) -> bool:
+    """Whether a parameter is a real number."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_positive(name: str, value: Any) -> None:
+    """A finite number above 0."""
+    if not (number(value) and 0 < value < math.inf):
+        raise InvalidValue(name, value, "a positive number")
+
+
+def check_fraction(name: str, value: Any) -> None:
+    """A number strictly between 0 and 1.
+
+    >>> check_fraction("failure", 1.0)
+    Traceback (most recent call last):
+    maskedbandit.errors.InvalidValue: failure is 1.0: it must be a number above 0 and below 1
+    """
+    if not (number(value) and 0 < value < 1):
+        raise InvalidValue(name, value, "a number above 0 and below 1")
+
+
+def check_cohort(name: str, value: Any) -> None:
+    """A number of users."""
+    if not (number(value) and 1 <= value <= LARGEST_COHORT and value % 1 == 0):
+        raise InvalidValue(name, value, "a whole number of at least 1")
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """One of some words.
+
+    >>> check_choice("threshold", "sharp", ("proved", "published", "heuristic"))
+    Traceback (most recent call last):
+    maskedbandit.errors.InvalidValue: threshold is 'sharp': it must be 'proved', 'published' or 'heuristic'
+    """
+    if value not in choices:
+        *others, last = map(repr, choices)
+        raise InvalidValue(name, value, f"{', '.join(others)} or {last}")

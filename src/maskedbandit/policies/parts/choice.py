@@ -1,0 +1,51 @@
+"""The arm of the highest value, a random one of equals.
+
+Values are considered one after the other. The i-th of equals takes the place of those before with chance 1 / i, so each
+has the same chance, and a random number is drawn only where there are equals.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+
+
+class Choice(NamedTuple):
+    """The best arm of those considered so far."""
+
+    arm: int
+    value: float
+    equals: int  # arms of this value
+
+
+NONE_YET = Choice(-1, -math.inf, 0)
+
+
+@kernel
+def consider(best: Choice, arm: int, value: float, rng: np.random.Generator) -> Choice:
+    """The better one of the best so far and of one more arm.
+
+    >>> consider(consider(NONE_YET, 4, 0.5, None), 7, 0.25, None)
+    Choice(arm=4, value=0.5, equals=1)
+    """
+    if value > best.value or best.arm < 0:
+        return Choice(arm, value, 1)
+    if value == best.value:
+        equals = best.equals + 1
+        if rng.random() * equals < 1.0:
+            return Choice(arm, value, equals)
+        return Choice(best.arm, value, equals)
+    return best
+
+
+@kernel
+def highest(index: np.ndarray, rng: np.random.Generator) -> int:
+    """The arm of the highest index."""
+    best = NONE_YET
+    for a in range(index.size):
+        best = consider(best, a, index[a], rng)
+    return best.arm
