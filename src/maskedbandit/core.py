@@ -9,7 +9,7 @@ simulator compiles into its loop.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -38,12 +38,6 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
-
-    @cached_property
-    def compiled(self) -> Any:
-        import numba  # not at the top: importing the package, or running on a device, must not cost a compiler
-
-        return numba.njit(**OPTIONS, **self.options)(self.function)
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:

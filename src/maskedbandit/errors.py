@@ -7,6 +7,7 @@
     │   └── ModulusTooSmall         a cohort's sum does not fit the modulus
     ├── BudgetExceeded              the ledger refused a charge, and changed nothing
     ├── IllegalDecision             a policy asked for something that cannot be done
+    ├── KernelError                 a kernel is not marked, does not compile, or looks outside an array
     ├── ProtocolError               a protocol stopped, and nothing more is revealed
     │   ├── Malformed               bytes that are no message of the kind that is due
     │   ├── OutOfTurn               a message of another session or phase, or a second one
@@ -78,6 +79,10 @@ class BudgetExceeded(MaskedBanditError):
 
 class IllegalDecision(MaskedBanditError):
     """A policy asked for an arm or a number of users that cannot be, or waits for nothing."""
+
+
+class KernelError(MaskedBanditError):
+    """A kernel is not marked as one, does not compile, or looks outside an array: which, and where."""
 
 
 class BiasedLog(MaskedBanditError):

@@ -1,17 +1,22 @@
 """A compiled loop comes from disk when nothing changed, and never when something did."""
 
-import importlib
+import errno
 import os
+import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from maskedbandit import law
 from maskedbandit.core import OPTIONS, kernel
-from maskedbandit.lab.engine import compiler
+from maskedbandit.errors import InvalidValue, KernelError
+from maskedbandit.lab.engine import compiler, kernel_cache
+from maskedbandit.lab.engine.digest import digest, ingredients
 
 SCALE = 2.0
 
@@ -34,19 +39,19 @@ def body(x):
 
 
 def test_a_kernel_reached_through_another_is_an_ingredient() -> None:
-    found = compiler.ingredients(body, {"step": outer})
+    found = ingredients(body, {"step": outer})
     assert "SCALE = float 2.0" in found
 
 
 def test_a_changed_constant_changes_the_digest(monkeypatch) -> None:
-    before = compiler.digest(body, {"step": outer})
-    assert compiler.digest(body, {"step": outer}) == before
+    before = digest(body, {"step": outer})
+    assert digest(body, {"step": outer}) == before
     monkeypatch.setitem(outer.function.__globals__, "SCALE", 3.0)
-    assert compiler.digest(body, {"step": outer}) != before
+    assert digest(body, {"step": outer}) != before
 
 
 def test_another_kernel_under_the_same_name_changes_the_digest() -> None:
-    assert compiler.digest(body, {"step": outer}) != compiler.digest(body, {"step": inner})
+    assert digest(body, {"step": outer}) != digest(body, {"step": inner})
 
 
 SCRIPT = """
@@ -54,7 +59,7 @@ from changing import body, outer
 from maskedbandit.lab.engine import compiler
 
 loop = compiler.compiled(body, step=outer)
-print(loop(1.0), sum(loop.stats.cache_hits.values()))
+print(loop(1.0), int(loop.from_disk))
 """
 
 MODULE = """
@@ -74,11 +79,20 @@ def body(x):
 """
 
 
+OTHER = """
+from changing import inner
+from maskedbandit.core import kernel
+
+@kernel
+def another(x):
+    return inner(x) - 1.0
+"""
+
+
 def outcome(folder: Path, factor: float) -> tuple[float, int]:
     """What the loop gives in a new process, and how often it came from disk."""
     (folder / "changing.py").write_text(MODULE.format(factor=factor))
     env = {**os.environ, "MASKEDBANDIT_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    env.pop("NUMBA_DISABLE_JIT", None)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=folder, env=env, capture_output=True, text=True, check=True
     )
@@ -115,13 +129,13 @@ def factory(by):
 
 
 def test_tables_defaults_and_closures_are_ingredients(monkeypatch) -> None:
-    before = compiler.digest(body, {"step": with_table})
+    before = digest(body, {"step": with_table})
     monkeypatch.setitem(with_table.function.__globals__, "TABLE", np.array([1.0, 3.0]))
-    assert compiler.digest(body, {"step": with_table}) != before
-    before = compiler.digest(body, {"step": with_default})
+    assert digest(body, {"step": with_table}) != before
+    before = digest(body, {"step": with_default})
     monkeypatch.setattr(with_default.function, "__defaults__", (3.0,))
-    assert compiler.digest(body, {"step": with_default}) != before
-    assert compiler.digest(body, {"step": factory(2.0)}) != compiler.digest(body, {"step": factory(3.0)})
+    assert digest(body, {"step": with_default}) != before
+    assert digest(body, {"step": factory(2.0)}) != digest(body, {"step": factory(3.0)})
 
 
 def test_a_kernel_reached_through_a_module_is_an_ingredient(monkeypatch) -> None:
@@ -129,9 +143,9 @@ def test_a_kernel_reached_through_a_module_is_an_ingredient(monkeypatch) -> None
     def outside(x):
         return law.steps(x, 1)
 
-    before = compiler.digest(body, {"step": outside})
+    before = digest(body, {"step": outside})
     monkeypatch.setattr(law, "steps", law.draws)
-    assert compiler.digest(body, {"step": outside}) != before
+    assert digest(body, {"step": outside}) != before
 
 
 class Swapped(NamedTuple):
@@ -141,18 +155,28 @@ class Swapped(NamedTuple):
     first: float
 
 
-def test_the_order_of_a_tuple_s_fields_is_an_ingredient() -> None:
+@kernel
+def first(pair):
+    return pair.first
+
+
+def test_the_order_of_a_tuple_s_fields_is_part_of_the_name_on_disk() -> None:
+    """Under one name and with fields of one type, only the order tells the tuples apart."""
+    from numba import typeof
+
     Swapped.__qualname__ = "Pair"
-    assert compiler.layout(Pair(1.0, 2.0)) == f"{__name__}.Pair(first, second)"
-    assert compiler.layout(Swapped(1.0, 2.0)) == f"{__name__}.Pair(second, first)"
-    shapes = [compiler.digest(body, {"step": inner}, compiler.layout(kind(1.0, 2.0))) for kind in (Pair, Swapped)]
-    assert shapes[0] != shapes[1]
+    shapes = [kernel_cache.described(typeof(kind(1.0, 2.0))) for kind in (Pair, Swapped)]
+    assert shapes == [
+        f"{__name__}.Pair('first', 'second')(float64, float64)",
+        f"{__name__}.Pair('second', 'first')(float64, float64)",
+    ]
+    assert [compiler.compiled(body, step=first)(kind(1.0, 2.0)) for kind in (Pair, Swapped)] == [1.0, 2.0]
 
 
 def test_how_kernels_are_compiled_is_an_ingredient(monkeypatch) -> None:
-    before = compiler.digest(body, {"step": inner})
+    before = digest(body, {"step": inner})
     monkeypatch.setitem(OPTIONS, "fastmath", True)
-    assert compiler.digest(body, {"step": inner}) != before
+    assert digest(body, {"step": inner}) != before
 
 
 def test_a_changed_kernel_is_never_served_from_a_stale_cache(tmp_path: Path) -> None:
@@ -173,11 +197,121 @@ def test_a_name_that_ignores_the_kernels_would_serve_a_stale_loop(tmp_path: Path
     assert outcome(tmp_path, 5.0) == (3.0, 1)  # stale
 
 
-def test_without_a_folder_to_write_the_loop_is_compiled_in_memory(tmp_path: Path, monkeypatch) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(blocked / "below"))
-    fresh = importlib.import_module("maskedbandit.lab.engine.compiler")
-    path, cached = fresh.write("loop.py", "x = 1\n")
-    assert not cached
-    assert path == Path("loop.py")
+def test_a_new_policy_finds_the_kernels_of_others_on_disk(tmp_path: Path) -> None:
+    """`inner` is compiled once, though two loops reach it by two ways."""
+    assert outcome(tmp_path, 2.0) == (3.0, 0)
+    before = set((tmp_path / "cache").iterdir())
+    (tmp_path / "other.py").write_text(OTHER)
+    script = "from changing import body, inner\nfrom maskedbandit.lab.engine import compiler\n"
+    run_in(tmp_path, script + "from other import another\nprint(compiler.compiled(body, step=another)(1.0))")
+    added = set((tmp_path / "cache").iterdir()) - before
+    assert len(added) == 2  # the loop and `another`, not `inner`
+
+
+def run_in(folder: Path, script: str) -> str:
+    """What a new process prints."""
+    env = {**os.environ, "MASKEDBANDIT_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    how = {"cwd": folder, "env": env, "capture_output": True, "text": True, "check": True}
+    return subprocess.run([sys.executable, "-c", script], **how).stdout
+
+
+@pytest.mark.parametrize("broken", ["a file", "full", "of others"])
+def test_without_a_folder_of_its_own_the_loop_is_compiled_in_memory(tmp_path: Path, monkeypatch, broken) -> None:
+    folder = tmp_path / "cache"
+    if broken == "a file":
+        folder.write_text("not a folder")
+    else:
+        folder.mkdir()
+    if broken == "of others":
+        folder.chmod(0o777)
+    if broken == "full":
+
+        def full(path: Path, data: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(folder))
+    factory_of = factory(float(len(broken)))  # compiled by nobody before
+    assert compiler.compiled(body, step=factory_of)(2.0) == 2.0 * len(broken)
+    assert folder.is_file() or list(folder.iterdir()) == []
+
+
+def test_a_file_that_others_could_have_planted_is_not_run(tmp_path: Path, monkeypatch) -> None:
+    planted = pickle.dumps(Planted(str(tmp_path / "ran")))
+    for mode, ran in ((0o777, False), (0o700, True)):  # the second is the control: what is in our own folder is run
+        folder = tmp_path / f"cache{mode}"
+        folder.mkdir()
+        folder.chmod(mode)
+        monkeypatch.setenv("MASKEDBANDIT_CACHE", str(folder))
+        monkeypatch.setattr(kernel_cache.KernelCache, "_path", lambda *name, folder=folder: folder / "planted.kernel")
+        (folder / "planted.kernel").write_bytes(planted)
+        compiler.compiled(body, step=factory(float(mode)))(1.0)
+        assert (tmp_path / "ran").exists() == ran
+
+
+class Planted:
+    """A pickle that writes a file when it is loaded."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return planted, (self.path,)
+
+
+def planted(path: str) -> None:
+    """What an attacker would run."""
+    Path(path).write_text("ran")
+    raise EOFError
+
+
+def plain(x):
+    return x + 1.0
+
+
+@kernel
+def calls_plain(x):
+    return plain(x)
+
+
+@kernel
+def unknown_attribute(x):
+    return x.no_such_thing
+
+
+@kernel
+def outside(x):
+    return TABLE[int(x) + 5]
+
+
+def line_of(function: Any, offset: int = 0) -> str:
+    return f"test_compiler.py, line {function.__code__.co_firstlineno + offset}"
+
+
+def test_a_missing_mark_is_named_with_file_and_line() -> None:
+    step_: Any = plain
+    with pytest.raises(KernelError, match=re.escape(f"{line_of(plain)}: plain is no kernel: put @kernel above")):
+        compiler.compiled(body, step=step_)
+    with pytest.raises(KernelError, match="plain is called by a kernel and is none: put @kernel above its definition"):
+        compiler.compiled(body, step=calls_plain)(1.0)
+
+
+def test_a_kernel_that_does_not_compile_is_named_with_file_and_line() -> None:
+    with pytest.raises(KernelError, match=re.escape(line_of(unknown_attribute.function, 2))) as found:
+        compiler.compiled(body, step=unknown_attribute)(1.0)
+    assert "no_such_thing" in str(found.value)
+    assert len(str(found.value).splitlines()) == 1
+
+
+def test_as_python_an_index_out_of_bounds_is_named_with_file_and_line(monkeypatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+    assert compiler.compiled(body, step=outer)(2.0) == 5.0
+    with pytest.raises(KernelError, match=re.escape(line_of(outside.function, 2))) as found:
+        compiler.compiled(body, step=outside)(1.0)
+    assert "index 6 is out of bounds" in str(found.value)
+
+
+def test_another_way_to_run_kernels_is_refused(monkeypatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "fast")
+    with pytest.raises(InvalidValue, match="MASKEDBANDIT_KERNELS is 'fast': it must be 'compiled' or 'python'"):
+        compiler.compiled(body, step=outer)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.lab.delays.delay import Delays
-from maskedbandit.lab.engine.in_flight import first_due, full, larger, pop, push, with_slots
+from maskedbandit.lab.engine.in_flight import empty, first_due, full, larger, pop, push, twice_as_long
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
     BAD_COUNT,
@@ -32,6 +32,7 @@ from maskedbandit.lab.engine.outcomes import (
     TOO_WIDE,
     UNSIZED,
     Out,
+    highest,
     noted,
     too_wide,
 )
@@ -70,9 +71,9 @@ def loop(
     of_delays: np.random.Generator,
 ) -> int:
     """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
-    k, best, stream = out.pulls.size, instance.means.max(), Rewards(of_rewards, keys)
+    k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
-    flight, aloft = with_slots(np.arange(8), np.zeros(2, np.int64)), 0
+    flight, aloft = empty(8), 0
     closed = np.zeros((8, 3))  # arm, number of users and sum of what is in flight, by slot
     t, mark, regret, rewards = 0, 0, 0.0, 0.0
     while t < horizon:
@@ -127,7 +128,7 @@ def loop(
             ready = wait == 0
             if wait > 0:
                 if full(flight):
-                    flight, closed = larger(flight), np.concatenate((closed, np.zeros_like(closed)))
+                    flight, closed = larger(flight), twice_as_long(closed)
                 slot = push(flight, t + wait)
                 closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
                 aloft += 1

@@ -1,135 +1,146 @@
-"""From kernels to a compiled loop, cached on disk and never stale.
+"""From kernels to a compiled loop.
 
-A function compiled by Numba can be cached on disk only under the file it comes from, and the cache does not notice when
-a function that it calls has changed. So every loop gets a file of its own, named by a digest of all that it will run:
-the code of every kernel reached from it, as it is in memory, the values they look up, the fields of the tuples that it
-is given, and the versions of the tools.
+The loop and every kernel that it reaches are compiled, and cached on disk, each by itself (kernel_cache.py). So a new
+policy on a channel and a world that were compiled before costs the compilation of its own kernels, and of the loop.
+
+With the environment variable MASKEDBANDIT_KERNELS=python nothing is compiled: loops and kernels run as Python, with
+bounds checks, and give the same numbers.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import platform
+import re
 import sys
-import tempfile
+import traceback
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from maskedbandit.core import OPTIONS, Kernel
+from maskedbandit.errors import InvalidValue, KernelError
+from maskedbandit.lab.engine.digest import digest, nested
+
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # of what only compiled code calls
 
 
-def nested(code: CodeType) -> list[CodeType]:
-    """A code object and those inside it."""
-    inner = [each for constant in code.co_consts if isinstance(constant, CodeType) for each in nested(constant)]
-    return [code, *inner]
+def interpreted() -> bool:
+    """Whether kernels run as Python."""
+    asked = os.environ.get("MASKEDBANDIT_KERNELS", "compiled")
+    if asked not in ("compiled", "python"):
+        raise InvalidValue("MASKEDBANDIT_KERNELS", asked, "'compiled' or 'python'")
+    return asked == "python" or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-def described(value: Any) -> str:
-    """A value as text that differs if compiled code would; what compiled code cannot hold is its type alone."""
-    if isinstance(value, tuple):
-        return f"{layout(value)} {[described(each) for each in value]}"
-    if isinstance(value, int | float | complex | str | None | np.generic):
-        return f"{type(value).__name__} {value!r}"
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    return f"{type(value).__name__} {getattr(value, '_fields', '')}"
+class Loop:
+    """A function whose kernels are in place."""
+
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self._run = run
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self._run(*arguments)
+        except IndexError as wrong:
+            raise KernelError(f"{where(wrong)}: {wrong}") from wrong
+        except Exception as wrong:
+            if type(wrong).__module__ != "numba.core.errors":
+                raise
+            raise KernelError(explained(str(wrong))) from wrong
+
+    @property
+    def from_disk(self) -> bool:
+        """Whether it was compiled before."""
+        return bool(getattr(getattr(self._run, "_cache", None), "hits", 0))
 
 
-def layout(value: Any) -> str:
-    """The names and order of the fields of a tuple, and of the tuples in it: compiled code knows only their places."""
-    if not hasattr(value, "_fields"):
-        return ""
-    inner = ", ".join(name + layout(getattr(value, name)) for name in value._fields)
-    return f"{type(value).__module__}.{type(value).__qualname__}({inner})"
+def where(wrong: BaseException) -> str:
+    """File, line and function in which an error was raised."""
+    last = traceback.extract_tb(wrong.__traceback__)[-1]
+    return f"{last.filename}, line {last.lineno}, in {last.name}"
 
 
-def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:
-    """Everything that a function and the kernels it reaches do and look up."""
-    found: list[str] = []
-    seen: set[int] = set()
-
-    def add(function: Any, bound: dict[str, Any]) -> None:
-        if id(function) in seen:
-            return
-        seen.add(id(function))
-        found.append(repr(function.__defaults__))
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        scope = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells, strict=True)), **bound}
-        names: set[str] = set()
-        for code in nested(function.__code__):
-            plain = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
-            found.append(f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {plain}")
-            names |= {*code.co_names, *code.co_freevars}
-        reached = {name: scope[name] for name in names if name in scope}
-        for module in [value for value in reached.values() if isinstance(value, ModuleType)]:
-            reached |= {f"{module.__name__}.{name}": vars(module)[name] for name in names if name in vars(module)}
-        for name, value in sorted(reached.items()):
-            found.append(f"{name} = {described(value)}")
-            inner = value.function if isinstance(value, Kernel) else getattr(value, "py_func", None)
-            found.append(repr(getattr(value, "options", "")))
-            if inner is not None:
-                add(inner, {})
-
-    add(function, bound)
-    return found
-
-
-def digest(function: Callable[..., Any], bound: dict[str, Any], shape: str = "") -> str:
-    """A name for all that a function runs when the names in `bound` stand for these kernels."""
-    import numba
-
-    parts = [*ingredients(function, bound), shape, repr(OPTIONS), np.__version__, numba.__version__]
-    parts += [platform.python_version(), platform.machine()]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
-
-
-def folder() -> Path:
-    """Where compiled loops are kept: $MASKEDBANDIT_CACHE, or the user's cache folder."""
-    home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
-    return Path(home).expanduser()
+def explained(said: str) -> str:
+    """What the compiler said, in one line that names file and line."""
+    places = re.findall(r'File "([^"]+)", line (\d+)', said)
+    lines = [line.strip() for line in said.splitlines()]
+    reasons = [line for line in lines if line and not line.startswith(("Failed in nopython", "During:", "File ", "-"))]
+    reason = reasons[0] if reasons else "it does not compile"
+    untyped = re.search(r"name '(\w+)': .*Cannot determine Numba type of <class 'function'>", said)
+    if untyped:
+        reason = f"{untyped[1]} is called by a kernel and is none: put @kernel above its definition"
+    place = f"{places[0][0]}, line {places[0][1]}: " if places else ""
+    return f"{place}{reason} (MASKEDBANDIT_KERNELS=python runs kernels as Python)"
 
 
 @cache
-def compiled(function: Callable[..., Any], shape: str = "", **bound: Kernel[Any, Any]) -> Callable[..., Any]:
-    """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before.
+def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]) -> Any:
+    """The dispatcher of a kernel that compiled code calls; the kernels that it calls inherit its options."""
+    import numba
 
-    `shape` is the `layout` of the tuples that it will be given.
-    """
+    from maskedbandit.lab.engine.kernel_cache import KernelCache
+
+    inherited = dict(options)
+    reached = {name: function.__globals__.get(name) for code in nested(function.__code__) for name in code.co_names}
+    called = {
+        name: Kernel(value.function, **(inherited | value.options))
+        for name, value in reached.items()
+        if isinstance(value, Kernel)
+    }
+    name = digest(function, called, inherited)
+    own = FunctionType(
+        function.__code__, function.__globals__ | called, function.__name__, function.__defaults__, function.__closure__
+    )
+    own.__qualname__ = f"{function.__qualname__}_{name}"  # kernels that share a name must not share linked symbols
+    njit: Any = numba.njit
+    found = njit(**OPTIONS, **INNER, **inherited)(own)
+    found._cache = KernelCache(name)
+    return found
+
+
+def checked(name: str, kernel: Any) -> Kernel[Any, Any]:
+    """The kernel, if it is one."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    code = getattr(kernel, "__code__", None)
+    place = f"{code.co_filename}, line {code.co_firstlineno}: " if code else ""
+    raise KernelError(f"{place}{getattr(kernel, '__qualname__', name)} is no kernel: put @kernel above its definition")
+
+
+def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
+    """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before."""
+    for name, kernel in bound.items():
+        checked(name, kernel)
+    if interpreted():
+        return Loop(FunctionType(function.__code__, {**function.__globals__, **bound}, function.__name__))
+    return compiled_loop(function, **bound)
+
+
+@cache
+def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
+    """The function, compiled with these kernels once in a process."""
     import numba
     from numba.core import types
     from numba.extending import typeof_impl
 
+    from maskedbandit.lab.engine.kernel_cache import KernelCache
+
     if Kernel not in typeof_impl.registry:  # a kernel that compiled code calls is compiled with it
-        typeof_impl.register(Kernel)(lambda value, context: types.Dispatcher(value.compiled))
+        typeof_impl.register(Kernel)(
+            lambda value, context: types.Dispatcher(compiled_kernel(value.function, tuple(value.options.items())))
+        )
     # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
-    own = {"forceinline": True}
     inner = {
-        each: numba.njit(**{**OPTIONS, **own, **kernel.options})(kernel.function) for each, kernel in bound.items()
+        name: Kernel(kernel.function, **({"forceinline": True} | kernel.options)) for name, kernel in bound.items()
     }
-    name = f"maskedbandit_loop_{digest(function, bound, shape)}"
-    path, cached = write(f"{name}.py", f"# {function.__module__}.{function.__qualname__}\n")
+    name = f"maskedbandit_loop_{digest(function, inner)}"
     module = sys.modules[name] = ModuleType(name)  # Numba asks for it by name when it loads the loop from disk
-    module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=str(path))
-    loop = FunctionType(function.__code__.replace(co_filename=str(path)), module.__dict__, function.__name__)
-    answer: Callable[..., Any] = numba.njit(**OPTIONS, cache=cached)(loop)
-    return answer
-
-
-def write(name: str, source: str) -> tuple[Path, bool]:
-    """The source in the cache folder, whole or not at all; in memory alone where no folder can be written."""
-    try:
-        folder().mkdir(parents=True, exist_ok=True)
-        path = folder() / name
-        if not path.exists():
-            with tempfile.NamedTemporaryFile("w", dir=folder(), delete=False) as draft:
-                draft.write(source)
-            os.replace(draft.name, path)
-        return path, True
-    except OSError:
-        return Path(name), False
+    module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=__file__)
+    loop = FunctionType(function.__code__, module.__dict__, function.__name__)
+    loop.__qualname__ = name
+    njit: Any = numba.njit
+    found = njit(**OPTIONS)(loop)
+    main = bound["ask"].function if "ask" in bound else function  # the policy's name says more than the loop's
+    found._cache = KernelCache(name, announce=main.__qualname__)
+    return Loop(found)

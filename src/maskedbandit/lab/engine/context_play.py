@@ -14,7 +14,7 @@ from maskedbandit.channels.channel import Channel, real
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.context_loop import Progress, loop
 from maskedbandit.lab.engine.in_flight import in_flight
 from maskedbandit.lab.engine.outcomes import explain
@@ -67,7 +67,7 @@ class Play:
         kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
         kernels |= {"draws_of_one": draws_of_one, "steps": steps}
         parts = self.state, self.law, self.numbers, numbers, self.delay
-        run = compiled(loop, " ".join(map(layout, (*parts, self.progress))), **kernels)
+        run = compiled(loop, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
         how = events, self.horizon, least, products, signed, self.marks, self.progress
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python

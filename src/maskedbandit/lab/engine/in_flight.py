@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import kernel, lean_kernel
 from maskedbandit.lab.delays.delay import MOST, Delays, Integers
 
+Floats = npt.NDArray[np.float64]
 NEVER = 2**62
 
 COUNT, PUSHED = range(2)
@@ -33,13 +35,16 @@ class InFlight(NamedTuple):
 
 def in_flight(d: Delays, horizon: int = MOST) -> InFlight:
     """Nothing is in flight; there is room for one thing a round, each popped before the round after it is due."""
-    return with_slots(np.arange(min(d.longest, horizon) + 2), np.zeros(2, np.int64))
+    return empty(min(d.longest, horizon) + 2)
 
 
 @kernel
-def with_slots(heap: Integers, counts: Integers) -> InFlight:
-    """As many slots as the heap has."""
-    return InFlight(heap, np.zeros(heap.size, np.int64), np.zeros(heap.size, np.int64), counts)
+def empty(slots: int) -> InFlight:
+    """Nothing is in flight, and there is room for so many things."""
+    heap = np.zeros(slots, np.int64)
+    for slot in range(slots):
+        heap[slot] = slot
+    return InFlight(heap, np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(2, np.int64))
 
 
 @lean_kernel
@@ -50,11 +55,21 @@ def full(f: InFlight) -> bool:
 
 @kernel
 def larger(f: InFlight) -> InFlight:
-    """The same with twice as many slots; things in flight keep theirs."""
-    size = f.heap.size
-    found = with_slots(np.concatenate((f.heap, np.arange(size, 2 * size))), f.counts)
-    found.due[:size] = f.due
-    found.turn[:size] = f.turn
+    """The same with twice as many slots; things in flight keep theirs. (Loops, as NumPy's ways compile for seconds.)"""
+    found = empty(2 * f.heap.size)
+    for slot in range(f.heap.size):
+        found.heap[slot], found.due[slot], found.turn[slot] = f.heap[slot], f.due[slot], f.turn[slot]
+    found.counts[COUNT], found.counts[PUSHED] = f.counts[COUNT], f.counts[PUSHED]
+    return found
+
+
+@kernel
+def twice_as_long(kept: Floats) -> Floats:
+    """What a caller keeps by slot, with room for as many slots again."""
+    found = np.zeros((2 * kept.shape[0], kept.shape[1]))
+    for slot in range(kept.shape[0]):
+        for i in range(kept.shape[1]):
+            found[slot, i] = kept[slot, i]
     return found
 
 

@@ -30,7 +30,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
-from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.outcomes import (
     MORE_SIZES,
     Out,
@@ -98,8 +98,7 @@ def drive(
     refuse_late(channel, delay)
     go: Any = None
     if not rehearsed:
-        parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), delay.numbers()
-        go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance, delay))
+        go = compiled(loop, **kernels(policy, channel, instance, delay))
     lags = delay.numbers()
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))

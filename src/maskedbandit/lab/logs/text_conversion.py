@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from maskedbandit.errors import InvalidValue, ResultsExist
-from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.logs.recorded_log import FINISHED
 from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Place, Pool, Visits, read
 
@@ -156,7 +156,7 @@ class Conversion:
         )
         self.place = Place(*(np.zeros(1, np.int64) for _ in Place._fields))
         self.pool = Pool(np.frombuffer(b"", np.uint8), NONE, NONE, np.full(1, -1))
-        self.read = compiled(read, " ".join(map(layout, (self.pool, self.place, self.visits))))
+        self.read = compiled(read)
 
     def file(self, path: Path, advance: Callable[[int], object]) -> None:
         """Read all of a file."""

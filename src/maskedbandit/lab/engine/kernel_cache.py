@@ -1,0 +1,114 @@
+"""Compiled kernels on disk, one file for each kernel and each kind of arguments.
+
+A file is named by a digest of all that the kernel runs (digest.py) and of the types of its arguments, with the names
+and the order of the fields of every tuple in them: compiled code knows fields only by their position. Numba's own cache
+looks at the age of one source file instead and would serve stale code.
+
+What is in a file is run when it is loaded, so a folder that another user owns, or may write, is not used. A folder that
+cannot be written (it is read-only, or the disk is full) costs time and nothing else: kernels are compiled in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import os
+import pickle
+import secrets
+import stat
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba.core import serialize, types
+from numba.core.bytecode import FunctionIdentity
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+
+log = logging.getLogger("maskedbandit")
+dumps: Any = serialize.dumps
+
+# Numba numbers what it compiles, from 1 in every process, and the numbers become part of linked symbols: two kernels
+# of two processes must not meet under one symbol in a third.
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+def folder() -> Path:
+    """Where compiled kernels are kept: $MASKEDBANDIT_CACHE, or the user's cache folder."""
+    home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
+    return Path(home).expanduser()
+
+
+@cache
+def usable(where: Path) -> bool:
+    """Whether the folder is there and nobody else can put files into it; it is made if it can be."""
+    try:
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = where.stat()
+    except OSError:
+        return False
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        log.warning("kernels are compiled in memory: the cache folder %s is not yours alone to write", where)
+        return False
+    return True
+
+
+def described(kind: Any) -> str:
+    """A type of Numba as text, with the fields of tuples."""
+    if isinstance(kind, types.BaseTuple):
+        inner = ", ".join(described(each) for each in getattr(kind, "types", ()))
+        own = getattr(kind, "instance_class", None)
+        return f"({inner})" if own is None else f"{own.__module__}.{own.__qualname__}{own._fields}({inner})"
+    return str(kind)
+
+
+class KernelCache(_Cache):
+    """The files of one kernel."""
+
+    def __init__(self, name: str, announce: str = "") -> None:
+        self._name, self._announce = name, announce
+        self.hits = 0
+
+    @property
+    def cache_path(self) -> str:
+        return str(folder())
+
+    def _path(self, arguments: Any, codegen: Any) -> Path:
+        key = f"{self._name} {[described(kind) for kind in arguments]} {codegen.magic_tuple()}"
+        return folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.kernel"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        found = None
+        if usable(folder()):
+            with suppress(OSError, EOFError, pickle.UnpicklingError):
+                data = self._path(sig, target_context.codegen()).read_bytes()
+                rebuild: Any = CompileResult._rebuild
+                found = rebuild(target_context, *pickle.loads(data))
+        self.hits += found is not None
+        if found is None and self._announce:
+            log.info("compiling %s, for the first time on this machine", self._announce)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if data.library.has_dynamic_globals or not usable(folder()):
+            return
+        path = self._path(sig, data.codegen)
+        draft = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.draft")
+        try:  # whole or not at all
+            draft.write_bytes(dumps(data._reduce()))
+            os.replace(draft, path)
+        except OSError as wrong:
+            log.warning("compiled code is not kept: %s", wrong)
+            draft.unlink(missing_ok=True)
+
+    def enable(self) -> None:
+        """There is nothing to enable."""
+
+    def disable(self) -> None:
+        """There is nothing to disable."""
+
+    def flush(self) -> None:
+        """Files are never stale."""
