@@ -61,7 +61,7 @@ class TestKernel:
             """Twice."""
             return 2 * x
 
-        both = twice(21), compiled(lambda x: twice(x))(21)
+        both = twice(21), compiled(twice.function)(21)
         assert (*both, twice.__doc__, twice.__name__) == (42, 42, "Twice.", "twice")
 
     def test_importing_core_costs_no_compiler(self):
