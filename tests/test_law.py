@@ -230,9 +230,9 @@ def test_coarse_steps_do_not_cover_fine_laplace_noise():
 def test_laplace_cumulants_grow_and_skellam_cumulants_fall_with_the_steps():
     for kind, sign in ((LAPLACE, 1), (SKELLAM, -1)):
         for lam in (0.01, 0.3, 0.9):
-            values = [sign * cumulant(kind, 1.0, 1.0, g, lam) for g in (1, 2, 3, 10, 100, 10_000)]
+            values = [sign * cumulant(Law(kind), 1.0, 1.0, g, lam) for g in (1, 2, 3, 10, 100, 10_000)]
             assert values == sorted(values)
-    assert cumulant(LAPLACE, 1.0, 1.0, 10**6, 0.9) == pytest.approx(-math.log(1 - 0.81), rel=1e-9)
+    assert cumulant(Law(LAPLACE), 1.0, 1.0, 10**6, 0.9) == pytest.approx(-math.log(1 - 0.81), rel=1e-9)
 
 
 class TestEnds:
@@ -300,10 +300,10 @@ class TestMomentsOfManyReleases:
 
     def test_the_wrong_steps_are_caught(self):
         def coarse(law, m, n, lam):
-            return cumulant(law.kind, law.scale, draws(law, m, n), steps(law, 1), lam)
+            return cumulant(law, law.scale, draws(law, m, n), steps(law, 1), lam)
 
         def swapped(law, m, n, lam):
-            return cumulant(law.kind, law.scale, draws(law, m, n), steps(law, 1 if law.kind == LAPLACE else n), lam)
+            return cumulant(law, law.scale, draws(law, m, n), steps(law, 1 if law.kind == LAPLACE else n), lam)
 
         assert not all(self.reached(coarse)[:5])
         assert not all(self.reached(swapped)[:5])

@@ -101,14 +101,14 @@ def exactly(channel, rewards=REWARDS, size=N, seed=3):
         sent = [channel.randomize(reward, n, bits, i) for i, reward in enumerate(rewards)]
         total, survivors, _ = channel.aggregate(sent, bits)
         assert list(survivors) == list(range(n))
-        totals.append(channel.analyze(total, n, bits))
+        totals.append(channel.analyze(total, n, bits, answers=len(survivors)))
     return totals
 
 
-def fill(channel, law, totals, n, out, rng):
+def fill(parameters, memory, law, totals, n, out, rng):
     for i in range(out.size):
         z = noise(law.scale * steps(law, n), draws(law, 1, n), rng)
-        out[i] = perturb(channel, law, i, totals[i], n, z, rng)  # the first release of an arm of its own
+        out[i] = perturb(parameters, memory, law, i, totals[i], n, z, rng)  # the first release of an arm of its own
 
 
 def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
@@ -119,13 +119,14 @@ def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
     totals = np.full(size, on_grid.sum())
     if g > 0:
         totals = np.floor(on_grid + rng.random((size, n)) * (on_grid % 1 > 0)).sum(axis=1)
-    kernels, numbers = {"noise": channel.draws, "perturb": channel.perturb}, channel.numbers(size)
+    kernels = {"noise": channel.draws, "perturb": channel.perturb}
+    numbers = channel.parameters(), channel.memory(size)
     if plain:
         for i in range(size):
             z = kernels["noise"](law.scale * g, draws(law, 1, n), rng)
-            out[i] = kernels["perturb"](numbers, law, i, totals[i], n, z, rng)
+            out[i] = kernels["perturb"](*numbers, law, i, totals[i], n, z, rng)
     else:
-        compiled(fill, **kernels, draws=draws, steps=steps)(numbers, law, totals, n, out, rng)
+        compiled(fill, **kernels, draws=draws, steps=steps)(*numbers, law, totals, n, out, rng)
     return out
 
 
@@ -248,8 +249,10 @@ class Deaf(Raw):
 class Narrow(Local):
     """A channel whose devices forget half of their noise."""
 
-    def randomize(self, reward, n, bits, place=None):
-        return Central.randomize(self, reward, n, bits) + self.whole(n).stretch(Fraction(1, 2)).share(1, bits)
+    def randomize(self, reward, n, bits, position=None):
+        return Central.randomize(self, reward, n, bits) + self.release_noise(n).stretch(Fraction(1, 2)).noise_share(
+            1, bits
+        )
 
 
 @pytest.mark.parametrize("broken", [Deaf(), Narrow(epsilon=EPSILON)], ids=["deaf", "narrow"])
@@ -260,8 +263,8 @@ def test_a_lab_that_draws_another_law_is_rejected(broken):
 
 def test_a_biased_channel_is_rejected():
     class Biased(Local):
-        def analyze(self, total, n, bits):
-            return super().analyze(total, n, bits) + 6
+        def analyze(self, total, n, bits, memory=None, stream=0, *, answers):
+            return super().analyze(total, n, bits, answers=answers) + 6
 
     with pytest.raises(AssertionError, match="mean"):
         mean_is(exactly(Biased(epsilon=EPSILON)), sum(REWARDS))

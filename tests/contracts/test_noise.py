@@ -44,7 +44,7 @@ def drawn(noise, count, n=N, seed=7):
 def shares(noise, n, kept, size, seed=7):
     """Sums of `kept` of n exact shares."""
     bits = seeded(seed)
-    return np.array([sum(noise.share(n, bits) for _ in range(kept)) for _ in range(size)])
+    return np.array([sum(noise.noise_share(n, bits) for _ in range(kept)) for _ in range(size)])
 
 
 def renyi(p, q):
@@ -208,12 +208,12 @@ class TestKernels:
     def test_a_cumulant_of_a_narrower_noise_is_too_small(self, name):
         noise, z = room[name](Fraction(3)), np.arange(-100, 101)
         exact = np.logaddexp.reduce(np.log(noise.pmf(z)) + 0.1 * z)
-        assert cumulant(noise.kind, 0.98 * float(noise.scale), 1.0, 1, 0.1) < exact
+        assert cumulant(Law(noise.kind), 0.98 * float(noise.scale), 1.0, 1, 0.1) < exact
 
 
 @pytest.mark.parametrize("name", NOISES)
 def test_shares_use_no_float(name):
-    assert [what for _, what in offences_of(room[name].share)] == []
+    assert [what for _, what in offences_of(room[name].noise_share)] == []
 
 
 def test_a_float_in_a_share_is_seen():

@@ -64,7 +64,8 @@ late: Any = None
 def loop(
     s: Any,
     law: Law,
-    channel: Any,
+    parameters: Any,
+    memory: Any,
     instance: Any,
     delay: Delays,
     horizon: int,
@@ -154,7 +155,7 @@ def loop(
                 out.last[1] = n
                 return TOO_WIDE
             z = noise(width, count, of_noise)
-            released = perturb(channel, law, arm, x, n, z, of_noise)
+            released = perturb(parameters, memory, law, arm, x, n, z, of_noise)
             if released != released:
                 out.last[1] = n
                 return NO_FIT
@@ -228,7 +229,8 @@ def drive(
     refuse_late(channel, delay)
     go: Any = None
     if not rehearsed:
-        parts = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), delay.numbers()
+        channel_parts = channel.parameters(), channel.memory(k)
+        parts = policy.init(k, aim), law, *channel_parts, instance.numbers(), delay.numbers()
         go = compiled(loop, " ".join(map(layout, parts)), **kernels(policy, channel, instance, delay))
     lags = delay.numbers()
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
@@ -241,7 +243,8 @@ def drive(
         cohorts = np.zeros(room, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
-        numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), lags
+        memory = channel.memory(k)
+        numbers = policy.init(k, aim), law, channel.parameters(), memory, instance.numbers(), lags
         drawn: Any = streams.of(run)
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
             if rehearsed:
@@ -253,7 +256,7 @@ def drive(
                 status = go(*numbers, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
-        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel)
+        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
         findings[run] = policy.findings(numbers[0]) | findings[run]
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size

@@ -61,10 +61,10 @@ class Device:
     def __init__(self, user: int, reward: float, attempts: int) -> None:
         self.user, self._reward, self._book = user, reward, Participation(attempts=attempts)
 
-    def send(self, channel: Channel, cohort: bytes, attempt: int, n: int, place: int, bits: Bits) -> float:
+    def send(self, channel: Channel, cohort: bytes, attempt: int, n: int, position: int, bits: Bits) -> float:
         """What the device sends in this attempt, with noise that it draws now."""
         self._book.join(self.user, cohort, attempt)
-        return channel.randomize(self._reward, n, bits, place)
+        return channel.randomize(self._reward, n, bits, position)
 
 
 class Cohorts:
@@ -120,11 +120,12 @@ class Cohorts:
                 self._book.join(device.user, cohort, attempt)
             try:
                 sent = [
-                    device.send(self.channel, cohort, attempt, n, place, self.bits)
-                    for place, device in enumerate(devices)
+                    device.send(self.channel, cohort, attempt, n, position, self.bits)
+                    for position, device in enumerate(devices)
                 ]
                 found: Aggregate = self.channel.aggregate(sent, self.bits, cohort + b", attempt %d" % attempt)
-                total: float = self.channel.analyze(found.total, n, self.bits)
+                answers = len(found.survivors)
+                total: float = self.channel.analyze(found.total, n, self.bits, answers=answers)
             except AlreadySpent:
                 raise
             except Implausible as wrong:
