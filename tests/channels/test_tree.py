@@ -22,8 +22,10 @@ from maskedbandit.lab.compiler import compiled
 from maskedbandit.law import SKELLAM, epoch, nodes, width
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.statistics import REWARD
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_law_of_two, seeded
 
@@ -309,6 +311,52 @@ class TestLoss:
         assert tree("binary", divide=5).law().scale == 5 * tree("binary").law().scale
 
 
+@dataclass(frozen=True)
+class Unproved(DiscreteLaplace):
+    """A noise that is new to the tree: it has a loss of its own, and no joint loss."""
+
+    kind = Noise.kind
+    variance = 2.0
+    tail = 1.0
+
+    def stretch(self, factor):
+        return Unproved(self.scale * factor)
+
+    def loss(self, sensitivity, shares=1, statistics=REWARD):
+        return Loss.pure(3 * statistics.l1 * sensitivity / self.scale)
+
+    def joint_loss(self, l1, square, early):
+        return Noise.joint_loss(self, l1, square, early)
+
+
+class TestOtherNoises:
+    @pytest.mark.parametrize("counter", ["kary", "hybrid"])
+    def test_are_refused_where_nothing_is_proved_of_them(self, counter):
+        for noise in (Unproved(), Skellam()):
+            name = type(noise).__name__
+            with pytest.raises(InvalidValue, match=f"counter is '{counter}'.*'binary' or 'honaker' with {name}"):
+                tree(counter, noise=noise)
+
+    @pytest.mark.parametrize("counter", ["binary", "honaker"])
+    def test_cost_what_they_say_of_each_node(self, counter):
+        channel = tree(counter, noise=Unproved())
+        assert channel.loss(1).pure_epsilon == channel.levels * 3 / channel.node(channel.levels).scale
+        check_streams(errors(channel, 1000, exact=True), errors(channel, 1000))
+
+    def test_joint_losses_are_those_of_the_noise(self):
+        """A tree restates none: a noise that says three times as much costs three times as much."""
+
+        class Dearer(DiscreteLaplace):
+            def stretch(self, factor):
+                return type(self)(self.scale * factor)
+
+            def joint_loss(self, l1, square, early):
+                return 3 * super().joint_loss(l1, square, early)
+
+        for counter in ("kary", "hybrid"):
+            assert tree(counter, noise=Dearer()).loss(1).pure_epsilon == 3 * tree(counter).loss(1).pure_epsilon
+
+
 # --- the lab draws what the server would --------------------------------------------------------------------------
 
 perturb = None
@@ -408,6 +456,12 @@ class TestEnds:
         assert math.isnan(channel.perturb(channel.parameters(), kept, channel.law(), 0, 1.0, 1, 0, rng))
         with pytest.raises(InvalidValue, match="length"):
             channel.analyze(1, 1, bits, kept, 0, answers=1)
+        with pytest.raises(InvalidValue, match="length"):
+            channel.check_size(1, kept, 0)
+        with pytest.raises(InvalidValue, match="length"):
+            channel.check_size(1, kept)  # some stream is full
+        channel.check_size(1, kept, 1)
+        channel.check_size(1)
         channel.analyze(1, 1, bits, kept, 1, answers=1)
         with pytest.raises(InvalidValue, match="length"):
             mb.simulate(mb.policies.DPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 100)

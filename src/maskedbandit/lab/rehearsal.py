@@ -107,6 +107,14 @@ class Cohorts:
         """A user who was shown the arm waits, with the reward, for its cohort to close."""
         self.open[arm].append(Device(user, reward, self.backend.attempts))
 
+    def check_size(self, n: int) -> None:
+        """Raise if a cohort of n cannot be released, before anybody is asked to be in it."""
+        try:
+            self.channel.check_size(n)
+        except InvalidValue as wrong:
+            wrong.args = (f"{wrong} ({advice(self.policy, n)})",)
+            raise
+
     def close(self, arm: int) -> tuple[int, float] | None:
         """How many values are in the sum of the arm's whole cohort, and the sum; None if it was thrown away."""
         devices, self.open[arm] = self.open[arm], []
@@ -137,9 +145,8 @@ class Cohorts:
             except InvalidValue as wrong:
                 wrong.args = (f"{wrong} ({advice(self.policy, n)})",)
                 raise
-            if len(found.survivors) > 0:
-                self._failed = 0
-                return len(found.survivors), total
+            self._failed = 0
+            return answers, total
         self._failed, self.thrown_away, self._last = self._failed + 1, self.thrown_away + 1, failure
         if self._failed == HOPELESS:
             self.give_up()
@@ -148,7 +155,7 @@ class Cohorts:
     def give_up(self) -> NoReturn:
         """Say why nothing is released, and what would help."""
         raise TooFew(
-            f"{self._failed} cohorts in a row were thrown away, the last because {self._last or 'nobody was left'}: "
+            f"{self._failed} cohorts in a row were thrown away, the last because {self._last}: "
             f"lower `dropout` or raise `attempts` of {self.backend}, or lower `honest` of "
             f"{type(self.channel).__name__}, so that more may be lost"
         ) from self._last
@@ -208,6 +215,8 @@ def rehearse(
             return UNSIZED, ZERO, 0  # whoever waits was charged the price of another size
         if law.root > 0.0 and not stop and (close == 0 or waiting):
             return UNSIZED, ZERO, 0
+        if close == 1 and not stop:
+            cohorts.check_size(planned)
         end = horizon if stop else min(t + n, horizon)
         out.pulls[arm] += end - t
         while t < end:
