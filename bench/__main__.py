@@ -221,17 +221,20 @@ def main() -> None:
     row("peak memory, elimination, T = 10^6", low, "MB")
     row("peak memory, elimination, T = 10^9", high, "MB", None, f"{high / low:.3f} times that at 10^6")
 
-    bits, share, skellam = Bits(), DiscreteLaplace().stretch(Fraction(32)), Skellam()
+    bits, laplace, skellam = Bits(), DiscreteLaplace().stretch(Fraction(32)), Skellam()
     device = mb.channels.Distributed(epsilon=0.5)
 
     def microseconds(draw: Callable[[], object]) -> float:
         return 1e3 * least(lambda: [draw() for _ in range(1000)])
 
     row(
-        "exact Pólya share, both variables, n = 1000, g/ε = 32", microseconds(lambda: share.share(1000, bits)), "µs", 15
+        "exact Pólya share, both variables, n = 1000, g/ε = 32",
+        microseconds(lambda: laplace.noise_share(1000, bits)),
+        "µs",
+        15,
     )
     row("exact discrete Laplace draw, scale 10", microseconds(lambda: discrete_laplace(10, bits)), "µs", 10)
-    row("exact Skellam share, n = 1000, ε = 1", microseconds(lambda: skellam.share(1000, bits)), "µs")
+    row("exact Skellam share, n = 1000, ε = 1", microseconds(lambda: skellam.noise_share(1000, bits)), "µs")
     row("all that a device does to a reward, n = 1000", microseconds(lambda: device.randomize(0.3, 1000, bits)), "µs")
 
     empty = wall(["-c", "pass"])

@@ -13,28 +13,40 @@ from subprocess import run
 import numpy as np
 import pytest
 
+import maskedbandit as mb
+from maskedbandit.channels.central import Central
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.tree import Tree
 from maskedbandit.core import WAIT, Decision, Release, kernel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import (
     COINS,
     GAUSSIAN,
+    HYBRID,
+    KINDS,
     LAPLACE,
     NO_NOISE,
     RESPONSE,
     SKELLAM,
+    SUB_GAMMA,
     Law,
     calibration,
     cumulant,
+    deviation,
     draws,
+    largest_tilt,
     log_mgf,
     log_mgf_of_sum,
     radius,
     steps,
+    unit_variance,
+    wider,
 )
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.theory.noise_pmf import log_pmf
 
@@ -231,9 +243,90 @@ def test_coarse_steps_do_not_cover_fine_laplace_noise():
 def test_laplace_cumulants_grow_and_skellam_cumulants_fall_with_the_steps():
     for kind, sign in ((LAPLACE, 1), (SKELLAM, -1)):
         for lam in (0.01, 0.3, 0.9):
-            values = [sign * cumulant(kind, 1.0, 1.0, g, lam) for g in (1, 2, 3, 10, 100, 10_000)]
+            values = [sign * cumulant(Law(kind), 1.0, 1.0, g, lam) for g in (1, 2, 3, 10, 100, 10_000)]
             assert values == sorted(values)
-    assert cumulant(LAPLACE, 1.0, 1.0, 10**6, 0.9) == pytest.approx(-math.log(1 - 0.81), rel=1e-9)
+    assert cumulant(Law(LAPLACE), 1.0, 1.0, 10**6, 0.9) == pytest.approx(-math.log(1 - 0.81), rel=1e-9)
+
+
+class TestKinds:
+    """A kind that is not known cannot be simulated as if it were another."""
+
+    @pytest.mark.parametrize("kind", [-1, len(KINDS), 99, 0.5, None, "LAPLACE"])
+    def test_a_law_of_an_unknown_kind_cannot_be_made(self, kind):
+        for make in (lambda: Law(kind, scale=1.0), lambda: Law(LAPLACE, scale=1.0)._replace(kind=kind)):
+            with pytest.raises(InvalidValue, match=r"kind is .*SUB_GAMMA"):
+                make()
+
+    def test_a_channel_whose_noise_has_an_unknown_kind_cannot_be_simulated(self):
+        class Odd(DiscreteLaplace):
+            kind = 99
+
+        for channel in (Central(noise=Odd()), Tree(noise=Odd())):
+            with pytest.raises(InvalidValue, match="kind is 99"):
+                mb.simulate(mb.policies.DPSE(), channel, mb.Bernoulli([0.9, 0.1]), 100)
+
+    def test_a_noise_that_states_neither_kind_nor_bounds_cannot_be_simulated(self):
+        class Bare(DiscreteLaplace):
+            kind = Noise.kind
+
+        with pytest.raises(InvalidValue, match="variance is 0"):
+            mb.simulate(mb.policies.DPSE(), Central(noise=Bare()), mb.Bernoulli([0.9, 0.1]), 100)
+
+    @pytest.mark.parametrize(
+        ("values", "wrong"),
+        [
+            ({"kind": SUB_GAMMA, "variance": -1.0}, "variance"),
+            ({"kind": SUB_GAMMA, "variance": math.nan}, "variance"),
+            ({"kind": SUB_GAMMA, "variance": 1.0, "tail": -1.0}, "tail"),
+            ({"kind": SUB_GAMMA, "variance": 1.0, "tail": math.inf}, "tail"),
+            ({"kind": LAPLACE, "variance": 1.0}, "variance"),
+            ({"kind": SUB_GAMMA, "variance": 1.0, "counter": HYBRID}, "counter"),
+        ],
+    )
+    def test_numbers_of_a_sub_gamma_law_are_checked(self, values, wrong):
+        with pytest.raises(InvalidValue, match=wrong):
+            Law(**values)
+
+    def said(self, law):
+        """What each kernel that looks at the kind says of some draws of noise."""
+        return {
+            "unit_variance": unit_variance(law),
+            "largest_tilt": largest_tilt(law),
+            "wider": wider(law, 4),
+            "deviation": deviation(law, 2, 50),
+            "log_mgf": log_mgf(law, 50, 0.01),
+            "log_mgf_of_sum": log_mgf_of_sum(law, 2, 50, 0.01),
+            "radius": radius(law, 2, 50, 3.0),
+            "log_pmf": log_pmf(law, 50, 1.0),
+        }
+
+    def test_every_kernel_says_nan_of_a_kind_that_it_does_not_know(self):
+        law = tuple.__new__(Law, (99, *Law(LAPLACE, scale=2.0, grid=1.0, per_release=2.0)[1:]))
+        assert [name for name, value in self.said(law).items() if not math.isnan(value)] == []
+
+    @pytest.mark.parametrize("kind", range(len(KINDS)))
+    def test_every_kernel_knows_every_kind(self, kind):
+        """But for what is not known of sub-gamma noise. A kind that is added fails here until all know it."""
+        bound = {"variance": 2.0, "tail": 1.0} if kind == SUB_GAMMA else {}
+        count = 0.0 if kind in (NO_NOISE, RESPONSE) else 2.0
+        law = Law(kind, scale=2.0, grid=1.0, per_release=count, flip=0.2 * (kind == RESPONSE), **bound)
+        unknown = {"wider", "log_pmf"} if kind == SUB_GAMMA else set()
+        assert {name for name, value in self.said(law).items() if math.isnan(value)} == unknown
+
+    def test_a_noise_is_one_of_sub_gamma_too(self):
+        """Discrete Laplace noise is sub-gamma with variance 2 and tail 1, which its own bounds are within."""
+        for m, n in ((1, 1), (7, 100)):
+            own = Law(LAPLACE, scale=3.0, grid=1.0, per_release=1.0)
+            bound = Law(SUB_GAMMA, scale=3.0, grid=1.0, per_release=1.0, variance=2.0, tail=1.0)
+            narrow = bound._replace(variance=0.3, tail=0.2)
+            for x in X:
+                assert radius(own, m, n, x) <= radius(bound, m, n, x) * (1 + 1e-9)
+                holds(DiscreteLaplace(Fraction(3)), bound, m, n, x)
+            with pytest.raises(AssertionError):
+                holds(DiscreteLaplace(Fraction(3)), narrow, m, n, 20.0)
+            for lam in (0.01, 0.1, 0.3):
+                assert log_mgf_of_sum(own, m, n, lam) <= log_mgf_of_sum(bound, m, n, lam)
+            assert log_mgf_of_sum(bound, m, n, 1 / 3) == math.inf
 
 
 class TestEnds:
@@ -301,10 +394,10 @@ class TestMomentsOfManyReleases:
 
     def test_the_wrong_steps_are_caught(self):
         def coarse(law, m, n, lam):
-            return cumulant(law.kind, law.scale, draws(law, m, n), steps(law, 1), lam)
+            return cumulant(law, law.scale, draws(law, m, n), steps(law, 1), lam)
 
         def swapped(law, m, n, lam):
-            return cumulant(law.kind, law.scale, draws(law, m, n), steps(law, 1 if law.kind == LAPLACE else n), lam)
+            return cumulant(law, law.scale, draws(law, m, n), steps(law, 1 if law.kind == LAPLACE else n), lam)
 
         assert not all(self.reached(coarse)[:5])
         assert not all(self.reached(swapped)[:5])

@@ -1,7 +1,7 @@
 """What policies, channels and drivers say to each other, and nothing else.
 
 A policy asks for pulls (`Decision`) and is told privatized sums (`Release`); all that it may know of
-the channel in between is the law of the noise in a sum, as numbers (`Law`, in law.py). The algorithms themselves
+the channel in between is the law of the noise in a sum, as numbers (`Law`, in law/). The algorithms themselves
 are kernels: small functions over tuples of arrays that run as they stand in Python and that the
 simulator compiles into its loop.
 """

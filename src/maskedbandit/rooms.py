@@ -1,7 +1,6 @@
 """A room is a package in which every file holds one class; it is found by listing the folder.
 
-So a policy or a channel is added by adding its file, and nothing else is edited; so is a noise, if law.py knows the
-kind of its law. The file, the name in
+So a policy, a channel or a noise is added by adding its file, and nothing else is edited. The file, the name in
 experiments and the class are one name: `ucb1.py`, "ucb1", `UCB1`.
 """
 

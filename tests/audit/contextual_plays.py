@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.channels.tree import Tree
+from maskedbandit.channels.tree import Tree, perturbed_with
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay, drawn
@@ -185,14 +185,14 @@ def listen(
             noises.append((wide, found))
         return found
 
-    def draw(kind: int, scale: float, of_noise: Any) -> int:
-        found = int(tree_draw(kind, scale, of_noise))
+    def draws(scale: float, count: float, of_noise: Any) -> int:
+        found = int(channel.noise.draws(scale, count, of_noise))
         noises.append((scale, found))
         return found
 
-    def perturb(numbers: Any, law: Any, stream: int, total: float, n: int, *rest: Any) -> float:
+    def perturb(parameters: Any, memory: Any, law: Any, stream: int, total: float, n: int, *rest: Any) -> float:
         streams.append((int(stream), int(n), float(total)))
-        return float(sums(numbers, law, stream, total, n, *rest))
+        return float(sums(parameters, memory, law, stream, total, n, *rest))
 
     def tell(s: Any, law: Any, model: int, n: int, told: np.ndarray) -> None:
         assert [stream for stream, _, _ in streams] == list(range(model * size, (model + 1) * size))
@@ -211,10 +211,7 @@ def listen(
         delays.append(int(drawn(numbers, of_delays)))
         return delays[-1]
 
-    sums = play.channel.perturb
-    tree_draw = Tree.perturb.function.__globals__["draw"]
-    if isinstance(channel, Tree):
-        sums = FunctionType(sums.function.__code__, {**sums.function.__globals__, "draw": draw})
+    sums = perturbed_with(draws) if isinstance(channel, Tree) else play.channel.perturb
     kernels = {name: getattr(policy, name) for name in NAMES}
     heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
     shown = {"present": guests.present, "answer": guests.answer, "drawn": late}
@@ -222,7 +219,7 @@ def listen(
     go = FunctionType(engine.__code__, scope)
     signed = guests.signed or policy.protects == "rewards"
     how = horizon, horizon, 1.0, float(policy.products), signed, play.marks, play.progress
-    parts = play.state, play.law, play.numbers, guests.numbers(), play.delay
+    parts = play.state, play.law, play.parameters, play.memory, guests.numbers(), play.delay
     of_delays = np.random.Generator(np.random.PCG64(len(guests.rewards)))
     with np.errstate(over="ignore"):
         assert go(*parts, *how, KEYS, rng, rng, rng, of_delays) == DONE

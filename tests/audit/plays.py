@@ -99,16 +99,23 @@ def play(
         draws[0] += 1
         return int(channel.draws(*args))
 
-    def perturb(numbers: Any, law: Any, arm: int, total: float, n: int, *rest: Any) -> float:
+    def perturb(parameters: Any, memory: Any, law: Any, arm: int, total: float, n: int, *rest: Any) -> float:
         sums.append((int(arm), int(n), float(total)))
-        return float(channel.perturb(numbers, law, arm, total, n, *rest))
+        return float(channel.perturb(parameters, memory, law, arm, total, n, *rest))
 
     heard = {"ask": ask, "tell": tell, "noise": noise, "perturb": perturb}
     go = FunctionType(engine.__code__, {**engine.__globals__, **names, **heard})
     marks = checkpoints(horizon)
     counts = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), *counts)
-    parts = policy.init(k, aim(policy, horizon)), law, channel.numbers(k), instance.numbers(), AT_ONCE.numbers()
+    parts = (
+        policy.init(k, aim(policy, horizon)),
+        law,
+        channel.parameters(),
+        channel.memory(k),
+        instance.numbers(),
+        AT_ONCE.numbers(),
+    )
     assert go(*parts, horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, rng) == DONE
     return Play(decisions, sums, draws[0], int(out.releases[0]), told)
 

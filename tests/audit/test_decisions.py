@@ -144,14 +144,14 @@ class Told(NamedTuple):
 class FirstFree(Central):
     """The first release of each arm has no noise."""
 
-    def numbers(self, k):
+    def memory(self, k):
         return Told(np.zeros(k))
 
     @staticmethod
     @kernel
-    def perturb(numbers, law, arm, total, n, noise, rng):
-        numbers.before[arm] += 1
-        return (total + (noise if numbers.before[arm] > 1 else 0)) / steps(law, n)
+    def perturb(parameters, memory, law, arm, total, n, noise, rng):
+        memory.before[arm] += 1
+        return (total + (noise if memory.before[arm] > 1 else 0)) / steps(law, n)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def released(channel: NoisyChannel, n: int, survivors: int = 0) -> tuple[np.ndar
         parts, of = survivors or channel.counted_on(n), channel.counted_on(n)
     else:
         parts, of = 1, 1
-    noise = channel.whole(n)
+    noise = channel.release_noise(n)
     far = 4 * math.ceil(12 * max(float(noise.scale), 2.0)) + 4 * channel.steps(n)
     return neighbours(shares(noise, parts, of, far), channel.steps(n))
 
@@ -110,8 +110,10 @@ def test_other_losses_are_enough_with_the_fewest_honest_survivors(n, honest, noi
 def test_the_law_that_is_audited_is_that_of_the_devices(noise):
     """Honest survivors alone, through `randomize` and `analyze`."""
     channel, bits, n = Distributed("0.3", noise, honest="0.5"), seeded(5), 6
-    law = shares(channel.whole(n), 3, 3, 200)
-    sums = [channel.analyze(sum(channel.randomize(0, n, bits) for _ in range(3)), n, bits) for _ in range(1000)]
+    law = shares(channel.release_noise(n), 3, 3, 200)
+    sums = [
+        channel.analyze(sum(channel.randomize(0, n, bits) for _ in range(3)), n, bits, answers=3) for _ in range(1000)
+    ]
     same_law(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= 200, law[np.clip(z + 200, 0, 400)], 0.0))
 
 

@@ -44,7 +44,7 @@ def views(channel, adversary, world, length, far, step=change, count=needed, kno
     counts = [count(law, m) for m in range(1, length + 1)]
     rates = [float(1 / node_of(channel, m).scale) for m, n in enumerate(counts, 1) for _ in range(n)]
     for noises in product(*[range(-far, far + 1) if i >= known else (0,) for i in range(sum(counts))]):
-        s, used, view = channel.numbers(1), 0, ()
+        s, used, view = channel.memory(1), 0, ()
         for m, n in enumerate(counts, 1):
             s.fresh[:n] = noises[used : used + n]
             used += n

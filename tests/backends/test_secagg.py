@@ -268,7 +268,7 @@ class Quick(Distributed):
     """The same channel, but it computes the numbers of a cohort once."""
 
     __hash__ = object.__hash__
-    steps, whole = cache(Distributed.steps), cache(Distributed.whole)
+    steps, release_noise = cache(Distributed.steps), cache(Distributed.release_noise)
     residues, counted_on = cache(Distributed.residues), cache(Distributed.counted_on)
 
 
@@ -279,17 +279,17 @@ class ForAll(DiscreteLaplace):
     def stretch(self, factor):
         return ForAll(self.scale * factor)
 
-    def share(self, n, bits):
-        return super().share(6, bits)
+    def noise_share(self, n, bits):
+        return super().noise_share(6, bits)
 
 
 def noise(channel, rounds, n=6, seed=3):
     """What whole rounds release of rewards that are all 1, less the sum of the survivors' rewards."""
     bits, found = seeded(seed), []
     for _ in range(rounds):
-        sent = [channel.randomize(1, n, bits, place) for place in range(n)]
+        sent = [channel.randomize(1, n, bits, position) for position in range(n)]
         heard = channel.aggregate(sent, bits)
-        found.append(round(channel.analyze(heard.total, n, bits)) - len(heard.survivors))
+        found.append(round(channel.analyze(heard.total, n, bits, answers=len(heard.survivors))) - len(heard.survivors))
     return found
 
 
@@ -331,9 +331,9 @@ class TestEndToEnd:
             def stretch(self, factor):
                 return Watched(self.scale * factor)
 
-            def share(self, n, bits):
+            def noise_share(self, n, bits):
                 order.append("noise")
-                return super().share(n, bits)
+                return super().noise_share(n, bits)
 
         class Made(Client):
             def receive(self, message):

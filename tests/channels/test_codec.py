@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maskedbandit.channels.codec import Grid, Residues, encode, modulus, number, tail, unwrap
+from maskedbandit.channels.codec import Grid, ModulusRule, encode, modulus, number, tail, unwrap
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
 from maskedbandit.law import draws, steps
@@ -88,18 +88,18 @@ class TestEncode:
             encode(reward, 3, seeded(1))
 
 
-class TestResidues:
+class TestModulusRule:
     @pytest.mark.parametrize("n", [1, 5, 64])
     @pytest.mark.parametrize("room", [0, 3, 40])
     def test_every_sum_in_the_window_is_unwrapped(self, n, room):
-        m = modulus(Residues(0.1, 0, 1, 0), Distributed().law(), n, room)
+        m = modulus(ModulusRule(0.1, 0, 1, 0), Distributed().law(), n, room)
         window = range(-room, n + room + 1)
         assert m == len(window)
         assert [unwrap(total % m, m, n + room) for total in window] == list(window)
         assert unwrap((n + room + 1) % m, m, n + room) == -room  # one more wraps around
 
     def test_a_power_of_two_has_room_to_spare(self):
-        m = modulus(Residues(0.1, 0, 0, 0), Distributed().law(), 64, 40)
+        m = modulus(ModulusRule(0.1, 0, 0, 0), Distributed().law(), 64, 40)
         assert m == 256
         assert [unwrap(total % m, m, 104) for total in range(-40, 105)] == list(range(-40, 105))
 
@@ -155,23 +155,26 @@ class TestResidues:
         n = 10
         channel = Distributed("0.1", noise, 1, honest, "tight", choice, failure)
         tau = channel.residues(n)[1]
-        tails = 2 * channel.whole(n).pmf(np.arange(tau + 1, tau + 6000), n / channel.counted_on(n)).sum()
+        tails = 2 * channel.release_noise(n).pmf(np.arange(tau + 1, tau + 6000), n / channel.counted_on(n)).sum()
         assert tails <= failure
 
     def test_room_for_one_draw_does_not_hold_two(self):
         """The control: shares of n users, of whom half would make one draw."""
         law = Distributed("0.1", Skellam(), honest=1).law()
-        room = tail(Residues(1e-9, 0, 1, 0), law, 10)
+        room = tail(ModulusRule(1e-9, 0, 1, 0), law, 10)
         assert 2 * Skellam(10).pmf(np.arange(room + 1, room + 3000), 2.0).sum() > 1e-9
 
     def test_a_modulus_that_is_too_small_is_refused(self):
         channel = Distributed(epsilon=1, modulus=100)
         assert channel.residues(10)[0] == 100
-        for refused in (lambda: channel.randomize(1, 90, seeded(1)), lambda: channel.analyze(1, 90, seeded(1))):
+        for refused in (
+            lambda: channel.randomize(1, 90, seeded(1)),
+            lambda: channel.analyze(1, 90, seeded(1), answers=90),
+        ):
             with pytest.raises(ModulusTooSmall, match="at least 149 for a cohort of 90 users"):
                 refused()
         law = channel.law()
-        total = Distributed.perturb(channel.numbers(1), law, 0, 45.0, 90, 0, None)
+        total = Distributed.perturb(channel.parameters(), channel.memory(1), law, 0, 45.0, 90, 0, None)
         assert math.isnan(total)
         assert steps(law, 90) == draws(law, 1, 90) == 1
 
@@ -206,23 +209,23 @@ class TestImplausibleSums:
     def test_a_sum_where_noise_does_not_lead_is_refused(self):
         channel = Distributed(epsilon=1)
         m, room = channel.residues(100)
-        assert channel.analyze(m - room, 100, Bits()) == -room
-        assert channel.analyze(100 + room, 100, Bits()) == 100 + room
+        assert channel.analyze(m - room, 100, Bits(), answers=100) == -room
+        assert channel.analyze(100 + room, 100, Bits(), answers=100) == 100 + room
         for residue in (101 + room, 160, m - room - 1):
             with pytest.raises(Implausible, match="100 rewards"):
-                channel.analyze(residue, 100, Bits())
+                channel.analyze(residue, 100, Bits(), answers=100)
 
     def test_one_device_can_move_a_sum_by_half_the_modulus(self):
         """And is noticed; by less than the size of the cohort it is not."""
         channel, bits = Distributed(epsilon=1), seeded(1)
         sent = [channel.randomize(0, 100, bits) for _ in range(100)]
-        m, honest = channel.residues(100)[0], channel.analyze(sum(sent), 100, bits)
+        m, honest = channel.residues(100)[0], channel.analyze(sum(sent), 100, bits, answers=100)
         assert m == 256
         with pytest.raises(Implausible):
-            channel.analyze(sum(sent) + m // 2 + 40, 100, bits)
-        assert channel.analyze(sum(sent) + 90, 100, bits) == honest + 90
+            channel.analyze(sum(sent) + m // 2 + 40, 100, bits, answers=100)
+        assert channel.analyze(sum(sent) + 90, 100, bits, answers=100) == honest + 90
 
     def test_honest_noise_that_wraps_often_is_not_refused(self):
         channel = Distributed(epsilon=1, failure=0.1)
         m, room = channel.residues(100)
-        assert channel.analyze(101 + room, 100, Bits()) == 101 + room - m
+        assert channel.analyze(101 + room, 100, Bits(), answers=100) == 101 + room - m

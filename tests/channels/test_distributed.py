@@ -33,7 +33,7 @@ def residues(channel, total, n, survivors=None):
     """The law of the sum modulo m: whole rewards that add up to `total` steps, and the shares of the survivors."""
     m, _ = channel.residues(n)
     shares = (n if survivors is None else survivors) / channel.counted_on(n)
-    return np.bincount((Z + total) % m, weights=channel.whole(n).pmf(Z, shares), minlength=m)
+    return np.bincount((Z + total) % m, weights=channel.release_noise(n).pmf(Z, shares), minlength=m)
 
 
 def loss_of(channel, n, survivors=None):
@@ -50,7 +50,8 @@ def cohort(channel, size, devices=TEN, n=TEN, seed=12, reward=0):
     """Noise in steps, released by whole cohorts: the sum of what `devices` of n devices send, analyzed."""
     bits, g = seeded(seed), channel.steps(n)
     totals = [
-        channel.analyze(sum(channel.randomize(reward, n, bits) for _ in range(devices)), n, bits) for _ in range(size)
+        channel.analyze(sum(channel.randomize(reward, n, bits) for _ in range(devices)), n, bits, answers=n)
+        for _ in range(size)
     ]
     return np.rint((np.array(totals) - reward * devices) * g).astype(int)
 
@@ -62,7 +63,7 @@ class Swapped(DiscreteLaplace):
     def stretch(self, factor):
         return Swapped(self.scale * factor)
 
-    def share(self, n, bits):
+    def noise_share(self, n, bits):
         b = np.exp(-1 / float(self.scale))
         rate = Fraction(-np.log(1 - b)).limit_denominator(1000)
         return polya(Fraction(1, n), rate, bits) - polya(Fraction(1, n), rate, bits)
@@ -72,7 +73,7 @@ class Quick(Distributed):
     """The same channel, but it computes the numbers of a cohort once."""
 
     __hash__ = object.__hash__
-    steps, whole = cache(Distributed.steps), cache(Distributed.whole)
+    steps, release_noise = cache(Distributed.steps), cache(Distributed.release_noise)
     residues, counted_on = cache(Distributed.residues), cache(Distributed.counted_on)
 
 
@@ -90,7 +91,7 @@ class TestReleasedNoise:
     """The noise released by a whole cohort of ten, through ten devices and the analyzer, is discrete Laplace."""
 
     def analyzed(self, sums):
-        return np.array([round(ONE.analyze(total, TEN, None)) for total in sums.tolist()])
+        return np.array([round(ONE.analyze(total, TEN, None, answers=TEN)) for total in sums.tolist()])
 
     def passes(self, noise):
         """Variance and distribution."""
@@ -122,7 +123,7 @@ class TestReleasedNoise:
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     def test_other_noises(self, noise):
         channel = Quick(EPSILON, noise)
-        same_law(cohort(channel, 3000), channel.whole(TEN).pmf)
+        same_law(cohort(channel, 3000), channel.release_noise(TEN).pmf)
 
     def test_one_message_alone_is_nearly_silent(self):
         """The shares of one device do not protect it: nothing but the sum may be seen."""
@@ -146,7 +147,7 @@ class TestLoss:
         """The exact sums, for Gaussian shares too, with no more survivors than are counted on."""
         channel, n = Distributed("0.2", noise, honest=honest, modulus="tight"), 4
         survivors = channel.counted_on(n)
-        law = one = channel.whole(n).pmf(Z, 1 / survivors)
+        law = one = channel.release_noise(n).pmf(Z, 1 / survivors)
         for _ in range(survivors - 1):
             law = np.convolve(law, one)[FAR : 3 * FAR + 1]
         m, _ = channel.residues(n)

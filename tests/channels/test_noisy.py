@@ -40,7 +40,7 @@ def rounded(rewards, g):
 def released(channel, rewards, counts):
     """The law, on Z, of the sum in steps that leaves, under the sum of `counts` draws of the cohort's noise."""
     n = len(rewards)
-    bits, noise = rounded(rewards, channel.steps(n)), channel.whole(n).pmf(Z, counts)
+    bits, noise = rounded(rewards, channel.steps(n)), channel.release_noise(n).pmf(Z, counts)
     return np.convolve(bits, noise)[FAR - FAR : 2 * FAR + 1]
 
 
@@ -77,7 +77,7 @@ class TestLoss:
     def test_local_laplace_costs_epsilon(self, epsilon, n, grid):
         """What one device sends, on the grid of its cohort of n."""
         channel = Local(epsilon, grid=grid)
-        g, noise = channel.steps(n), channel.whole(n).pmf(Z)
+        g, noise = channel.steps(n), channel.release_noise(n).pmf(Z)
         p, q = (np.convolve(rounded([reward], g), noise)[: Z.size] for reward in (1, 0))
         assert log_ratio(p[: Z.size - g], q[: Z.size - g]) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
         assert channel.loss(n).pure_epsilon == Fraction(epsilon)
@@ -97,7 +97,7 @@ def test_the_loss_of_more_noise_is_below_the_release():
     """The control of both: a channel that forgot to stretch its noise by the steps in a reward."""
     channel, forgot = Central("0.5", grid=3), Central("0.5", grid=1)
     assert log_ratio(*(released(channel, rewards, 1.0) for rewards in ([1], [0]))) < 0.51
-    noise = forgot.whole(1).pmf(Z)
+    noise = forgot.release_noise(1).pmf(Z)
     p, q = (np.convolve(rounded([reward], 3), noise)[: Z.size] for reward in (1, 0))
     assert log_ratio(p, q) > 1.4
 
@@ -112,14 +112,14 @@ class TestLaw:
         channel, bits = channel("0.2", noise, grid), seeded(6)
         n, g, p = 5, channel.steps(5), released(channel, self.rewards, counts)
         sums = [
-            channel.analyze(sum(channel.randomize(reward, n, bits) for reward in self.rewards), n, bits) * g
+            channel.analyze(sum(channel.randomize(reward, n, bits) for reward in self.rewards), n, bits, answers=n) * g
             for _ in range(1000)
         ]
         same_law(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= FAR, p[np.clip(z + FAR, 0, 2 * FAR)], 0))
 
     def test_variance_is_the_curvature_of_the_moments(self, noise, channel, counts, grid):
         channel = channel("0.2", noise, grid)
-        variance = channel.whole(5).pmf(Z, counts) @ Z**2 / channel.steps(5) ** 2
+        variance = channel.release_noise(5).pmf(Z, counts) @ Z**2 / channel.steps(5) ** 2
         assert 2 * log_mgf(channel.law(), 5, 1e-3) / 1e-6 == pytest.approx(variance, rel=1e-3)
 
 
@@ -127,7 +127,7 @@ class TestLaw:
 def test_noise_is_stretched_by_the_steps_and_by_epsilon(channel, noise):
     for epsilon, grid, n in product(["0.1", "2"], GRIDS, [1, 7, 100]):
         made = channel(epsilon, noise, grid)
-        assert made.whole(n).scale == made.steps(n) / Fraction(epsilon)
+        assert made.release_noise(n).scale == made.steps(n) / Fraction(epsilon)
         assert made.law().scale == pytest.approx(1 / float(Fraction(epsilon)))
 
 
@@ -149,7 +149,7 @@ def test_narrow_gaussian_noise_of_a_cohort_is_drawn_one_by_one():
     """Where n discrete Gaussians are far from one, the lab still draws what the devices send."""
     channel, bits = Local(epsilon=3, noise=DiscreteGaussian()), seeded(9)
     sums = [sum(channel.randomize(1, 10, bits) for _ in range(10)) - 10 for _ in range(2000)]
-    same_law(np.array(sums), lambda z: channel.whole(10).pmf(z, 10.0))
+    same_law(np.array(sums), lambda z: channel.release_noise(10).pmf(z, 10.0))
     narrow = np.exp(-(Z**2.0) / (2 * 10 / 9))
     with pytest.raises(AssertionError, match="another law"):
         same_law(

@@ -26,7 +26,7 @@ def view(channel, total, n, relaxation):
     often, or as rarely, according to the first reward. Without the sign, both are even closer.
     """
     m, _ = channel.residues(n)
-    law = np.bincount((Z + total) % m, weights=channel.whole(n).pmf(Z), minlength=m)
+    law = np.bincount((Z + total) % m, weights=channel.release_noise(n).pmf(Z), minlength=m)
     sign = RARE * np.exp(relaxation if total % 2 else -relaxation)
     assert abs(np.log((1 - sign) / (1 - RARE))) < relaxation
     return np.concatenate([law * sign, law * (1 - sign)])
@@ -62,7 +62,7 @@ def test_a_cohort_adds_noise_of_half_of_epsilon():
     channel, bits, n = PureShuffled("0.8"), seeded(6), 5
 
     def released():
-        return channel.analyze(sum(channel.randomize(1, n, bits) for _ in range(n)), n, bits) - n
+        return channel.analyze(sum(channel.randomize(1, n, bits) for _ in range(n)), n, bits, answers=n) - n
 
     sample = np.rint([released() for _ in range(1500)]).astype(int)
     same_law(sample, DiscreteLaplace(2 / Fraction("0.8")).pmf)
@@ -73,8 +73,8 @@ def test_a_cohort_adds_noise_of_half_of_epsilon():
 def test_law_and_modulus_are_those_of_the_sum_inside():
     channel, inside = PureShuffled("0.5", failure=1e-6), Distributed("0.25", failure=1e-6)
     assert channel.law() == inside.law()
-    assert channel.numbers(3) == inside.numbers(3)
-    channel.refuse(10)
+    assert channel.parameters() == inside.parameters()
+    channel.check_size(10)
 
 
 @pytest.mark.parametrize("epsilon", [1, 2, "0.0000001"])

@@ -68,7 +68,9 @@ def test_simulated_totals_have_the_law_of_n_bits(ones):
     for i in range(n):
         one = 1 - law.flip if i < ones else law.flip
         p = np.convolve(p, [1 - one, one])
-    totals = [Response.perturb(channel.numbers(1), law, 0, float(ones), n, 0, rng) for _ in range(20_000)]
+    totals = [
+        Response.perturb(channel.parameters(), channel.memory(1), law, 0, float(ones), n, 0, rng) for _ in range(20_000)
+    ]
     sent = np.array(totals) * (1 - 2 * law.flip) + n * law.flip
     assert np.abs(sent - sent.round()).max() < 1e-9
     same_law(sent.round().astype(int), lambda z: np.where((z >= 0) & (z <= n), p[np.clip(z, 0, n)], 0))

@@ -34,7 +34,7 @@ class Quick(Distributed):
     """The noisy sum, but it computes the numbers of a cohort once."""
 
     __hash__ = object.__hash__
-    steps, whole = cache(Distributed.steps), cache(Distributed.whole)
+    steps, release_noise = cache(Distributed.steps), cache(Distributed.release_noise)
     residues, counted_on = cache(Distributed.residues), cache(Distributed.counted_on)
 
 
@@ -53,7 +53,7 @@ def released(channel, size, n=5, devices=None, seed=3):
         if devices is not None:
             sent[devices:] = [0] * (n - devices)  # these lie, and add no noise
         total = channel.aggregate(sent, bits, b"cohort").total
-        found.append(round(channel.analyze(total, n, bits)) - (n if devices is None else devices))
+        found.append(round(channel.analyze(total, n, bits, answers=n)) - (n if devices is None else devices))
     return np.array(found)
 
 
@@ -210,17 +210,17 @@ class TestNumbers:
     def test_law_is_that_of_distributed_trust(self):
         made, other = SplitAndMix("0.5", honest="0.8", failure=1e-6), Distributed("0.5", honest="0.8", failure=1e-6)
         assert made.law() == other.law()
-        assert made.numbers(3) == other.numbers(3)
+        assert made.parameters() == other.parameters()
 
     @pytest.mark.parametrize(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
     def test_cohorts_of_one_honest_device_are_refused(self, n, honest):
         made = SplitAndMix(1, honest=honest)
-        for refused in (lambda: made.refuse(n), lambda: made.aggregate([0] * n, seeded(1)), lambda: made.shares(n)):
+        for refused in (lambda: made.check_size(n), lambda: made.aggregate([0] * n, seeded(1)), lambda: made.shares(n)):
             with pytest.raises(InvalidValue, match="at least 2"):
                 refused()
-        assert math.isnan(made.perturb(made.numbers(1), made.law(), 0, 1.0, n, 0, None))
-        made.refuse(n + 10)
-        assert made.perturb(made.numbers(1), made.law(), 0, 1.0, n + 10, 2, None) == 3.0
+        assert math.isnan(made.perturb(made.parameters(), made.memory(1), made.law(), 0, 1.0, n, 0, None))
+        made.check_size(n + 10)
+        assert made.perturb(made.parameters(), made.memory(1), made.law(), 0, 1.0, n + 10, 2, None) == 3.0
 
 
 class TestValues:

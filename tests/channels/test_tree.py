@@ -15,15 +15,17 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.channels.central import Central
-from maskedbandit.channels.counters import change, needed, place
+from maskedbandit.channels.counters import change, leaf_of, needed
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import SKELLAM, epoch, nodes, width
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.statistics import REWARD
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_law_of_two, seeded
 
@@ -127,13 +129,13 @@ class TestVariance:
 def node_of(channel, m):
     """The noise of the nodes that a release is the first to need."""
     if channel.counter == "hybrid":
-        return channel.node(2 if place(channel.law(), m) == 0 else 2 * epoch(m))
+        return channel.node(2 if leaf_of(channel.law(), m) == 0 else 2 * epoch(m))
     return channel.node(channel.levels)
 
 
 def stream(channel, totals, noises, step=change):
     """Releases in steps of a stream whose nodes have these noises, in the order in which they are needed."""
-    law, s, used, out = channel.law(), channel.numbers(1), 0, []
+    law, s, used, out = channel.law(), channel.memory(1), 0, []
     for m, total in enumerate(totals, 1):
         n = needed(law, m)
         s.fresh[:n] = noises[used : used + n]
@@ -214,7 +216,7 @@ class TestNodes:
         channel, law = tree(counter), tree(counter).law()
         squares, used, widths = signs(channel, 45) ** 2, 0, []
         for m in range(1, 46):
-            wide = 2 * max(1, epoch(m)) if counter == "hybrid" and place(law, m) else law.scale
+            wide = 2 * max(1, epoch(m)) if counter == "hybrid" and leaf_of(law, m) else law.scale
             widths += [wide**2] * needed(law, m)
             used = len(widths)
             found = squares[m - 1, :used] @ widths
@@ -228,15 +230,15 @@ class TestNodes:
             def stretch(self, factor):
                 return Counted(self.scale * factor)
 
-            def share(self, n, bits):
+            def noise_share(self, n, bits):
                 drawn.append((n, self.scale))
-                return super().share(n, bits)
+                return super().noise_share(n, bits)
 
         channel, bits = tree(counter, noise=Counted()), seeded(1)
-        kept = channel.numbers(2)
+        kept = channel.memory(2)
         for m in range(1, 46):
             for arm in (0, 1):
-                channel.analyze(3, 7, bits, kept, arm)
+                channel.analyze(3, 7, bits, kept, arm, answers=7)
             assert kept.released.tolist() == [m, m]
         wide = [node_of(channel, m).scale for m in range(1, 46) for _ in range(2 * needed(channel.law(), m))]
         assert drawn == [(1, scale) for scale in wide]  # as wide as the enumerations of the audit have it
@@ -309,15 +311,61 @@ class TestLoss:
         assert tree("binary", divide=5).law().scale == 5 * tree("binary").law().scale
 
 
+@dataclass(frozen=True)
+class Unproved(DiscreteLaplace):
+    """A noise that is new to the tree: it has a loss of its own, and no joint loss."""
+
+    kind = Noise.kind
+    variance = 2.0
+    tail = 1.0
+
+    def stretch(self, factor):
+        return Unproved(self.scale * factor)
+
+    def loss(self, sensitivity, shares=1, statistics=REWARD):
+        return Loss.pure(3 * statistics.l1 * sensitivity / self.scale)
+
+    def joint_loss(self, l1, square, early):
+        return Noise.joint_loss(self, l1, square, early)
+
+
+class TestOtherNoises:
+    @pytest.mark.parametrize("counter", ["kary", "hybrid"])
+    def test_are_refused_where_nothing_is_proved_of_them(self, counter):
+        for noise in (Unproved(), Skellam()):
+            name = type(noise).__name__
+            with pytest.raises(InvalidValue, match=f"counter is '{counter}'.*'binary' or 'honaker' with {name}"):
+                tree(counter, noise=noise)
+
+    @pytest.mark.parametrize("counter", ["binary", "honaker"])
+    def test_cost_what_they_say_of_each_node(self, counter):
+        channel = tree(counter, noise=Unproved())
+        assert channel.loss(1).pure_epsilon == channel.levels * 3 / channel.node(channel.levels).scale
+        check_streams(errors(channel, 1000, exact=True), errors(channel, 1000))
+
+    def test_joint_losses_are_those_of_the_noise(self):
+        """A tree restates none: a noise that says three times as much costs three times as much."""
+
+        class Dearer(DiscreteLaplace):
+            def stretch(self, factor):
+                return type(self)(self.scale * factor)
+
+            def joint_loss(self, l1, square, early):
+                return 3 * super().joint_loss(l1, square, early)
+
+        for counter in ("kary", "hybrid"):
+            assert tree(counter, noise=Dearer()).loss(1).pure_epsilon == 3 * tree(counter).loss(1).pure_epsilon
+
+
 # --- the lab draws what the server would --------------------------------------------------------------------------
 
 perturb = None
 
 
-def fill(numbers, law, totals, out, rng):
+def fill(parameters, memory, law, totals, out, rng):
     for i in range(out.shape[0]):
         for m in range(totals.size):
-            out[i, m] = perturb(numbers, law, i, totals[m], 1, 0, rng)
+            out[i, m] = perturb(parameters, memory, law, i, totals[m], 1, 0, rng)
 
 
 TOTALS = np.array([2.0, 0, 5, 1, 0, 3, 2])
@@ -325,14 +373,14 @@ TOTALS = np.array([2.0, 0, 5, 1, 0, 3, 2])
 
 def errors(channel, runs, exact=False, seed=3):
     """Noise of the running sums, [runs, releases], of an arm for each run."""
-    out, numbers = np.zeros((runs, TOTALS.size)), channel.numbers(runs)
+    out, memory = np.zeros((runs, TOTALS.size)), channel.memory(runs)
     if exact:
         bits = seeded(seed)
         for i, m in np.ndindex(out.shape):
-            out[i, m] = channel.analyze(TOTALS[m], 1, bits, numbers, i)
+            out[i, m] = channel.analyze(TOTALS[m], 1, bits, memory, i, answers=1)
     else:
         rng = np.random.Generator(np.random.PCG64(seed))
-        compiled(fill, perturb=channel.perturb)(numbers, channel.law(), TOTALS, out, rng)
+        compiled(fill, perturb=channel.perturb)(channel.parameters(), memory, channel.law(), TOTALS, out, rng)
     return np.cumsum(out - TOTALS / channel.steps(1), axis=1)
 
 
@@ -376,7 +424,10 @@ def test_a_lab_that_forgets_what_it_drew_is_rejected():
     """The twin leaves the noise of older nodes in the running sum for ever."""
 
     class Forgetful(Tree):
-        perturb = mutant(Tree.perturb, "scale, g =", "numbers.told[arm] = numbers.sums[arm]; scale, g =")
+        @property
+        def perturb(self):
+            forget = "memory.told[stream] = memory.sums[stream]; scale, g ="
+            return mutant(super().perturb, "scale, g =", forget, draws=self.noise.draws)
 
     exact = errors(tree("binary"), 1000, exact=True)
     with pytest.raises(AssertionError, match="two laws"):
@@ -386,9 +437,9 @@ def test_a_lab_that_forgets_what_it_drew_is_rejected():
 @each_counter
 def test_plain_python_releases_the_same_numbers(counter):
     channel, rng = tree(counter), np.random.Generator(np.random.PCG64(3))
-    out, law, numbers = np.zeros((5, 7)), channel.law(), channel.numbers(5)
+    out, law, memory = np.zeros((5, 7)), channel.law(), channel.memory(5)
     for i, m in np.ndindex(out.shape):
-        out[i, m] = channel.perturb(numbers, law, i, TOTALS[m], 1, 0, rng)
+        out[i, m] = channel.perturb(channel.parameters(), memory, law, i, TOTALS[m], 1, 0, rng)
     np.testing.assert_array_equal(np.cumsum(out - TOTALS, axis=1), errors(channel, 5))
 
 
@@ -396,16 +447,22 @@ class TestEnds:
     @each_counter
     def test_a_full_stream_is_refused(self, counter):
         channel, rng = Tree(counter=counter, length=3), np.random.default_rng(1)
-        kept, bits = channel.numbers(2), seeded(1)
+        kept, bits = channel.memory(2), seeded(1)
         for _ in range(3):
-            channel.analyze(1, 1, bits, kept, 0)
+            channel.analyze(1, 1, bits, kept, 0, answers=1)
         if counter == "hybrid":
-            assert math.isfinite(channel.perturb(kept, channel.law(), 0, 1.0, 1, 0, rng))
+            assert math.isfinite(channel.perturb(channel.parameters(), kept, channel.law(), 0, 1.0, 1, 0, rng))
             return
-        assert math.isnan(channel.perturb(kept, channel.law(), 0, 1.0, 1, 0, rng))
+        assert math.isnan(channel.perturb(channel.parameters(), kept, channel.law(), 0, 1.0, 1, 0, rng))
         with pytest.raises(InvalidValue, match="length"):
-            channel.analyze(1, 1, bits, kept, 0)
-        channel.analyze(1, 1, bits, kept, 1)
+            channel.analyze(1, 1, bits, kept, 0, answers=1)
+        with pytest.raises(InvalidValue, match="length"):
+            channel.check_size(1, kept, 0)
+        with pytest.raises(InvalidValue, match="length"):
+            channel.check_size(1, kept)  # some stream is full
+        channel.check_size(1, kept, 1)
+        channel.check_size(1)
+        channel.analyze(1, 1, bits, kept, 1, answers=1)
         with pytest.raises(InvalidValue, match="length"):
             mb.simulate(mb.policies.DPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 100)
 

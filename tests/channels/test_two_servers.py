@@ -34,7 +34,7 @@ NOISES = [DiscreteLaplace(), Skellam(), DiscreteGaussian()]
 def residues(channel, total, n, count):
     """The law of a sum modulo m with so many draws of noise."""
     m, _ = channel.residues(n)
-    law = one = channel.whole(n).pmf(Z)
+    law = one = channel.release_noise(n).pmf(Z)
     for _ in range(count - 1):
         law = np.convolve(law, one)[FAR : 3 * FAR + 1]
     return np.bincount((Z + total) % m, weights=law, minlength=m)
@@ -57,7 +57,7 @@ def released(channel, size, rewards, seed=4):
         sent = [channel.randomize(reward, n, bits) for reward in rewards]
         total, survivors, _ = channel.aggregate(sent, bits)
         here = sum(rewards[user] for user in survivors)
-        noise.append(round((channel.analyze(total, n, bits) - here) * channel.steps(n)))
+        noise.append(round((channel.analyze(total, n, bits, answers=n) - here) * channel.steps(n)))
         told.append(len(survivors))
     return np.array(noise), np.array(told)
 
@@ -103,7 +103,7 @@ class TestReleases:
     @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
     def test_carry_two_draws(self, noise):
         channel = TwoServers("0.5", noise, grid=3)
-        whole = channel.whole(4)
+        whole = channel.release_noise(4)
         law = np.convolve(whole.pmf(Z), whole.pmf(Z))
         found, _ = released(channel, 2000, [0, 1, 1, 1])
         same_law(found, lambda z: law[np.clip(z + 2 * FAR, 0, 4 * FAR)])
@@ -131,7 +131,7 @@ class TestRoom:
     def test_holds_two_draws(self, noise, failure, grid):
         channel = TwoServers("0.2", noise, grid=grid, failure=failure)
         m, room = channel.residues(5)
-        one = channel.whole(5).pmf(Z)
+        one = channel.release_noise(5).pmf(Z)
         two = np.convolve(one, one)[2 * FAR :]
         assert 2 * two[room + 1 :].sum() <= failure
         assert m >= 5 * grid + 2 * room + 1
@@ -139,7 +139,7 @@ class TestRoom:
 
     def test_room_for_one_draw_does_not_hold_two(self):
         channel = TwoServers("1/32", failure=1e-5)
-        _, narrow = fitted(channel.numbers(1), channel.law(), 9, 1, 1.0)
+        _, narrow = fitted(channel.parameters(), channel.law(), 9, 1, 1.0)
         assert 2 * DiscreteLaplace(32).pmf(np.arange(narrow + 1, 4000), 2.0).sum() > 1e-5
         assert (narrow, channel.residues(9)[1]) == (369, 552)  # the least room for two draws is 434
 
@@ -148,14 +148,14 @@ class TestRoom:
         for n in (1, 7, 1000, 10**6):
             m, room = channel.residues(n)
             g = channel.steps(n)
-            law, numbers = channel.law(), channel.numbers(1)
+            law, numbers = channel.law(), (channel.parameters(), channel.memory(1))
             for total in (n * g + room, -room):
-                assert channel.analyze(total, n, seeded(1)) == total / g
-                assert channel.perturb(numbers, law, 0, float(total), n, 0, None) == total / g
+                assert channel.analyze(total, n, seeded(1), answers=n) == total / g
+                assert channel.perturb(*numbers, law, 0, float(total), n, 0, None) == total / g
             with pytest.raises(Implausible):
-                channel.analyze(n * g + room + 1, n, seeded(1))
+                channel.analyze(n * g + room + 1, n, seeded(1), answers=n)
             wrapped = (n * g + room + 1 - m) / g
-            assert channel.perturb(numbers, law, 0, n * g + room + 1.0, n, 0, None) == wrapped
+            assert channel.perturb(*numbers, law, 0, n * g + room + 1.0, n, 0, None) == wrapped
 
 
 class TestValues:

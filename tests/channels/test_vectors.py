@@ -37,7 +37,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD, Statistics, clipped, linear, rewards
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.audit.test_trees import CASES, WORST, worst_ratio
-from tests.contracts.test_channel import agree, exactly, simulated
+from tests.contracts.channel_rules import agree, exactly, simulated
 from tests.privacy.test_statistics import added
 from tests.statistics import mean_is, seeded
 
@@ -57,7 +57,7 @@ each_vector = pytest.mark.parametrize(("statistics", "u", "v"), [BITS, HALVES], 
 def released(channel, vector, n=1):
     """ln of the law of a noisy vector, over all pairs of whole numbers of steps from -FAR to FAR."""
     one, other = (int(x * channel.steps(n)) for x in vector)
-    pmf = channel.whole(n).pmf
+    pmf = channel.release_noise(n).pmf
     with np.errstate(divide="ignore"):
         return np.log(pmf(Z - one))[:, None] + np.log(pmf(Z - other))[None, :]
 
@@ -101,7 +101,7 @@ class TestConcentrated:
                 if order in (3, 5):  # between whole orders the bound of Skellam noise is a chord
                     assert float(bound) < found * (1.001 if noise.kind == DiscreteGaussian.kind else 1.1)
         if noise.kind == DiscreteGaussian.kind:
-            assert loss == Loss.zcdp(statistics.square * made.steps(1) ** 2 / (2 * made.whole(1).scale ** 2))
+            assert loss == Loss.zcdp(statistics.square * made.steps(1) ** 2 / (2 * made.release_noise(1).scale ** 2))
             assert Fraction(1, 8) * (1 - Fraction(1, 10**5)) < loss.curve[0] / ORDERS[0] <= Fraction(1, 8)
 
     def test_noise_for_one_number_is_above_it(self, noise, statistics, u, v):
@@ -139,8 +139,8 @@ class TestShares:
     def test_the_sum_of_shares_costs_no_more(self):
         made = Distributed("0.25", DiscreteGaussian()).carrying(BITS[0])
         n, z = 3, np.arange(-60, 61)
-        one = DiscreteGaussian(made.whole(n).scale).pmf(z)  # the reference of a whole draw
-        share = np.exp(-(z**2.0) * n / (2 * float(made.whole(n).scale) ** 2))
+        one = DiscreteGaussian(made.release_noise(n).scale).pmf(z)  # the reference of a whole draw
+        share = np.exp(-(z**2.0) * n / (2 * float(made.release_noise(n).scale) ** 2))
         law = np.convolve(np.convolve(share, share), share)
         law = np.log(law / law.sum())
         p, q = law[1:, None] + law[None, 1:], law[:-1, None] + law[None, :-1]
@@ -157,7 +157,7 @@ def hidden(channel, one, other, models=("a", "b")):
     moved = [abs(a) + abs(b) for a, b in zip(u, v, strict=True)]
     if models[0] == models[1]:
         moved = [abs(a - b) for a, b in zip(u, v, strict=True)]
-    return Fraction(sum(moved)) / channel.whole(10).scale
+    return Fraction(sum(moved)) / channel.release_noise(10).scale
 
 
 class TestLinear:
@@ -207,7 +207,7 @@ class TestTrees:
     def test_nodes_are_stretched_by_the_norm_and_the_loss_stays(self, counter, noise):
         if noise.kind == Skellam.kind and counter in ("kary", "hybrid"):
             return
-        one, place = Tree("0.5", noise, counter=counter, length=100, grid=2), ORDERS.index(3)
+        one, order = Tree("0.5", noise, counter=counter, length=100, grid=2), ORDERS.index(3)
         for statistics in (linear(6), rewards(3), BITS[0]):
             made = one.carrying(statistics)
             norm = noise.norm(statistics)
@@ -222,7 +222,7 @@ class TestTrees:
                 for a, b in zip(made.loss(9).curve, one.loss(9).curve, strict=True):
                     assert b * (1 - Fraction(1, 10**5)) < a <= b * (1 + Fraction(1, 10**9))
             else:
-                assert float(made.loss(9).curve[place]) == pytest.approx(float(one.loss(9).curve[place]), rel=0.1)
+                assert float(made.loss(9).curve[order]) == pytest.approx(float(one.loss(9).curve[order]), rel=0.1)
 
 
 class TestOtherSums:
@@ -283,7 +283,7 @@ class TestLaw:
             assert law == channel.law()
         else:
             inner = getattr(made, "summed", made)
-            whole = inner.node(7) if isinstance(inner, Tree) else inner.whole(1000)
+            whole = inner.node(7) if isinstance(inner, Tree) else inner.release_noise(1000)
             assert steps(law, 1000) == inner.steps(1000) == channel.law().grid * 2**16
             if not isinstance(inner, Tree):
                 assert law.scale * steps(law, 1000) == pytest.approx(float(whole.scale), rel=1e-12)
@@ -331,8 +331,8 @@ def test_rounding_would_take_vectors_further_apart():
 class Unsigned(Distributed):
     """A twin that leaves no room for negative sums."""
 
-    def numbers(self, k):
-        return super().numbers(k)._replace(low=0)
+    def parameters(self):
+        return super().parameters()._replace(low=0)
 
 
 def test_negative_sums_have_residues_of_their_own():
@@ -340,10 +340,10 @@ def test_negative_sums_have_residues_of_their_own():
     m, room_for_noise = made.residues(n)
     assert m == 2 * n * 4 + 2 * room_for_noise + 1
     for total in (-4 * n - room_for_noise, -1, 0, 4 * n + room_for_noise):
-        assert made.analyze(total % m, n, seeded(1)) == total / 4
-        assert made.perturb(made.numbers(1), made.law(), 0, float(total), n, 0, None) == total / 4
+        assert made.analyze(total % m, n, seeded(1), answers=n) == total / 4
+        assert made.perturb(made.parameters(), made.memory(1), made.law(), 0, float(total), n, 0, None) == total / 4
     twin = Unsigned(10, modulus="tight").carrying(SIGNED)
-    assert twin.analyze(-150 % twin.residues(n)[0], n, seeded(1)) != -150 / 4
+    assert twin.analyze(-150 % twin.residues(n)[0], n, seeded(1), answers=n) != -150 / 4
 
 
 def test_sums_that_no_cohort_has_are_implausible():
@@ -351,7 +351,7 @@ def test_sums_that_no_cohort_has_are_implausible():
     m, room_for_noise = made.residues(n)
     assert m > 2 * n * 4 + 2 * room_for_noise + 1
     with pytest.raises(Implausible):
-        made.analyze((-4 * n - room_for_noise - 1) % m, n, seeded(1))
+        made.analyze((-4 * n - room_for_noise - 1) % m, n, seeded(1), answers=n)
 
 
 @pytest.mark.parametrize(
@@ -362,8 +362,8 @@ def test_sums_that_no_cohort_has_are_implausible():
 def test_real_protocols_carry_negative_numbers(channel):
     made, bits, n, values = channel.carrying(SIGNED), seeded(1), 6, VALUES
     for cohort in range(5):
-        sent = [made.randomize(value, n, bits, place) for place, value in enumerate(values)]
-        total = made.analyze(made.aggregate(sent, bits, b"number %d" % cohort).total, n, bits)
+        sent = [made.randomize(value, n, bits, position) for position, value in enumerate(values)]
+        total = made.analyze(made.aggregate(sent, bits, b"number %d" % cohort).total, n, bits, answers=n)
         assert abs(total - sum(values)) < radius(made.law(), 1, n, 25.0)
 
 
@@ -380,8 +380,8 @@ def test_noise_of_wide_vectors_has_its_law_in_the_lab():
 
 def test_streams_are_models_times_numbers():
     made = Tree("0.5", length=8).carrying(SIGNED)
-    kept, bits = made.numbers(2 * SIGNED.size), seeded(4)
+    kept, bits = made.memory(2 * SIGNED.size), seeded(4)
     for _ in range(3):
         for stream in range(2 * SIGNED.size):
-            made.analyze(-4, 1, bits, kept, stream)
+            made.analyze(-4, 1, bits, kept, stream, answers=1)
     assert kept.released.tolist() == [3] * 6

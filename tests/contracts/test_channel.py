@@ -1,12 +1,11 @@
-"""What every channel promises, run over every channel that the room finds.
+"""What every channel promises, run over every channel that the room finds; and a broken twin for every rule.
 
-Exact cohorts are drawn through `randomize`, `aggregate` and `analyze`, simulated ones through `perturb`, compiled as
-the engine compiles it. Channels that a protocol can carry run on it too, for fewer cohorts. Seeds are fixed; under a
-new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9. Each check stands next to a
-broken twin that it must reject.
+Channels that a protocol can carry run on it too, for fewer cohorts. Seeds are fixed; under a new seed each random
+assertion rejects a correct channel with probability ALPHA = 1e-9.
 """
 
-from dataclasses import MISSING, dataclass, fields, replace
+import math
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +18,7 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room
 from maskedbandit.channels.central import Central
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, check_answers, silence
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
@@ -27,24 +26,39 @@ from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.errors import InvalidValue, RewardOutOfRange
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import COINS, draws, radius, steps
+from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue, TooFew
+from maskedbandit.law import draws, is_coins, radius, steps
 from maskedbandit.noises import room as noises
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.theory.noise_pmf import log_pmf
-from tests.statistics import at_most, mean_is, same_law, same_law_of_two, seeded
+from tests.contracts import channel_rules as rules
+from tests.contracts.channel_rules import RULES, exactly
+from tests.guides import example
+from tests.policies.mutants import mutant
+from tests.statistics import same_law, seeded
 
 EPSILON = Fraction(1, 5)
 FINE = Grid(fineness=Fraction(5))  # 3 steps for 6 users
 REWARDS = [0, 1, 0.5, 0.3, 1.0, 0.75]
-N = 1500
 
-perturb = noise = None  # stand for the channel's own kernels, see `simulated`
+
+def carries(channel):
+    """Whether its noise is one that such a channel can add."""
+    try:
+        channel.loss(6)
+    except InvalidValue:
+        return False
+    return True
 
 
 def settings(name):
     """Some settings of a channel: each noise, coarse and fine steps, and every choice that it alone has."""
+    return filter(carries, tried(name))
+
+
+def tried(name):
     channel = room[name]
     known = {field.name for field in fields(channel)}
     if "counter" in known:  # releases build on one another, so the steps cannot depend on the size of a cohort
@@ -92,116 +106,24 @@ def title(channel):
 
 
 each_channel = pytest.mark.parametrize("channel", CHANNELS, ids=title)
+each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__.removeprefix("check_"))
 
 
-def exactly(channel, rewards=REWARDS, size=N, seed=3):
-    """Released totals by way of the devices."""
-    bits, n, totals = seeded(seed), len(rewards), []
-    for _ in range(size):
-        sent = [channel.randomize(reward, n, bits, i) for i, reward in enumerate(rewards)]
-        total, survivors, _ = channel.aggregate(sent, bits)
-        assert list(survivors) == list(range(n))
-        totals.append(channel.analyze(total, n, bits))
-    return totals
-
-
-def fill(channel, law, totals, n, out, rng):
-    for i in range(out.size):
-        z = noise(law.scale * steps(law, n), draws(law, 1, n), rng)
-        out[i] = perturb(channel, law, i, totals[i], n, z, rng)  # the first release of an arm of its own
-
-
-def simulated(channel, rewards=REWARDS, size=N, seed=4, plain=False):
-    """Released totals by way of the lab; rewards are rounded as the lab rounds them."""
-    rng, law, n = np.random.Generator(np.random.PCG64(seed)), channel.law(), len(rewards)
-    g, out = steps(law, n), np.zeros(size)
-    on_grid = np.array(rewards, float) * max(g, 1)
-    totals = np.full(size, on_grid.sum())
-    if g > 0:
-        totals = np.floor(on_grid + rng.random((size, n)) * (on_grid % 1 > 0)).sum(axis=1)
-    kernels, numbers = {"noise": channel.draws, "perturb": channel.perturb}, channel.numbers(size)
-    if plain:
-        for i in range(size):
-            z = kernels["noise"](law.scale * g, draws(law, 1, n), rng)
-            out[i] = kernels["perturb"](numbers, law, i, totals[i], n, z, rng)
-    else:
-        compiled(fill, **kernels, draws=draws, steps=steps)(numbers, law, totals, n, out, rng)
-    return out
-
-
-def agree(a, b):
-    """Two samples of released totals have one law."""
-    values, codes = np.unique(np.round(np.concatenate([a, b]), 9), return_inverse=True)
-    if values.size > 1:
-        same_law_of_two(codes[: len(a)], codes[len(a) :])
-
-
+@each_rule
 @each_channel
-class TestLaw:
-    def test_the_lab_draws_what_the_devices_release(self, channel):
-        exact = exactly(channel)
-        agree(exact, simulated(channel))
-        if len(set(exact)) > 1:
-            mean_is(exact, sum(REWARDS))
-        else:
-            assert exact[0] == pytest.approx(sum(REWARDS))
-
-    def test_simulated_totals_are_unbiased(self, channel):
-        totals = simulated(channel, size=100_000)
-        if np.ptp(totals) > 0:
-            mean_is(totals, sum(REWARDS))
-        assert not np.isnan(totals).any()
-
-    def test_plain_python_releases_the_same_numbers(self, channel):
-        np.testing.assert_array_equal(simulated(channel, size=200, plain=True), simulated(channel, size=200))
-
-    def test_noise_stays_within_the_radius_of_the_law(self, channel):
-        """Of whole rewards, which no rounding disturbs."""
-        rewards = [0, 1, 1, 0, 1, 1, 1, 0]
-        error = np.abs(simulated(channel, rewards, size=100_000) - sum(rewards))
-        for x in (1.0, 3.0, 6.0):
-            at_most(np.count_nonzero(error > radius(channel.law(), 1, 8, x) + 1e-9), error.size, 2 * np.exp(-x))
+def test_keeps(channel, rule):
+    rule(channel)
 
 
-@each_channel
-class TestPromises:
-    @pytest.mark.parametrize("reward", [-0.1, 1.1, float("nan"), float("inf"), -float("inf"), "x", None, 1e-9 + 1])
-    def test_a_reward_is_a_number_between_0_and_1(self, channel, reward):
-        with pytest.raises(RewardOutOfRange, match="reward"):
-            channel.randomize(reward, 6, seeded(1), 0)
-
-    @pytest.mark.parametrize("reward", [0, 1, 0.0, 1.0, True, Fraction(1, 3), np.float64(0.25), np.int64(1)])
-    def test_numbers_of_every_kind_are_rewards(self, channel, reward):
-        channel.randomize(reward, 6, seeded(1), 5)
-
-    @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "lots", None, True])
-    def test_epsilon_is_a_number_above_zero(self, channel, epsilon):
-        if hasattr(channel, "epsilon"):
-            with pytest.raises(InvalidValue, match="epsilon"):
-                replace(channel, epsilon=epsilon)
-
-    def test_says_who_sees_what(self, channel):
-        assert channel.trust in ("none", "central", "distributed", "shuffled", "local", "tree")
-        assert channel.sees
-
-    def test_is_a_record_that_can_be_rebuilt(self, channel):
-        values = {field.name: getattr(channel, field.name) for field in fields(channel)}
-        assert type(channel)(**values) == channel
-        assert hash(channel) == hash(type(channel)(**values))
-
-    def test_loss_is_a_loss_for_every_cohort(self, channel):
-        losses = [channel.loss(n) for n in (1, 2, 6)]
-        assert all(isinstance(loss, Loss) and loss != ZERO for loss in losses)
-
-    def test_pure_losses_are_epsilon(self, channel):
-        if channel.loss(6).pure_epsilon < float("inf"):
-            assert [channel.loss(n).pure_epsilon for n in (1, 6, 1000)] == [channel.epsilon] * 3
+@each_rule
+def test_the_channel_of_the_guide_keeps(rule, tmp_path):
+    rule(example("add_a_channel.md", tmp_path).Clinics(epsilon=EPSILON, clinic=2))
 
 
 def released_noise(channel, size=ROUNDS):
     """Noise of whole cohorts, in steps, and its law: rewards are whole, so no rounding disturbs."""
     law, n, rewards = channel.law(), 6, [0, 1, 1, 0, 1, 1]
-    half = draws(law, 1, n) % 2 / 2 if law.kind == COINS else 0.0
+    half = draws(law, 1, n) % 2 / 2 if is_coins(law) else 0.0
     found = (np.array(exactly(channel, rewards, size)) - sum(rewards)) * steps(law, n) - half
     np.testing.assert_allclose(found, np.rint(found), atol=1e-9)
     return np.rint(found).astype(int), lambda z: np.exp([log_pmf(law, n, each + half) for each in z.tolist()])
@@ -233,9 +155,11 @@ def test_a_protocol_that_releases_another_law_is_rejected():
         same_law(*released_noise(TwoServers(backend=OneDraw()), size=400))
 
 
-@dataclass(frozen=True)
+# --- twins, each with the rule that must reject it ---------------------------------------------------------------
+
+
 class Deaf(Raw):
-    """A channel whose analyzer forgets the noise that its law and its kernel have."""
+    """Its analyzer forgets the noise that its law and its kernels have."""
 
     def law(self):
         return Central(epsilon=EPSILON).law()
@@ -244,35 +168,161 @@ class Deaf(Raw):
     perturb = Central.perturb
 
 
-@dataclass(frozen=True)
 class Narrow(Local):
-    """A channel whose devices forget half of their noise."""
+    """Its devices forget half of their noise."""
 
-    def randomize(self, reward, n, bits, place=None):
-        return Central.randomize(self, reward, n, bits) + self.whole(n).stretch(Fraction(1, 2)).share(1, bits)
-
-
-@pytest.mark.parametrize("broken", [Deaf(), Narrow(epsilon=EPSILON)], ids=["deaf", "narrow"])
-def test_a_lab_that_draws_another_law_is_rejected(broken):
-    with pytest.raises(AssertionError, match="two laws"):
-        agree(exactly(broken), simulated(broken))
+    def randomize(self, reward, n, bits, position=None):
+        half = self.release_noise(n).stretch(Fraction(1, 2))
+        return Central.randomize(self, reward, n, bits) + half.noise_share(1, bits)
 
 
-def test_a_biased_channel_is_rejected():
-    class Biased(Local):
-        def analyze(self, total, n, bits):
-            return super().analyze(total, n, bits) + 6
+class Silent(Central):
+    """It says what it costs, and adds no noise anywhere: the lab and the server agree."""
 
-    with pytest.raises(AssertionError, match="mean"):
-        mean_is(exactly(Biased(epsilon=EPSILON)), sum(REWARDS))
+    draws = silence
+
+    def analyze(self, total, n, bits, memory=None, stream=0, *, answers):
+        check_answers(answers, n)
+        return total / self.steps(n)
 
 
-def test_a_law_of_half_the_noise_is_rejected():
-    channel = Central(epsilon=EPSILON)
-    error = np.abs(simulated(channel, size=100_000, rewards=[1] * 6) - 6)
-    half = replace(channel, epsilon=2 * EPSILON).law()
-    with pytest.raises(AssertionError, match="more than"):
-        at_most(np.count_nonzero(error > radius(half, 1, 6, 3.0)), error.size, 2 * np.exp(-3.0))
+class Biased(Central):
+    @staticmethod
+    @kernel
+    def perturb(parameters, memory, law, stream, total, n, noise, rng):
+        return (total + noise + 1) / steps(law, n)
+
+
+class Loud(Central):
+    """The noise of the lab is twice as wide as the law says."""
+
+    draws = mutant(DiscreteLaplace.draws, "1.0 / scale", "0.5 / scale")
+
+
+class Lenient(Central):
+    def randomize(self, reward, n, bits, position=None):
+        return super().randomize(reward if type(reward) is int else 1, n, bits)
+
+
+class OfNumPy(Central):
+    def analyze(self, total, n, bits, memory=None, stream=0, *, answers):
+        return np.float64(super().analyze(total, n, bits, answers=answers))
+
+
+class NeverCounts(Distributed):
+    def analyze(self, total, n, bits, memory=None, stream=0, *, answers=None):
+        return super().analyze(total, n, bits, answers=n)
+
+
+class TakesAnySize(Distributed):
+    def check_size(self, n, memory=None, stream=None):
+        pass
+
+
+@dataclass(frozen=True)
+class TakesAnyEpsilon(Raw):
+    epsilon: object = 1
+
+
+class Everybody(Raw):
+    trust = "everybody"
+
+
+class ForNothing(Central):
+    def loss(self, n):
+        return ZERO
+
+
+class CheaperForMany(Central):
+    def loss(self, n):
+        return Loss.pure(Fraction(self.epsilon) / n)
+
+
+TWINS = [
+    (Deaf(), rules.check_the_lab_draws_what_the_devices_release),
+    (Narrow(epsilon=EPSILON), rules.check_the_lab_draws_what_the_devices_release),
+    (Biased(epsilon=EPSILON), rules.check_simulated_totals_are_unbiased),
+    (Loud(epsilon=EPSILON), rules.check_radius),
+    (Silent(epsilon=EPSILON), rules.check_hides),
+    (Lenient(), rules.check_rewards),
+    (OfNumPy(), rules.check_plain_numbers),
+    (NeverCounts(), rules.check_answers),
+    (TakesAnySize(modulus=16), rules.check_size),
+    (TakesAnyEpsilon(), rules.check_epsilon),
+    (Everybody(), rules.check_is_a_record),
+    (ForNothing(), rules.check_loss),
+    (CheaperForMany(epsilon=EPSILON), rules.check_loss),
+]
+
+
+@pytest.mark.parametrize(("twin", "rule"), TWINS, ids=lambda each: getattr(each, "__name__", type(each).__name__))
+def test_a_twin_that_breaks_it_is_rejected(twin, rule):
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        rule(twin)
+
+
+def test_every_rule_rejects_a_twin():
+    """But for the one below, whose twin is a compiler that does something else."""
+    assert {rule for _, rule in TWINS} == set(RULES) - {rules.check_plain_python_releases_the_same}
+
+
+def test_a_compiler_that_does_something_else_is_rejected(monkeypatch):
+    monkeypatch.setattr(rules, "compiled", lambda *kernels, **bound: lambda *numbers: None)
+    with pytest.raises(AssertionError):
+        rules.check_plain_python_releases_the_same(Central(epsilon=EPSILON))
+
+
+def test_a_channel_without_noise_of_its_own_cannot_be_made():
+    """The file that a guide without a word of `draws` led to: it was simulated without any noise."""
+
+    @dataclass(frozen=True)
+    class Forgetful(Channel):
+        trust, sees, epsilon = "central", "server: every reward", 0.5
+        law, loss, randomize = Central.law, Central.loss, Central.randomize
+        analyze, perturb = Central.analyze, Central.perturb
+
+    with pytest.raises(TypeError, match="draws"):
+        Forgetful()
+
+
+class TestAnswers:
+    """A total of too few answers has too little noise: whoever analyzes it says how many they are."""
+
+    def total(self, channel, n, answers):
+        bits = seeded(1)
+        return sum(channel.randomize(1, n, bits, i) for i in range(answers)), bits
+
+    @pytest.mark.parametrize(
+        ("channel", "fewest"),
+        [
+            (Distributed(epsilon=EPSILON), 100),
+            (Distributed(epsilon=EPSILON, honest="0.8"), 80),
+            (SplitAndMix(epsilon=EPSILON, honest="0.7"), 70),
+            (room["pure_shuffled"](epsilon=EPSILON), 100),
+            (Shuffled(honest="0.5"), 40),  # 160 coins, of which 80 are needed, at most 2 of each user
+        ],
+        ids=lambda each: type(each).__name__,
+    )
+    def test_too_few_are_refused(self, channel, fewest):
+        total, bits = self.total(channel, 100, fewest)
+        assert math.isfinite(channel.analyze(total, 100, bits, answers=fewest))
+        for answers in (0, fewest // 2, fewest - 1):
+            with pytest.raises(TooFew, match=f"{answers} of 100 answers"):
+                channel.analyze(total, 100, bits, answers=answers)
+
+    @pytest.mark.parametrize(
+        "channel", [Central(), Local(), Raw(), room["response"](), TwoServers(), room["tree"]()], ids=title
+    )
+    def test_one_is_enough_where_others_bring_the_noise(self, channel):
+        total, bits = self.total(channel, 100, 1)
+        assert math.isfinite(channel.analyze(total, 100, bits, answers=1))
+
+    def test_flipped_bits_are_corrected_for_those_who_answered(self):
+        channel, n = room["response"](epsilon=1), 4000
+        total, bits = self.total(channel, 2 * n, n)
+        limit = radius(channel.law(), 1, n, 25.0)
+        assert abs(channel.analyze(total, 2 * n, bits, answers=n) - n) < limit
+        assert abs(channel.analyze(total, 2 * n, bits, answers=2 * n) - n) > limit  # the control
 
 
 def test_every_trust_model_is_covered():

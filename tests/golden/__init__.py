@@ -88,7 +88,13 @@ def interpreted(
     marks, k = checkpoints(horizon), len(instance.true_means())
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
-    numbers = policy.init(k, aim(policy, horizon)), channel.law(), channel.numbers(k), instance.numbers()
+    numbers = (
+        policy.init(k, aim(policy, horizon)),
+        channel.law(),
+        channel.parameters(),
+        channel.memory(k),
+        instance.numbers(),
+    )
     whole = *numbers, delay.numbers(), horizon, policy.goal == "regret"
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
         status = go(*whole, marks, out, *Streams(seed, "").of(run))

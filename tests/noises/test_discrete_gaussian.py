@@ -96,7 +96,7 @@ def test_narrow_shares_do_not_sum_to_one_draw():
 @pytest.mark.parametrize("n", [2, 10])
 def test_narrow_shares_are_refused(n):
     noise = DiscreteGaussian(Fraction(math.isqrt(LEAST_SHARE * n * 10**6) - 1, 1000))
-    for refused in (lambda: noise.loss(1, shares=n), lambda: noise.share(n, None)):
+    for refused in (lambda: noise.loss(1, shares=n), lambda: noise.noise_share(n, None)):
         with pytest.raises(InvalidValue, match="finer grid"):
             refused()
     noise.loss(1)

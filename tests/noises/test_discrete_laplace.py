@@ -82,7 +82,7 @@ def test_fewer_shares_than_one_draw_exceed_the_loss():
 
 def test_shares_of_many_are_almost_always_zero():
     bits, noise = seeded(1), DiscreteLaplace(32)
-    values = [noise.share(10_000, bits) for _ in range(5000)]
+    values = [noise.noise_share(10_000, bits) for _ in range(5000)]
     assert 0 < sum(value != 0 for value in values) < 50  # 2 ln(32.5) / 10000 each: 3.5 in the mean
 
 

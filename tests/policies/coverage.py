@@ -11,7 +11,7 @@ from maskedbandit.policies.policy import Policy
 
 def drops(policy: Policy, channel: Channel, k: int, horizon: int, runs: int, seed: int = 1) -> int:
     """Runs in which one of k arms of mean 1/2 leaves before the policy stops: whichever it is, that is wrong."""
-    law, numbers, bad = channel.law(), channel.numbers(1), 0
+    law, numbers, bad = channel.law(), (channel.parameters(), channel.memory(1)), 0
     rng = np.random.Generator(np.random.PCG64(seed))
     for _ in range(runs):
         s = policy.init(k, horizon)
@@ -21,6 +21,7 @@ def drops(policy: Policy, channel: Channel, k: int, horizon: int, runs: int, see
             noise = channel.draws(law.scale * g, draws(law, 1, n), rng)
             if s.left.sum() < k:
                 break
-            policy.tell(s, arm, n, channel.perturb(numbers, law, arm, g * float(rng.binomial(n, 0.5)), n, noise, rng))
+            total = g * float(rng.binomial(n, 0.5))
+            policy.tell(s, arm, n, channel.perturb(*numbers, law, arm, total, n, noise, rng))
         bad += int(decision.n > 0)
     return bad

@@ -12,7 +12,7 @@ import maskedbandit as mb
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, TooFew
+from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, InvalidValue, TooFew
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import cohorts
 from maskedbandit.study.cohorts import HOPELESS, Cohorts, Device
@@ -97,6 +97,17 @@ def test_a_study_without_hope_ends_with_advice() -> None:
     with pytest.raises(TooFew):
         mb.simulate(Scripted(1, 4), over(watched), INSTANCE, 1000)
     assert len(watched.seen) == HOPELESS
+
+
+def test_a_size_that_the_channel_refuses_is_refused_before_anybody_is_asked() -> None:
+    class Untouched(mb.Bernoulli):
+        def one(self, *how):
+            raise AssertionError("a user was shown an arm for a cohort that cannot be released")
+
+    channel = over(Watched(), modulus=16)
+    with pytest.raises(InvalidValue, match=r"modulus is 16.*Scripted asked for a cohort of 40"):
+        mb.simulate(Scripted(1, 40), channel, Untouched([0.2, 0.9]), 80)
+    assert channel.backend.seen == []
 
 
 def test_nobody_is_charged_more_than_was_promised() -> None:
@@ -251,7 +262,9 @@ def test_a_run_in_which_nothing_was_released_ends_with_advice() -> None:
 
 def test_a_sum_of_nobody_is_no_release() -> None:
     policy = Scripted(1, 4)
-    with pytest.raises(TooFew, match="2 cohorts in a row were thrown away, the last because nobody was left"):
+    with pytest.raises(
+        TooFew, match="2 cohorts in a row were thrown away, the last because 0 of 4 answers are in the total"
+    ):
         mb.simulate(policy, over(Watched(lost=4)), INSTANCE, 8)
     assert policy.told == []
 

@@ -7,9 +7,9 @@ same law; it is a real protocol that carries the sum if the channel's `backend` 
 
 A user may add a vector of statistics instead of a reward, which is the vector of one number: `carrying` gives the
 channel for it. Each number of a vector then passes as a reward does, by calls of its own, in the same cohort of n
-users and in a sum of its own: number i of model a is stream a * size + i, which is what `arm` means to `analyze` and
-`perturb` and what `numbers(models * size)` counts. The noise of each helps to hide the whole vector, and `loss(n)` is
-that of the whole vector.
+users and in a sum of its own. The releases of one such sum are a stream: of rewards, stream a is that of arm a; of
+vectors, stream a * size + i is that of number i of model a. The noise of each number helps to hide the whole vector,
+and `loss(n)` is that of the whole vector.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from maskedbandit.backends.backend import Aggregate, Backend
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.law import Law
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
@@ -36,7 +36,7 @@ from maskedbandit.privacy.statistics import REWARD, Statistics
 
 @kernel
 def silence(scale: float, count: float, rng: np.random.Generator) -> int:
-    """The noise of a channel that adds none."""
+    """The `draws` of a channel that adds no noise to sums, or whose `perturb` draws it."""
     return 0
 
 
@@ -48,25 +48,39 @@ def usable(epsilon: Number) -> Fraction:
     return found
 
 
-def refuse_size(n: int) -> None:
-    """A cohort has users."""
+def check_cohort_size(n: int) -> None:
+    """Raise unless a cohort of n has users."""
     if not isinstance(n, Integral) or n < 1:
         raise InvalidValue("the size of a cohort", n, "a whole number of at least 1")
 
 
+def check_answers(answers: int, n: int, least: int = 1) -> None:
+    """Raise unless a total of so many of n answers has the noise that is counted on: that of `least` of them."""
+    if not isinstance(answers, Integral) or not 0 <= answers <= n:
+        allowed = f"the number of answers in the total, a whole number from 0 to {n}"
+        raise InvalidValue("answers", answers, allowed)
+    if answers < least:
+        raise TooFew(f"{answers} of {n} answers are in the total: with fewer than {least} it has too little noise")
+
+
+def whole_steps(total: float) -> int:
+    """A total of whole numbers of steps, as an int."""
+    if int(total) != total:
+        raise InvalidValue("total", total, "a whole number, as every device sends one")
+    return int(total)
+
+
 class Nothing(NamedTuple):
-    """The numbers of a channel whose kernel needs only the law."""
+    """The parameters of a channel whose kernel needs only the law, and the memory of one that keeps nothing."""
 
     unused: int = 0
 
 
 class Channel(ABC):
-    """A channel. Subclasses are frozen dataclasses of parameters; `perturb` is a kernel."""
+    """A channel. Subclasses are frozen dataclasses; `draws` and `perturb` are kernels, with which the lab simulates."""
 
     trust: ClassVar[str]  # the name of the trust model
     sees: ClassVar[str]  # who sees what
-    # kernel (numbers, law, arm, total, n, noise, rng) -> float: analyze(sum of randomize), in law; nan: cannot be told
-    perturb: ClassVar[Any]
 
     def carrying(self, statistics: Statistics) -> Self:
         """This channel for users who add such vectors, at the same privacy for each whole vector."""
@@ -75,13 +89,36 @@ class Channel(ABC):
         return self
 
     @property
+    @abstractmethod
     def draws(self) -> Any:
-        """The kernel that draws a cohort's noise in the lab."""
-        return silence
+        """The noise of a release in the lab: a kernel (scale, count, rng), often that of a `Noise`.
 
-    def numbers(self, k: int) -> NamedTuple:
-        """What `perturb` needs besides the law; its arrays are what is kept between the releases of k arms."""
+        The scale is `law.scale` in steps, the count is `draws_of_one(law, n)`.
+        """
+
+    @property
+    @abstractmethod
+    def perturb(self) -> Any:
+        """A release in the lab: a kernel (parameters, memory, law, stream, total, n, noise, rng).
+
+        It has the law of what `analyze` makes of the devices' answers; `total` is the sum of the rounded rewards, in
+        steps, `noise` what `draws` gave. It gives nan if such a cohort cannot be released; `check_size` says why.
+        """
+
+    def parameters(self) -> NamedTuple:
+        """What `perturb` needs besides the law, and never changes."""
         return Nothing()
+
+    def memory(self, k: int) -> NamedTuple:
+        """Arrays of what is kept between the releases of k streams: what a service must store."""
+        return Nothing()
+
+    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
+        """Raise if a cohort of n cannot be released: to be asked before it is opened.
+
+        With `memory`, also if the stream, or any if it is left out, has no room for one more release.
+        """
+        check_cohort_size(n)
 
     @abstractmethod
     def law(self) -> Law:
@@ -92,10 +129,10 @@ class Channel(ABC):
         """Loss of one user, by the release of the cohort of n in which the user took part."""
 
     @abstractmethod
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> float:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> float:
         """R: what the device of one of n users sends; the reward is in [0, 1].
 
-        `place` is the user's number in the cohort, from 0 to n - 1: needed only where not all users do the same.
+        `position` is the user's number in the cohort, from 0 to n - 1: needed only where not all users do the same.
         """
 
     def aggregate(self, sent: Sequence[Any], bits: Bits, cohort: bytes = b"") -> Aggregate:
@@ -103,15 +140,12 @@ class Channel(ABC):
         return Aggregate(sum(sent), range(len(sent)))
 
     @abstractmethod
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        """A: the released total, an unbiased estimate of the sum of n rewards, from the sum that S gave.
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        """A: the released total, an unbiased estimate of the sum of the rewards behind it, from the sum that S gave.
 
-        `kept` is `numbers(k)`, for channels whose releases build on those before; without it this is the first one.
+        `answers` says how many of the n are in the sum; it is refused if they bring too little noise. `memory` is
+        `memory(k)`, for channels whose releases build on those before; without it this is the first one.
         """
-
-    def refuse(self, n: int) -> None:
-        """Raise why `perturb` gave nan for a cohort of n; channels that never do so need not say more."""
-        raise InvalidValue("the size of a cohort", n, f"one that {type(self).__name__} can tell of")
 
 
 @dataclass(frozen=True)

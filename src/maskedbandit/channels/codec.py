@@ -73,8 +73,8 @@ def encode(reward: float, g: int, bits: Bits, kind: Statistics = REWARD) -> int:
     return int(whole) + bernoulli(part, bits)
 
 
-class Residues(NamedTuple):
-    """How large a modulus to take; the least is n (1 - low) g + 2 tau + 1."""
+class ModulusRule(NamedTuple):
+    """How large a modulus to take for a cohort; the least is n (1 - low) g + 2 tau + 1."""
 
     failure: float  # the chance that the noise of a cohort exceeds tau
     fixed: int  # 0: from the size of the cohort
@@ -92,31 +92,31 @@ def chance(failure: Number) -> float:
 
 
 @kernel
-def tail(residues: Residues, law: Law, n: int) -> int:
+def tail(rule: ModulusRule, law: Law, n: int) -> int:
     """tau, in steps: the noise of a cohort of n exceeds it with probability of at most `failure`."""
     g = steps(law, n)
-    x = math.log(2 / residues.failure)
-    if residues.paper == 1 and is_skellam(law):
+    x = math.log(2 / rule.failure)
+    if rule.paper == 1 and is_skellam(law):
         spread = law.scale * g * math.sqrt(draws(law, 1, n))
         return math.ceil(2 * spread * math.sqrt(x) + math.sqrt(2.0) * x)  # [CZ23, Thm. 2]
-    if residues.paper == 0 and is_one_laplace_draw(law, n):
+    if rule.paper == 0 and is_one_laplace_draw(law, n):
         x -= math.log1p(math.exp(-1 / (law.scale * g)))  # P(|Z| >= k) = 2 b^k / (1 + b)
     return math.ceil(g * radius(law, 1, n, x))
 
 
 @kernel
-def room_needed(residues: Residues, n: int, g: int, room: int) -> int:
+def room_needed(rule: ModulusRule, n: int, g: int, room: int) -> int:
     """The least modulus in which all sums of n users have residues of their own."""
-    return n * (1 - residues.low) * g + 2 * room + 1
+    return n * (1 - rule.low) * g + 2 * room + 1
 
 
 @kernel
-def modulus(residues: Residues, law: Law, n: int, room: int) -> int:
+def modulus(rule: ModulusRule, law: Law, n: int, room: int) -> int:
     """The modulus for a cohort of n with `room` for the noise: fixed before the cohort starts, whoever drops out."""
-    if residues.fixed > 0:
-        return residues.fixed
-    least = room_needed(residues, n, steps(law, n), room)
-    if residues.tight == 1:
+    if rule.fixed > 0:
+        return rule.fixed
+    least = room_needed(rule, n, steps(law, n), room)
+    if rule.tight == 1:
         return least
     power = 1
     while power < least:
@@ -124,25 +124,25 @@ def modulus(residues: Residues, law: Law, n: int, room: int) -> int:
     return power
 
 
-def fitted(residues: Residues, law: Law, n: int, g: int, draws: float) -> tuple[int, int]:
+def fitted(rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> tuple[int, int]:
     """The modulus for a cohort of n and its room: for exact numbers of steps and draws, which a law has as floats."""
     law = law._replace(grid=float(g), root=0.0, per_release=draws, honest=1.0)
-    room = tail(residues, law, n)
-    m, least = modulus(residues, law, n, room), room_needed(residues, n, g, room)
+    room = tail(rule, law, n)
+    m, least = modulus(rule, law, n, room), room_needed(rule, n, g, room)
     if m < least:
         raise ModulusTooSmall(m, n, least)
     return m, room
 
 
-def decoded(total: int, residues: Residues, law: Law, n: int, g: int, draws: float) -> float:
+def decoded(total: int, rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
     """The sum of n rewards that a residue stands for.
 
     What is outside of the room for noise is refused, if honest noise goes there once in 10^9 cohorts at most: a single
     device can put it there.
     """
-    m, room = fitted(residues, law, n, g, draws)
+    m, room = fitted(rule, law, n, g, draws)
     found = unwrap(total % m, m, n * g + room)
-    if found < residues.low * n * g - room and residues.failure <= 1e-9:
+    if found < rule.low * n * g - room and rule.failure <= 1e-9:
         raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")
     return found / g
 

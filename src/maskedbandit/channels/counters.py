@@ -1,6 +1,6 @@
-"""Counters: the running sum of an arm's cohorts, put together from few nodes of a tree, each with noise of its own.
+"""Counters: the running sum of a stream's cohorts, put together from few nodes of a tree, each with noise of its own.
 
-`change` is the next release of an arm. It works in whole steps: a node's noise is an integer, added to its sum before
+`change` is the next release of a stream. It works in whole steps: a node's noise is an integer, added to its sum before
 anything else is computed, so that all floats below are made of noisy sums alone. `needed` and `node_width` say how many
 noises to put into `fresh` before, and how wide; who draws them, exactly or fast, is not known here.
 """
@@ -16,18 +16,17 @@ from maskedbandit.law import HONAKER, HYBRID, KARY, Law, epoch, width
 
 
 class Streams(NamedTuple):
-    """What is kept of the streams of k arms; sums and noises are in steps."""
+    """What is kept of k streams; sums and noises are in steps."""
 
     released: np.ndarray  # [k] releases so far
     sums: np.ndarray  # [k, levels] plain sum of the finished node of each level; 0 where there is none
     told: np.ndarray  # [k, levels] its estimate, from noisy sums alone
     noise: np.ndarray  # [k, levels, (arity - 1) / 2] noise of the nodes that a k-ary estimate adds or subtracts
-    fresh: np.ndarray  # noises drawn for the release under way
-    length: int
+    fresh: np.ndarray  # noises drawn for the release under way, of no use after it
 
 
 @kernel
-def place(law: Law, m: int) -> int:
+def leaf_of(law: Law, m: int) -> int:
     """The leaf of the m-th release in its tree; 0: a hybrid counter closes all that came before."""
     return m - 2 ** epoch(m) if law.counter == HYBRID else m
 
@@ -51,55 +50,55 @@ def needed(law: Law, m: int) -> int:
 @kernel
 def node_width(law: Law, m: int) -> float:
     """Scale of the nodes that the m-th release is the first to need."""
-    return law.scale if place(law, m) == 0 else width(law, m)
+    return law.scale if leaf_of(law, m) == 0 else width(law, m)
 
 
 @kernel
-def subtracting(s: Streams, law: Law, arm: int, total: int) -> float:
+def subtracting(s: Streams, law: Law, stream: int, total: int) -> float:
     """The next release of a k-ary counter: of each level it keeps the noise of the |d| nodes in use."""
-    half, m, level, release = law.arity // 2, s.released[arm], 0, total
+    half, m, level, release = law.arity // 2, s.released[stream], 0, total
     while (m + half) % law.arity == 0:  # from half nodes that are added to half nodes that are subtracted
         for i in range(half):
             z = s.fresh[level * half + i]
-            release -= s.noise[arm, level, i] + z
-            s.noise[arm, level, i] = z
+            release -= s.noise[stream, level, i] + z
+            s.noise[stream, level, i] = z
         m, level = (m + half) // law.arity, level + 1
     digit = (m + half) % law.arity - half
     if digit > 0:  # one more node is added
-        s.noise[arm, level, digit - 1] = s.fresh[level * half]
+        s.noise[stream, level, digit - 1] = s.fresh[level * half]
         release += s.fresh[level * half]
     else:  # one less is subtracted
-        release += s.noise[arm, level, -digit]
+        release += s.noise[stream, level, -digit]
     return float(release)
 
 
 @kernel
-def merging(s: Streams, law: Law, arm: int, total: int) -> float:
+def merging(s: Streams, law: Law, stream: int, total: int) -> float:
     """The next release of the other counters: finished nodes become one that is twice as large."""
-    leaf, level, levels, exact = place(law, s.released[arm]), 0, s.sums.shape[1], total
+    leaf, level, levels, exact = leaf_of(law, s.released[stream]), 0, s.sums.shape[1], total
     told, past, size = float(exact + s.fresh[0]), 0.0, 1.0
     while level < levels and (leaf >> level) % 2 == 0:
-        exact += s.sums[arm, level]
-        past += s.told[arm, level]
+        exact += s.sums[stream, level]
+        past += s.told[stream, level]
         size *= 2.0
         if law.counter == HONAKER:  # its own sum and its halves', weighted by the inverses of their variances
-            halves = s.told[arm, level] + told
+            halves = s.told[stream, level] + told
             told = (size * float(exact + s.fresh[level + 1]) + (size - 1) * halves) / (2 * size - 1)
-        s.sums[arm, level] = 0
-        s.told[arm, level] = 0.0
+        s.sums[stream, level] = 0
+        s.told[stream, level] = 0.0
         level += 1
     if law.counter != HONAKER:
         told = float(exact + s.fresh[0])
     if level < levels:  # else a hybrid tree is closed: its sum has become part of the past
-        s.sums[arm, level] = exact
-        s.told[arm, level] = told
+        s.sums[stream, level] = exact
+        s.told[stream, level] = told
     return told - past
 
 
 @kernel
-def change(s: Streams, law: Law, arm: int, total: int) -> float:
-    """The next release of an arm, in steps, given the fresh noises that it needs; all counters are here."""
-    s.released[arm] += 1
+def change(s: Streams, law: Law, stream: int, total: int) -> float:
+    """The next release of a stream, in steps, given the fresh noises that it needs; all counters are here."""
+    s.released[stream] += 1
     if law.counter == KARY:
-        return subtracting(s, law, arm, total)
-    return merging(s, law, arm, total)
+        return subtracting(s, law, stream, total)
+    return merging(s, law, stream, total)

@@ -13,13 +13,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted, modulus, room_needed, tail, unwrap
+from maskedbandit.channels.channel import check_answers, whole_steps
+from maskedbandit.channels.codec import ModulusRule, chance, decoded, encode, fitted, modulus, room_needed, tail, unwrap
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -71,9 +72,9 @@ class Distributed(NoisyChannel):
         if not isinstance(self.backend, Adder):
             raise InvalidValue("backend", self.backend, "a backend that adds up, such as Ideal()")
 
-    def numbers(self, k: int) -> Residues:
+    def parameters(self) -> ModulusRule:
         fixed = self.modulus if isinstance(self.modulus, int) else 0
-        return Residues(
+        return ModulusRule(
             self.failure, fixed, int(self.modulus == "tight"), int(self.tail == "paper"), self.statistics.low
         )
 
@@ -85,34 +86,43 @@ class Distributed(NoisyChannel):
         return -int(-Fraction(self.honest) * n // 1)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n), self.counted_on(n), self.statistics) * self.backend.attempts
+        return self.release_noise(n).loss(self.steps(n), self.counted_on(n), self.statistics) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
-        return fitted(self.numbers(1), self.law(), n, self.steps(n), n / self.counted_on(n))
+        return fitted(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
-        noise = self.whole(n).share(self.counted_on(n), bits)  # before the reward is looked at
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
+        noise = self.release_noise(n).noise_share(self.counted_on(n), bits)  # before the reward is looked at
         return (encode(reward, self.steps(n), bits, self.statistics) + noise) % self.residues(n)[0]
 
     def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
         n, least = len(sent), self.counted_on(len(sent))
-        terms = f"{type(self.noise).__name__} {self.whole(n).scale} for {least} users in steps of 1/{self.steps(n)}, "
+        noise = f"{type(self.noise).__name__} {self.release_noise(n).scale}"
+        terms = f"{noise} for {least} users in steps of 1/{self.steps(n)}, "
         return self.backend.sum(sent, self.residues(n)[0], least, terms.encode() + cohort, bits)
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        return decoded(int(total), self.numbers(1), self.law(), n, self.steps(n), n / self.counted_on(n))
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        check_answers(answers, n, self.counted_on(n))
+        return decoded(whole_steps(total), self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
 
-    def refuse(self, n: int) -> None:
+    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.residues(n)
 
     @staticmethod
     @kernel
     def perturb(
-        numbers: Residues, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+        parameters: ModulusRule,
+        memory: NamedTuple,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: int,
+        rng: np.random.Generator,
     ) -> float:
-        g, room = steps(law, n), tail(numbers, law, n)
-        m = modulus(numbers, law, n, room)
-        if m < room_needed(numbers, n, g, room):
+        g, room = steps(law, n), tail(parameters, law, n)
+        m = modulus(parameters, law, n, room)
+        if m < room_needed(parameters, n, g, room):
             return math.nan  # the cohort does not fit
         return unwrap((int(total) + noise) % m, m, n * g + room) / g

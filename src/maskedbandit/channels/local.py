@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import kernel
@@ -37,18 +38,28 @@ class Local(NoisyChannel):
         return self.noise_law(per_pull=1.0)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n), statistics=self.statistics)
+        return self.release_noise(n).loss(self.steps(n), statistics=self.statistics)
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
-        noise = self.whole(n).share(1, bits)  # before the reward is looked at, so that its time tells nothing
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
+        noise = self.release_noise(n).noise_share(
+            1, bits
+        )  # before the reward is looked at, so that its time tells nothing
         return encode(reward, self.steps(n), bits, self.statistics) + noise
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        return total / self.steps(n)
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        check_answers(answers, n)
+        return whole_steps(total) / self.steps(n)
 
     @staticmethod
     @kernel
     def perturb(
-        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+        parameters: NamedTuple,
+        memory: NamedTuple,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: int,
+        rng: np.random.Generator,
     ) -> float:
         return (total + noise) / steps(law, n)

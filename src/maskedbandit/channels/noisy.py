@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Carrier, refuse_size, usable
+from maskedbandit.channels.channel import Carrier, check_cohort_size, usable
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -49,10 +49,10 @@ class NoisyChannel(Carrier, ABC):
     def steps(self, n: int) -> int:
         """Steps in one unit of reward, for a cohort of n."""
         assert isinstance(self.grid, Grid)
-        refuse_size(n)
+        check_cohort_size(n)
         return self.grid.steps(Fraction(self.epsilon), n) * self.statistics.steps
 
-    def whole(self, n: int) -> Noise:
+    def release_noise(self, n: int) -> Noise:
         """The noise of which one draw hides a reward in the sum of a cohort of n."""
         return self.noise.stretch(self.noise.norm(self.statistics) * self.steps(n) / Fraction(self.epsilon))
 
@@ -71,4 +71,6 @@ class NoisyChannel(Carrier, ABC):
             per_release=per_release,
             per_pull=per_pull,
             honest=honest,
+            variance=self.noise.variance,
+            tail=self.noise.tail,
         )

@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from maskedbandit.channels.channel import Carrier, usable
-from maskedbandit.channels.codec import Grid, Residues
+from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -72,8 +72,8 @@ class PureShuffled(Carrier):
     def draws(self) -> Any:
         return DiscreteLaplace.draws
 
-    def numbers(self, k: int) -> Residues:
-        return self.summed.numbers(k)
+    def parameters(self) -> ModulusRule:
+        return self.summed.parameters()
 
     def law(self) -> Law:
         return self.summed.law()
@@ -81,13 +81,13 @@ class PureShuffled(Carrier):
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
         return self.summed.randomize(reward, n, bits)
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        return self.summed.analyze(total, n, bits)
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        return self.summed.analyze(total, n, bits, answers=answers)
 
-    def refuse(self, n: int) -> None:
-        self.summed.refuse(n)
+    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
+        self.summed.check_size(n)
 
     perturb = Distributed.perturb

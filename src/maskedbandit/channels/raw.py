@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Carrier
+from maskedbandit.channels.channel import Carrier, check_answers, silence
 from maskedbandit.channels.codec import number
 from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law
@@ -21,12 +21,14 @@ class Raw(Carrier):
 
     **Guarantee**: none.
 
-    >>> Raw().analyze(3.5, n=7, bits=Bits())
+    >>> Raw().analyze(3.5, n=7, bits=Bits(), answers=7)
     3.5
     """
 
     trust = "none"
     sees = "server and policy: every reward"
+
+    draws = silence
 
     def law(self) -> Law:
         return Law(NO_NOISE)
@@ -34,16 +36,23 @@ class Raw(Carrier):
     def loss(self, n: int) -> Loss:
         return Loss.unbounded()
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> float:
-        number(reward, self.statistics)
-        return reward
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> float:
+        return float(number(reward, self.statistics))
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        check_answers(answers, n)
         return float(total)
 
     @staticmethod
     @kernel
     def perturb(
-        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+        parameters: NamedTuple,
+        memory: NamedTuple,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: int,
+        rng: np.random.Generator,
     ) -> float:
         return total

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel, usable
+from maskedbandit.channels.channel import Channel, check_answers, silence, usable, whole_steps
 from maskedbandit.channels.codec import encode
 from maskedbandit.core import kernel
 from maskedbandit.law import RESPONSE, Law
@@ -40,26 +40,36 @@ class Response(Channel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", usable(self.epsilon))
 
+    draws = silence  # `perturb` flips the bits
+
     def law(self) -> Law:
         return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(min(float(self.epsilon), 700))))
 
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
         flip, epsilon = 0, Fraction(self.epsilon)
         while not flip and bits.below(2):  # e^-epsilon / (1 + e^-epsilon): a fair coin, then one of e^-epsilon
             flip = int(bernoulli_exp(epsilon, bits))
         return encode(reward, 1, bits) ^ flip
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        check_answers(answers, n)
         flip = self.law().flip
-        return (total - n * flip) / (1 - 2 * flip)
+        return (whole_steps(total) - answers * flip) / (1 - 2 * flip)
 
     @staticmethod
     @kernel
     def perturb(
-        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+        parameters: NamedTuple,
+        memory: NamedTuple,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: int,
+        rng: np.random.Generator,
     ) -> float:
         ones = rng.binomial(int(total), 1 - law.flip) + rng.binomial(n - int(total), law.flip)
         return (ones - n * law.flip) / (1 - 2 * law.flip)

@@ -28,7 +28,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, refuse_size
+from maskedbandit.channels.channel import Channel, check_answers, check_cohort_size
 from maskedbandit.channels.codec import encode
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -144,6 +144,10 @@ class Shuffled(Channel):
         most = -(-self.coins() // n)  # that one user tosses
         return n - (self.coins() - self.needed()) // most
 
+    def fewest(self, n: int) -> int:
+        """Users in a cohort of n without whom too few coins are tossed for certain; `aggregate` knows who is there."""
+        return -(-self.needed() // -(-self.coins() // n))
+
     @property
     def draws(self) -> Any:
         return tosses
@@ -152,18 +156,19 @@ class Shuffled(Channel):
         return Law(COINS, scale=0.5, grid=1.0, per_release=float(self.coins()))
 
     def loss(self, n: int) -> Loss:
-        refuse_size(n)
+        check_cohort_size(n)
         return Loss.approximate(self.epsilon, self.delta) * self.backend.attempts
 
-    def tossed(self, place: int, n: int) -> int:
-        """Coins that user number `place` of n tosses."""
-        return self.coins() * (place + 1) // n - self.coins() * place // n
+    def tossed(self, position: int, n: int) -> int:
+        """Coins that user number `position` of n tosses."""
+        return self.coins() * (position + 1) // n - self.coins() * position // n
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
         """The number of ones among the messages: the bit, and this user's coins."""
-        if not isinstance(place, Integral) or not 0 <= place < n:
-            raise InvalidValue("place", place, f"the user's number in the cohort, a whole number from 0 to {n - 1}")
-        tossed = self.tossed(int(place), n)
+        if not isinstance(position, Integral) or not 0 <= position < n:
+            allowed = f"the user's number in the cohort, a whole number from 0 to {n - 1}"
+            raise InvalidValue("position", position, allowed)
+        tossed = self.tossed(int(position), n)
         ones = sum(bits.below(SPAN).bit_count() for _ in range(tossed // 64)) + bits.below(1 << tossed % 64).bit_count()
         return encode(reward, 1, bits) + ones
 
@@ -171,19 +176,27 @@ class Shuffled(Channel):
         """The number of ones, and half of the coins that are missing; nothing, if fewer than `needed()` are there."""
         n = len(sent)
         terms = f"{self.coins()} coins of which {self.needed()} are needed, "
-        coins = [self.tossed(place, n) for place in range(n)]
+        coins = [self.tossed(position, n) for position in range(n)]
         bundles = [[1] * ones + [0] * (1 + each - ones) for ones, each in zip(sent, coins, strict=True)]
         mixed, found = self.backend.mix(bundles, 2, self.needed(), terms.encode() + cohort, bits, coins)
         missing = self.coins() - (len(mixed) - len(found.survivors))
         return found._replace(total=found.total + Fraction(missing, 2)) if missing else found
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        return total - self.coins() / 2
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        check_answers(answers, n, self.fewest(n))
+        return float(total - Fraction(self.coins(), 2))
 
     @staticmethod
     @kernel
     def perturb(
-        numbers: NamedTuple, law: Law, arm: int, total: float, n: int, noise: float, rng: np.random.Generator
+        parameters: NamedTuple,
+        memory: NamedTuple,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: float,
+        rng: np.random.Generator,
     ) -> float:
         return total + noise
 

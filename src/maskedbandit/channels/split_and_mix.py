@@ -22,14 +22,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Carrier, refuse_size, usable
-from maskedbandit.channels.codec import Grid, Residues
+from maskedbandit.channels.channel import Carrier, check_cohort_size, usable
+from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.shuffled import ONE
 from maskedbandit.core import kernel
@@ -115,24 +115,24 @@ class SplitAndMix(Carrier):
 
     def shares(self, n: int) -> int:
         """Messages that each device of a cohort of n sends."""
-        self.refuse(n)
+        self.check_size(n)
         return shares_needed(self.counted_on(n), self.summed.residues(n)[0], Fraction(self.eta))
 
     @property
     def draws(self) -> Any:
         return DiscreteLaplace.draws
 
-    def numbers(self, k: int) -> Residues:
-        return self.summed.numbers(k)
+    def parameters(self) -> ModulusRule:
+        return self.summed.parameters()
 
     def law(self) -> Law:
         return self.summed.law()
 
     def loss(self, n: int) -> Loss:
-        refuse_size(n)
+        check_cohort_size(n)
         return Loss.approximate(self.epsilon, self.delta()) * self.backend.attempts
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
         """The noisy residue, which the device sends in shares alone."""
         return self.summed.randomize(reward, n, bits)
 
@@ -143,23 +143,31 @@ class SplitAndMix(Carrier):
         _, found = self.backend.mix(bundles, m, self.counted_on(n), terms.encode() + cohort, bits)
         return found._replace(total=found.total % m)
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        return self.summed.analyze(total, n, bits)
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        return self.summed.analyze(total, n, bits, answers=answers)
 
-    def refuse(self, n: int) -> None:
+    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
+        check_cohort_size(n)
         if self.counted_on(n) < 2:
             name = f"the number of honest users counted on in a cohort of {n}"
             raise InvalidValue(name, self.counted_on(n), "at least 2: one alone has no crowd to hide in")
-        self.summed.refuse(n)
+        self.summed.check_size(n)
 
     @staticmethod
     @kernel
     def perturb(
-        numbers: Residues, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
+        parameters: ModulusRule,
+        memory: NamedTuple,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: int,
+        rng: np.random.Generator,
     ) -> float:
         if calibration(law.honest, n) < 2:
             return math.nan
-        return sum_of_shares(numbers, law, arm, total, n, noise, rng)
+        return sum_of_shares(parameters, memory, law, stream, total, n, noise, rng)
 
 
 sum_of_shares = Distributed.perturb

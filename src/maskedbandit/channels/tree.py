@@ -23,7 +23,9 @@ z + R (x - x') in the other, which moves h noises by at most 1: P(o) <= e^epsilo
 was seen early is no exception, as R moves no output before t. This holds for P(o) itself, hence for pure losses. With
 discrete Gaussian noise the noises given the outputs before t lie on a coset of a lattice that holds R (x - x'), and
 moving a discrete Gaussian there by a vector v of it costs R(a) = a |v|^2 / (2 variance) exactly, at whole a; between
-them (a - 1) R(a) is convex. No such bound is known for Skellam noise, so it is refused.
+them (a - 1) R(a) is convex. A noise says so itself, by its `joint_loss`; one that does not is refused. The hybrid
+counter needs `joint_loss` too, as its trees have more and more nodes. Under the other two every node is full before its
+noise is used, so the losses of the nodes add up, whatever the noise.
 
 A vector of statistics has a tree for each of its numbers, with draws of its own. The two worlds then differ by u - u'
 on each of h levels of all trees together: by at most l1 in sum and `square` in squares, and the noise of every node is
@@ -33,42 +35,57 @@ stretched by that norm. The same holds if u and u' are in trees of different mod
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Literal
+from functools import cache, cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import silence
+from maskedbandit.channels.channel import check_answers, check_cohort_size, silence, whole_steps
 from maskedbandit.channels.codec import Grid, encode
-from maskedbandit.channels.counters import Streams, change, needed, node_width, place
+from maskedbandit.channels.counters import Streams, change, leaf_of, needed, node_width
 from maskedbandit.channels.noisy import NoisyChannel
-from maskedbandit.core import kernel
+from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, SKELLAM, Law, epoch, steps
-from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
-from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, epoch, steps
 from maskedbandit.noises.noise import Noise
-from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.statistics import root_above
 
 COUNTERS = {"binary": BINARY, "honaker": HONAKER, "kary": KARY, "hybrid": HYBRID}
 HIGHEST = 48  # levels of a hybrid tree, which no study fills
-laplace, skellam, gaussian = DiscreteLaplace.draws, Skellam.draws, DiscreteGaussian.draws
 
 
-@kernel
-def draw(kind: int, scale: float, rng: np.random.Generator) -> int:
-    """One draw of a noise, for the lab."""
-    if kind == LAPLACE:
-        return laplace(scale, 1.0, rng)
-    if kind == SKELLAM:
-        return skellam(scale, 1.0, rng)
-    return gaussian(scale, 1.0, rng)
+class Length(NamedTuple):
+    """The parameters of a tree."""
+
+    length: int  # the largest number of releases of a stream
+
+
+@cache
+def perturbed_with(draws: Any) -> Kernel[Any, float]:
+    """`perturb` of a tree whose nodes have the noise of this kernel: a release needs several draws, or none."""
+
+    def perturb(
+        parameters: Length,
+        memory: Streams,
+        law: Law,
+        stream: int,
+        total: float,
+        n: int,
+        noise: int,
+        rng: np.random.Generator,
+    ) -> float:
+        m = memory.released[stream] + 1
+        if m > parameters.length:
+            return math.nan
+        scale, g = node_width(law, m), steps(law, n)
+        for i in range(needed(law, m)):
+            memory.fresh[i] = draws(scale * g, 1.0, rng)
+        return change(memory, law, stream, int(total)) / g
+
+    return Kernel(perturb)
 
 
 @dataclass(frozen=True)
@@ -103,28 +120,31 @@ class Tree(NoisyChannel):
             raise InvalidValue("grid", self.grid, "a number of steps: running sums are of cohorts of many sizes")
         if self.counter not in COUNTERS:
             raise InvalidValue("counter", self.counter, f"one of {', '.join(map(repr, COUNTERS))}")
-        if self.noise.kind == SKELLAM and self.counter in ("kary", "hybrid"):
-            raise InvalidValue("counter", self.counter, "'binary' or 'honaker' with Skellam noise")
         for name, value, most in (("length", self.length, 2**40), ("divide", self.divide, 10**6)):
             if type(value) is not int or not 1 <= value <= most:
                 raise InvalidValue(name, value, f"a whole number from 1 to {most}")
         odd = type(self.arity) is int and 3 <= self.arity < 10**4 and self.arity % 2 == 1
         if self.arity is not None and not (odd and self.counter == "kary"):
             raise InvalidValue("arity", self.arity, "an odd number from 3 to 9999, of a k-ary counter")
+        if self.counter in ("kary", "hybrid"):
+            try:
+                self.noise.joint_loss(Fraction(1), Fraction(1), early=True)
+            except InvalidValue as wrong:
+                allowed = f"'binary' or 'honaker' with {type(self.noise).__name__}, whose joint loss is not proved"
+                raise InvalidValue("counter", self.counter, allowed) from wrong
 
     @cached_property
     def fan(self) -> int:
         """k of the k-ary counter, else 0; by default the variance at worst is least, h^3 (k-1) or h^2 (k-1)."""
         if self.counter != "kary" or self.arity is not None:
             return self.arity or 0
-        power = 3 if self.noise.kind == LAPLACE else 2
         best, least = 0, math.inf
         for h in range(30, 0, -1):
-            k = 3
-            while k**h < 2 * self.length + 1 and h**power * (k - 1) < least:
+            k, cost = 3, h * round(self.noise.norm_of_levels(h) ** 2)  # whole, but for a root that was rounded up
+            while k**h < 2 * self.length + 1 and cost * (k - 1) < least:
                 k += 2
-            if h**power * (k - 1) < least:
-                best, least = k, h**power * (k - 1)
+            if cost * (k - 1) < least:
+                best, least = k, cost * (k - 1)
         return best
 
     @cached_property
@@ -141,12 +161,13 @@ class Tree(NoisyChannel):
 
     def node(self, levels: int) -> Noise:
         """The noise of a node, one of so many that hold a reward."""
-        factor = Fraction(levels) if self.noise.kind == LAPLACE else root_above(levels)
-        return self.noise.stretch(
-            factor * self.noise.norm(self.statistics) * self.steps(1) * self.divide / Fraction(self.epsilon)
-        )
+        factor = self.noise.norm_of_levels(levels) * self.noise.norm(self.statistics)
+        return self.noise.stretch(factor * self.steps(1) * self.divide / Fraction(self.epsilon))
 
-    def numbers(self, k: int) -> Streams:
+    def parameters(self) -> Length:
+        return Length(2**HIGHEST if self.counter == "hybrid" else self.length)
+
+    def memory(self, k: int) -> Streams:
         h, half = self.levels, self.fan // 2
         merged = 0 if half else h
         return Streams(
@@ -155,19 +176,27 @@ class Tree(NoisyChannel):
             np.zeros((k, merged)),
             np.zeros((k, h - merged, half), np.int64),
             np.zeros(h * max(half, 1) + 1, np.int64),
-            2**HIGHEST if self.counter == "hybrid" else self.length,
         )
 
     def law(self) -> Law:
         first = self.node(2 if self.counter == "hybrid" else self.levels)
         scale, g = float(first.scale / self.steps(1)), self.steps(1)
         return Law(
-            self.noise.kind, scale, grid=float(g), per_release=1.0, counter=COUNTERS[self.counter], arity=self.fan
+            self.noise.kind,
+            scale,
+            grid=float(g),
+            per_release=1.0,
+            counter=COUNTERS[self.counter],
+            arity=self.fan,
+            variance=self.noise.variance,
+            tail=self.noise.tail,
         )
 
+    draws = silence  # `perturb` draws as many as it needs
+
     @property
-    def draws(self) -> Any:
-        return silence  # `perturb` draws as many as it needs
+    def perturb(self) -> Any:
+        return perturbed_with(self.noise.draws)
 
     def loss(self, n: int) -> Loss:
         self.steps(n)
@@ -176,44 +205,31 @@ class Tree(NoisyChannel):
     @cached_property
     def loss_of_one(self) -> Loss:
         """Loss by the release of a cohort of any size, and by all that follow."""
-        pure, g = self.noise.kind == LAPLACE, self.steps(1)
-        epsilon = Fraction(self.epsilon) / (self.divide * self.noise.scale)
-        if self.counter == "hybrid":  # a tree of many nodes is no worse than one of the same pure or zCDP loss
-            return 2 * Loss.pure(epsilon / 2) if pure else Loss.zcdp(epsilon**2 / 2)
-        if self.counter != "kary":
-            return self.levels * self.node(self.levels).loss(g, statistics=self.statistics)
-        if pure:
-            return Loss.pure(epsilon)
-        rho = self.levels * self.statistics.square * g**2 / (2 * Fraction(self.node(self.levels).scale) ** 2)
-        chords = (rho * (order + (order % 1) * (1 - order % 1) / (order - 1)) for order in ORDERS)
-        return replace(Loss.zcdp(rho), curve=tuple(chords))
+        g, h = self.steps(1), self.levels
+        if self.counter == "hybrid":  # two parts, each of which has half of one draw's budget, however many its nodes
+            one, half = self.noise.stretch(self.divide / Fraction(self.epsilon)), Fraction(1, 2)
+            return 2 * one.joint_loss(half, half, early=False)
+        if self.counter == "kary":
+            return self.node(h).joint_loss(h * self.statistics.l1 * g, h * self.statistics.square * g**2, early=True)
+        return h * self.node(h).loss(g, statistics=self.statistics)
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
         return encode(reward, self.steps(n), bits, self.statistics)
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        s, law = self.numbers(arm + 1) if kept is None else kept, self.law()
-        m = int(s.released[arm]) + 1
-        if m > s.length:
-            self.refuse(n)
-        hybrid = self.counter == "hybrid"
-        node = self.node((2 if place(law, m) == 0 else 2 * epoch(m)) if hybrid else self.levels)
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        s, law = self.memory(stream + 1) if memory is None else memory, self.law()
+        self.check_size(n, s, stream)
+        check_answers(answers, n)
+        m, hybrid = int(s.released[stream]) + 1, self.counter == "hybrid"
+        node = self.node((2 if leaf_of(law, m) == 0 else 2 * epoch(m)) if hybrid else self.levels)
         for i in range(needed(law, m)):
-            s.fresh[i] = node.share(1, bits)
-        return change(s, law, arm, int(total)) / self.steps(n)
+            s.fresh[i] = node.noise_share(1, bits)
+        return float(change(s, law, stream, whole_steps(total)) / self.steps(n))
 
-    def refuse(self, n: int) -> None:
-        raise InvalidValue("length", self.length, "the largest number of releases of one arm, which there are more of")
-
-    @staticmethod
-    @kernel
-    def perturb(
-        numbers: Streams, law: Law, arm: int, total: float, n: int, noise: int, rng: np.random.Generator
-    ) -> float:
-        m = numbers.released[arm] + 1
-        if m > numbers.length:
-            return math.nan
-        scale, g = node_width(law, m), steps(law, n)
-        for i in range(needed(law, m)):
-            numbers.fresh[i] = draw(law.kind, scale * g, rng)
-        return change(numbers, law, arm, int(total)) / g
+    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
+        check_cohort_size(n)
+        if memory is not None:
+            released = memory.released.max() if stream is None else memory.released[stream]
+            if released >= self.parameters().length:
+                allowed = "the largest number of releases of one arm, of which there are more"
+                raise InvalidValue("length", self.length, allowed)

@@ -17,7 +17,8 @@ from typing import Any
 
 from maskedbandit.backends.backend import Aggregate, NoisyAdder
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted
+from maskedbandit.channels.channel import check_answers, whole_steps
+from maskedbandit.channels.codec import ModulusRule, chance, decoded, encode, fitted
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.errors import InvalidValue
@@ -52,32 +53,36 @@ class TwoServers(NoisyChannel):
         if not isinstance(self.backend, NoisyAdder):
             raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
 
-    def numbers(self, k: int) -> Residues:
-        return Residues(self.failure, fixed=0, tight=0, paper=0, low=self.statistics.low)
+    def parameters(self) -> ModulusRule:
+        return ModulusRule(self.failure, fixed=0, tight=0, paper=0, low=self.statistics.low)
 
     def law(self) -> Law:
         return self.noise_law(per_release=2.0)
 
     def loss(self, n: int) -> Loss:
-        return self.whole(n).loss(self.steps(n), statistics=self.statistics) * self.backend.attempts
+        return self.release_noise(n).loss(self.steps(n), statistics=self.statistics) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
-        return fitted(self.numbers(1), self.law(), n, self.steps(n), 2.0)
+        return fitted(self.parameters(), self.law(), n, self.steps(n), 2.0)
 
-    def randomize(self, reward: float, n: int, bits: Bits, place: int | None = None) -> int:
+    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
         whole = encode(reward, self.steps(n), bits, self.statistics)  # the shares are made where they are sealed
         return whole % self.residues(n)[0] if self.statistics.low < 0 else whole  # else it is below m as it is
 
     def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
         n = len(sent)
-        noise = self.whole(n)
+        noise = self.release_noise(n)
         terms = f"{type(self.noise).__name__} {noise.scale} of two servers in steps of 1/{self.steps(n)}, "
         return self.backend.noisy_sum(
-            sent, self.residues(n)[0], lambda: noise.share(1, bits), terms.encode() + cohort, bits
+            sent, self.residues(n)[0], lambda: noise.noise_share(1, bits), terms.encode() + cohort, bits
         )
 
-    def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
-        return decoded(int(total), self.numbers(1), self.law(), n, self.steps(n), 2.0)
+    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+        check_answers(answers, n)
+        return decoded(whole_steps(total), self.parameters(), self.law(), n, self.steps(n), 2.0)
+
+    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
+        self.residues(n)
 
     perturb = Distributed.perturb

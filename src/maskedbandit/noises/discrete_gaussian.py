@@ -7,7 +7,7 @@ a discrete Gaussian only nearly, and the difference is paid for in the loss [KLS
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +16,7 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN
 from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_gaussian
@@ -76,7 +77,7 @@ class DiscreteGaussian(Noise):
     def stretch(self, factor: Fraction) -> DiscreteGaussian:
         return DiscreteGaussian(self.scale * factor)
 
-    def share(self, n: int, bits: Bits) -> int:
+    def noise_share(self, n: int, bits: Bits) -> int:
         self.check(n)
         return discrete_gaussian(self.scale**2 / n, bits)
 
@@ -117,6 +118,19 @@ class DiscreteGaussian(Noise):
         rest = max(0, shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
         xi = Fraction(10 * (first + rest) * (1 + 1e-9))
         return Loss.zcdp(min(square + s * xi / 2, square + 2 * xi * l1 + s * xi**2) / 2)
+
+    def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
+        """rho = square / (2 scale^2) [CKS20, Thm. 4].
+
+        Given the outputs before, draws that showed early lie on a coset of a lattice that holds the move v. To move a
+        discrete Gaussian there by v costs R(a) = a |v|^2 / (2 scale^2) exactly, at whole orders a; between them
+        (a - 1) R(a) is convex, so it is below its chord.
+        """
+        rho = square / (2 * self.scale**2)
+        if not early:
+            return Loss.zcdp(rho)
+        chords = (rho * (order + (order % 1) * (1 - order % 1) / (order - 1)) for order in ORDERS)
+        return replace(Loss.zcdp(rho), curve=tuple(chords))
 
     @staticmethod
     @kernel

@@ -47,7 +47,10 @@ class DiscreteLaplace(Noise):
     def norm(self, statistics: Statistics) -> Fraction:
         return statistics.l1
 
-    def share(self, n: int, bits: Bits) -> int:
+    def norm_of_levels(self, levels: int) -> Fraction:
+        return Fraction(levels)
+
+    def noise_share(self, n: int, bits: Bits) -> int:
         if n == 1:
             return discrete_laplace(self.scale, bits)
         shape, rate = Fraction(1, n), 1 / self.scale
@@ -70,6 +73,11 @@ class DiscreteLaplace(Noise):
         if statistics != REWARD:
             return Loss.pure(statistics.l1 * sensitivity / self.scale)
         return Loss.discrete_laplace(self.scale, sensitivity)
+
+    def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
+        return Loss.pure(
+            l1 / self.scale
+        )  # P(z) <= exp(|v|_1 / scale) P(z + v) for vectors of draws, hence all made of them
 
     @staticmethod
     @kernel

@@ -3,6 +3,13 @@
 The scale of a noise is that of a release with epsilon = 1 and sensitivity 1; a channel with privacy `epsilon` that
 keeps sums in steps of 1/g stretches it by g / epsilon. The same object draws the noise and states what it costs. A
 vector has one draw for each of its numbers, all of them stretched by its norm.
+
+What policies know of a noise is the kind of its law, see `Law`. A noise whose kind is not among them leaves `kind` as
+it is and states two numbers instead, for which a draw Z of scale 1 has
+
+    log E exp(lam Z) <= variance lam^2 / (2 (1 - tail |lam|)),        |lam| < 1 / tail.
+
+Every policy that asks for a bound on the noise runs on it; one that asks for more refuses it.
 """
 
 from __future__ import annotations
@@ -16,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import SUB_GAMMA
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import REWARD, Statistics, root_above
@@ -38,7 +47,9 @@ def poisson(mean: float, rng: np.random.Generator) -> int:
 class Noise(ABC):
     """A noise. Subclasses are frozen dataclasses; `draws` is a kernel, everything else exact or a reference."""
 
-    kind: ClassVar[int]  # which law kernels of core.py it has
+    kind: ClassVar[int] = SUB_GAMMA  # of its law
+    variance: ClassVar[float] = 0.0  # these two bound the cumulant of a noise of kind SUB_GAMMA, which must state them
+    tail: ClassVar[float] = 0.0
     draws: ClassVar[Any]  # kernel (scale, count, rng) -> int: the sum of `count` draws, fast, for the lab
     scale: Fraction
 
@@ -50,9 +61,16 @@ class Noise(ABC):
         """How much wider the noise of each number must be than that of a reward, to hide the whole vector as well."""
         return root_above(statistics.square)
 
+    def norm_of_levels(self, levels: int) -> Fraction:
+        """How much wider the noise of each node of a tree must be than that of one sum, if a reward is in so many."""
+        return root_above(levels)
+
     @abstractmethod
-    def share(self, n: int, bits: Bits) -> int:
-        """One of the n independent shares of a draw; exact, from random bits alone. n = 1: a whole draw."""
+    def noise_share(self, n: int, bits: Bits) -> int:
+        """One of the n independent shares of a draw; exact, from random bits alone. n = 1: a whole draw.
+
+        A noise that cannot be split raises `InvalidValue` for n > 1.
+        """
 
     @abstractmethod
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
@@ -64,3 +82,13 @@ class Noise(ABC):
 
         For other statistics `sensitivity` is the number of steps in one unit, and the loss that of the whole vector.
         """
+
+    def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
+        """Loss of all outputs made of many draws, if another user moves these by l1 in sum, `square` in squares.
+
+        Each draw is moved by a whole number. `early`: a draw may be part of an output before the number that it hides
+        is complete, so that losses of single draws do not simply add up. Noises of which no proof is known leave it.
+        """
+        raise InvalidValue(
+            "noise", self, "one whose joint loss is proved, such as DiscreteLaplace() or DiscreteGaussian()"
+        )

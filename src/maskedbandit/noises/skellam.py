@@ -40,7 +40,7 @@ class Skellam(Noise):
     def stretch(self, factor: Fraction) -> Skellam:
         return Skellam(self.scale * factor)
 
-    def share(self, n: int, bits: Bits) -> int:
+    def noise_share(self, n: int, bits: Bits) -> int:
         return skellam(self.scale**2 / n, bits)
 
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:

@@ -25,10 +25,10 @@ class Device:
     def __init__(self, user: int, reward: float, attempts: int) -> None:
         self.user, self._reward, self._book = user, reward, Participation(attempts=attempts)
 
-    def send(self, channel: Channel, cohort: bytes, attempt: int, n: int, place: int, bits: Bits) -> float:
+    def send(self, channel: Channel, cohort: bytes, attempt: int, n: int, position: int, bits: Bits) -> float:
         """What the device sends in this attempt, with noise that it draws now."""
         self._book.join(self.user, cohort, attempt)
-        return channel.randomize(self._reward, n, bits, place)
+        return channel.randomize(self._reward, n, bits, position)
 
 
 class Cohorts:
@@ -71,6 +71,14 @@ class Cohorts:
         """A user who was shown the arm waits, with the reward, for its cohort to close."""
         self.open[arm].append(Device(user, reward, self.backend.attempts))
 
+    def check_size(self, n: int) -> None:
+        """Raise if a cohort of n cannot be released, before anybody is asked to be in it."""
+        try:
+            self.channel.check_size(n)
+        except InvalidValue as wrong:
+            wrong.args = (f"{wrong} ({advice(self.policy, n)})",)
+            raise
+
     def close(self, arm: int) -> tuple[int, float] | None:
         """How many values are in the sum of the arm's whole cohort, and the sum; None if it was thrown away."""
         devices, self.open[arm] = self.open[arm], []
@@ -84,11 +92,12 @@ class Cohorts:
                 self._book.join(device.user, cohort, attempt)
             try:
                 sent = [
-                    device.send(self.channel, cohort, attempt, n, place, self.bits)
-                    for place, device in enumerate(devices)
+                    device.send(self.channel, cohort, attempt, n, position, self.bits)
+                    for position, device in enumerate(devices)
                 ]
                 found: Aggregate = self.channel.aggregate(sent, self.bits, cohort + b", attempt %d" % attempt)
-                total: float = self.channel.analyze(found.total, n, self.bits)
+                answers = len(found.survivors)
+                total: float = self.channel.analyze(found.total, n, self.bits, answers=answers)
             except AlreadySpent:
                 raise
             except Implausible as wrong:
@@ -100,9 +109,8 @@ class Cohorts:
             except InvalidValue as wrong:
                 wrong.args = (f"{wrong} ({advice(self.policy, n)})",)
                 raise
-            if len(found.survivors) > 0:
-                self._failed = 0
-                return len(found.survivors), total
+            self._failed = 0
+            return answers, total
         self._failed, self.thrown_away, self._last = self._failed + 1, self.thrown_away + 1, failure
         if self._failed == HOPELESS:
             self.give_up()
@@ -111,7 +119,7 @@ class Cohorts:
     def give_up(self) -> NoReturn:
         """Say why nothing is released, and what would help."""
         raise TooFew(
-            f"{self._failed} cohorts in a row were thrown away, the last because {self._last or 'nobody was left'}: "
+            f"{self._failed} cohorts in a row were thrown away, the last because {self._last}: "
             f"lower `dropout` or raise `attempts` of {self.backend}, or lower `honest` of "
             f"{type(self.channel).__name__}, so that more may be lost"
         ) from self._last

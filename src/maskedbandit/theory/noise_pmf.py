@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from maskedbandit.core import kernel
-from maskedbandit.law import Law, draws, is_coins, is_gaussian, is_laplace, is_response, steps
+from maskedbandit.law import Law, draws, is_coins, is_gaussian, is_laplace, is_response, is_skellam, steps
 
 
 @kernel
@@ -38,6 +38,8 @@ def log_pmf(law: Law, n: int, z: float) -> float:
         return -z * z / (2 * variance) - (math.log(norm) if variance < 9 else math.log(2 * math.pi * variance) / 2)
     if is_laplace(law) and count == 1.0:
         return math.log(math.tanh(0.5 / wide)) - z / wide
+    if not (is_laplace(law) or is_skellam(law)):
+        return math.nan  # nothing is known of it
     return log_pmf_of_difference(is_laplace(law), count, wide, int(z))
 
 

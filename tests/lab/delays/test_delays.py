@@ -218,7 +218,8 @@ def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel
 
     names = {**kernels(policy, channel, INSTANCE, delay), "ask": ask, "tell": tell, "late": late}
     go = FunctionType(engine.__code__, {**engine.__globals__, **names})
-    parts = policy.init(k, horizon), channel.law(), channel.numbers(k), INSTANCE.numbers(), delay.numbers()
+    of_channel = channel.law(), channel.parameters(), channel.memory(k)
+    parts = policy.init(k, horizon), *of_channel, INSTANCE.numbers(), delay.numbers()
     with np.errstate(over="ignore"):
         status = go(*parts, horizon, policy.goal == "regret", marks, out, *Streams(3, "").of(0))
     return Heard(status, asked, told, waits, out)

@@ -79,11 +79,11 @@ def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses)
 def test_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: int) -> None:
     """With shares nearly as narrow as is allowed: those of all n users would be narrower."""
     statistics, epsilon = linear(2, False), 10**4
-    unit = mb.channels.Distributed(epsilon, mb.noises.DiscreteGaussian(1)).carrying(statistics).whole(n).scale
+    unit = mb.channels.Distributed(epsilon, mb.noises.DiscreteGaussian(1)).carrying(statistics).release_noise(n).scale
     noise = mb.noises.DiscreteGaussian(Fraction(np.sqrt(2.02 * least) / float(unit)).limit_denominator(10**6))
     channel = mb.channels.Distributed(epsilon, noise, honest=honest).carrying(statistics)
     assert channel.counted_on(n) == least
-    scale, g, k = float(channel.whole(n).scale), channel.steps(n), np.arange(1, least)
+    scale, g, k = float(channel.release_noise(n).scale), channel.steps(n), np.arange(1, least)
     assert 2.01 < scale * scale / least < 2.03
     xi = 10 * np.exp(-2 * np.pi**2 * scale * scale / least * k / (k + 1)).sum()
     square, l1, s = float(statistics.square) * (g / scale) ** 2, float(statistics.l1) * g / scale, statistics.moved

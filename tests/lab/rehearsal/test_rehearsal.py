@@ -83,15 +83,15 @@ def outcomes(channel: Channel, runs: int) -> np.ndarray:
 class Quiet(Distributed):
     """A broken twin: devices that add no noise."""
 
-    def randomize(self, reward, n, bits, place=None):
+    def randomize(self, reward, n, bits, position=None):
         return int(reward)
 
 
 class Half(Distributed):
     """A broken twin: devices that add half of their noise, the shares of a cohort twice as large."""
 
-    def randomize(self, reward, n, bits, place=None):
-        return (int(reward) + self.whole(n).share(2 * self.counted_on(n), bits)) % self.residues(n)[0]
+    def randomize(self, reward, n, bits, position=None):
+        return (int(reward) + self.release_noise(n).noise_share(2 * self.counted_on(n), bits)) % self.residues(n)[0]
 
 
 def test_a_rehearsal_has_the_law_of_the_compiled_lab(monkeypatch) -> None:
@@ -158,7 +158,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 def test_a_policy_is_told_releases_and_nothing_else() -> None:
     policy, channel = Scripted(1, 5), over(Watched())
     run = mb.simulate(policy, channel, INSTANCE, 53)
-    expected = [(1, 5, channel.analyze(total, 5, seeded(1))) for total in channel.backend.told]
+    expected = [(1, 5, channel.analyze(total, 5, seeded(1), answers=5)) for total in channel.backend.told]
     assert policy.told == expected
     assert run.releases[0] == len(expected) == 10
 
@@ -168,22 +168,24 @@ def test_a_sum_is_read_as_that_of_the_whole_cohort(lost) -> None:
     """Its modulus is that of the users who were asked, however many are lost."""
     channel, policy = over(Watched(lost=lost), honest="0.6", modulus="tight"), Scripted(0, 5)
     mb.simulate(policy, channel, INSTANCE, 500)
-    assert policy.told == [(0, 5 - lost, channel.analyze(total, 5, seeded(1))) for total in channel.backend.told]
+    assert policy.told == [
+        (0, 5 - lost, channel.analyze(total, 5, seeded(1), answers=5)) for total in channel.backend.told
+    ]
     assert any(total < 0 for _, _, total in policy.told)
     assert channel.residues(5) != channel.residues(5 - max(lost, 1))
 
 
 def test_every_device_has_its_place_in_the_cohort() -> None:
     """Some toss a coin more than others, and together they toss all."""
-    places = []
+    positions = []
 
     class Placed(Shuffled):
-        def randomize(self, reward, n, bits, place=None):
-            places.append(place)
-            return super().randomize(reward, n, bits, place)
+        def randomize(self, reward, n, bits, position=None):
+            positions.append(position)
+            return super().randomize(reward, n, bits, position)
 
     mb.simulate(Scripted(1, 7), Placed(backend=Shuffler()), INSTANCE, 21)
-    assert places == [0, 1, 2, 3, 4, 5, 6] * 3
+    assert positions == [0, 1, 2, 3, 4, 5, 6] * 3
 
 
 def test_a_cohort_that_the_horizon_cuts_off_is_never_summed() -> None:

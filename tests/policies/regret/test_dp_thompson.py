@@ -95,12 +95,13 @@ def check_gap(tell) -> None:
     for run in range(runs):
         channel, rng = Tree(epsilon=1, length=horizon), np.random.Generator(np.random.PCG64(run))
         gap = rng.uniform(0.1, 0.8)
-        law, kept, means = channel.law(), channel.numbers(2), (0.9, 0.9 - gap)
+        law, kept, means = channel.law(), (channel.parameters(), channel.memory(2)), (0.9, 0.9 - gap)
         s = DPThompson().init(2, horizon)
         while s.clock[STEP] == PILOT:
             arm, n, _ = DPThompson.ask(s, law, rng)
             if s.clock[STEP] == PILOT:
-                tell(s, arm, n, channel.perturb(kept, law, arm, float(rng.binomial(n, means[arm])), n, 0, rng))
+                total = float(rng.binomial(n, means[arm]))
+                tell(s, arm, n, channel.perturb(*kept, law, arm, total, n, 0, rng))
         wrong += not gap / 3 <= s.gap[0] <= 2 * gap
     at_most(wrong, runs, 1 / horizon)
 

@@ -43,8 +43,9 @@ class TestRadius:
     def test_covers_the_running_sums(self, counter):
         """At every count, each as its own test; wrong with probability ALPHA. Half the radius does not cover them."""
         channel, runs, missed = Tree(epsilon=1, counter=counter, length=20), 2000, 0
-        law, kept, rng = channel.law(), channel.numbers(runs), np.random.Generator(np.random.PCG64(1))
-        changes = [[channel.perturb(kept, law, i, 0.0, 1, 0, rng) for _ in range(20)] for i in range(runs)]
+        law, memory, rng = channel.law(), channel.memory(runs), np.random.Generator(np.random.PCG64(1))
+        perturb, parameters = channel.perturb, channel.parameters()
+        changes = [[perturb(parameters, memory, law, i, 0.0, 1, 0, rng) for _ in range(20)] for i in range(runs)]
         for m, sums in enumerate(abs(np.cumsum(changes, axis=1)).T, 1):
             for x in (1.0, 4.0):
                 bound = noise(law, m, m, x)

@@ -126,14 +126,14 @@ class TestIndex:
 perturb = noise = judge = None  # stand for kernels, see `misses`
 
 
-def count(numbers, law, batches, mu, f, epsilon, runs, rng):
+def count(parameters, memory, law, batches, mu, f, epsilon, runs, rng):
     bad = 0
     for _ in range(runs):
         x, n, m = 0.0, 0, 0
         for size in batches:
             g = steps(law, size)
             z = noise(law.scale * g, draws(law, 1, size), rng)
-            x += perturb(numbers, law, 0, max(g, 1.0) * rng.binomial(size, mu), size, z, rng)
+            x += perturb(parameters, memory, law, 0, max(g, 1.0) * rng.binomial(size, mu), size, z, rng)
             n, m = n + size, m + 1
         bad += judge(law, x, m, n, f, epsilon) < mu
     return bad
@@ -154,7 +154,7 @@ def misses(channel, batches, f, by=honest, mu=0.75, runs=200_000, seed=1):
     go = compiled(count, perturb=channel.perturb, noise=channel.draws, judge=by)
     rng = np.random.Generator(np.random.PCG64(seed))
     epsilon = float(getattr(channel, "epsilon", 1))
-    return go(channel.numbers(1), channel.law(), np.array(batches), mu, f, epsilon, runs, rng)
+    return go(channel.parameters(), channel.memory(1), channel.law(), np.array(batches), mu, f, epsilon, runs, rng)
 
 
 BATCHES = [20, 20, 40, 80]

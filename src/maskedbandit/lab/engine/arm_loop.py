@@ -57,7 +57,8 @@ late: Any = None
 def loop(
     s: Any,
     law: Law,
-    channel: Any,
+    parameters: Any,
+    memory: Any,
     instance: Any,
     delay: Delays,
     horizon: int,
@@ -147,7 +148,7 @@ def loop(
                 out.last[1] = n
                 return TOO_WIDE
             z = noise(width, count, of_noise)
-            released = perturb(channel, law, arm, x, n, z, of_noise)
+            released = perturb(parameters, memory, law, arm, x, n, z, of_noise)
             if released != released:
                 out.last[1] = n
                 return NO_FIT

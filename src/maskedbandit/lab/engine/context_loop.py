@@ -79,7 +79,8 @@ def added(sums: Floats, z: Floats, reward: float, products: float) -> None:
 def loop(
     s: Any,
     law: Law,
-    channel: Any,
+    parameters: Any,
+    memory: Any,
     source: Any,
     delay: Any,
     events: int,
@@ -128,7 +129,8 @@ def loop(
                 for j in range(size):
                     total = p.sums[model, j]
                     z = noise(wide, count, of_noise)
-                    total = perturb(channel, law, model * size + j, total * g if g > 0 else total, n, z, of_noise)
+                    total = total * g if g > 0 else total
+                    total = perturb(parameters, memory, law, model * size + j, total, n, z, of_noise)
                     if total != total:
                         p.counts[FAULT] = n
                         return NO_FIT

@@ -37,7 +37,8 @@ class Play:
         self.policy, self.contexts, self.horizon, self.marks = policy, contexts, horizon, marks
         statistics, m = policy.statistics(contexts.d, contexts.signed), policy.models(contexts.k)
         self.channel = channel.carrying(statistics)
-        self.law, self.numbers = self.channel.law(), self.channel.numbers(m * statistics.size)
+        self.law, self.parameters = self.channel.law(), self.channel.parameters()
+        self.memory = self.channel.memory(m * statistics.size)
         self.state, self.delay = policy.init(contexts.k, Aim(contexts.d, horizon)), delay.numbers()
         flight = in_flight(self.delay, horizon)
         slots = flight.heap.size
@@ -66,14 +67,14 @@ class Play:
         kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
         kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
         kernels |= {"draws_of_one": draws_of_one, "steps": steps}
-        parts = self.state, self.law, self.numbers, numbers, self.delay
+        parts = self.state, self.law, self.parameters, self.memory, numbers, self.delay
         run = compiled(loop, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
         how = events, self.horizon, least, products, signed, self.marks, self.progress
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
             status = run(*parts, *how, *streams)
         fault = int(self.progress.counts[-1])
-        explain(status, fault, fault, self.policy, self.channel)
+        explain(status, fault, fault, self.policy, self.channel, self.memory)
 
     @property
     def loss(self) -> Loss:

@@ -5,7 +5,7 @@ Compiled code raises no errors of ours; `explain` does, once the loop has return
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ def too_wide(width: float, count: float, n: int, g: int) -> bool:
     return width * width * count > WIDEST or float(n) * g > LARGEST
 
 
-def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> None:
+def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, memory: Any) -> None:
     """Raise what a run's status stands for."""
     name = type(policy).__name__
     if status == BAD_ARM:
@@ -73,4 +73,5 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel) -> 
     if status == MORE_SIZES:
         raise IllegalDecision(f"{name} closes cohorts of more than {n} different sizes: they should grow faster")
     if status == NO_FIT:
-        channel.refuse(n)
+        channel.check_size(n, memory)
+        raise InvalidValue("the size of a cohort", n, f"one that {type(channel).__name__} can release")

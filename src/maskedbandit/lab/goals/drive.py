@@ -110,7 +110,8 @@ def drive(
         cohorts = np.zeros(room, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
-        numbers = policy.init(k, aim), law, channel.numbers(k), instance.numbers(), lags
+        memory = channel.memory(k)
+        numbers = policy.init(k, aim), law, channel.parameters(), memory, instance.numbers(), lags
         drawn: Any = streams.of(run)
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
             if rehearsed:
@@ -122,7 +123,7 @@ def drive(
                 status = go(*numbers, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
-        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel)
+        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
         findings[run] = policy.findings(numbers[0]) | findings[run]
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size

@@ -116,7 +116,7 @@ class Demo:
             advance()
 
         found = rehearsed(plan, order, sent, leaves, bits, watch)
-        released = channel.analyze(found.total, n, bits)
+        released = channel.analyze(found.total, n, bits, answers=len(found.survivors))
         return Round(channel, backend, plan, seen[0].ring, rewards, leaves, found, released)
 
 

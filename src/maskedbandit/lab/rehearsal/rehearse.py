@@ -82,6 +82,8 @@ def rehearse(
             return UNSIZED, ZERO, 0  # whoever waits was charged the price of another size
         if law.root > 0.0 and not stop and (close == 0 or waiting):
             return UNSIZED, ZERO, 0
+        if close == 1 and not stop:
+            cohorts.check_size(planned)
         end = horizon if stop else min(t + n, horizon)
         out.pulls[arm] += end - t
         while t < end:

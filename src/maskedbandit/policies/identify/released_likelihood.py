@@ -31,7 +31,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, adds_noise, draws_of_one, unit_variance
+from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
 from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import begin, close, first, ready
 from maskedbandit.policies.parts.choice import highest
@@ -218,6 +218,8 @@ class ReleasedLikelihood(Policy):
     def needs(self, law: Law) -> str:
         if law.counter > 0:
             return "releases that are independent of one another"
+        if is_sub_gamma(law):
+            return "noise whose probabilities are known"
         if adds_noise(law) and (law.grid != 1 or law.root > 0):
             return "rewards rounded to bits (grid = 1), or their law is not known"
         if law.per_pull > 0:

@@ -1,0 +1,96 @@
+"""How many draws of noise are in a release, or in many, how wide they are, and in how many steps rewards are kept."""
+
+from __future__ import annotations
+
+import math
+
+from maskedbandit.core import kernel
+from maskedbandit.law.record import COINS, HONAKER, HYBRID, KARY, LAPLACE, Law
+
+
+@kernel
+def steps(law: Law, n: int) -> int:
+    """Number g of steps in one unit of reward, for a cohort of n; 0 if rewards are not rounded."""
+    if law.root == 0.0:
+        return int(law.grid)
+    fine = law.root * math.sqrt(n)
+    return int(max(law.grid, math.ceil(fine - 1e-15 * fine)))  # the slack keeps whole numbers from rounding up
+
+
+@kernel
+def epoch(m: int) -> int:
+    """floor(log2 m): the hybrid counter begins a new tree at every power of two."""
+    level = 0
+    while m >= 2:
+        level, m = level + 1, m // 2
+    return level
+
+
+@kernel
+def wider(law: Law, levels: int) -> float:
+    """How much wider draws must be if a reward is in so many of them: pure losses add up, others in squares."""
+    if law.kind == LAPLACE:
+        return float(levels)
+    return math.sqrt(levels) if 0 <= law.kind <= COINS else math.nan
+
+
+@kernel
+def nodes(law: Law, m: int) -> float:
+    """Noise in the running sum of the first m releases of an arm on a tree: its variance, in draws of `width(law, m)`.
+
+    It bounds the cumulant too: a draw that counts w <= 1 times has K(w lam) <= w^2 K(lam), as K is convex in lam^2 for
+    every noise here.
+
+    >>> from maskedbandit.law import BINARY
+    >>> [nodes(Law(LAPLACE, 1.0, counter=BINARY), m) for m in (7, 8)], nodes(Law(LAPLACE, 1.0, counter=HONAKER), 2)
+    ([3.0, 1.0], 0.6666666666666666)
+    """
+    total, weight = 0.0, 1.0
+    if law.counter == KARY:
+        while m > 0:  # balanced digits, from -(k-1)/2 to (k-1)/2
+            digit = m % law.arity
+            if digit > law.arity // 2:
+                digit -= law.arity
+            total += abs(digit)
+            m = (m - digit) // law.arity
+        return total
+    if law.counter == HYBRID and m > 0:
+        level = epoch(m)  # a draw for every power of two, and a wider one for every node of the tree since the last
+        wide = wider(law, max(level, 1))
+        total, m = (level + 1) / (wide * wide), m - (1 << level)
+    while m > 0:
+        if m % 2 == 1:
+            total += weight / (2 * weight - 1) if law.counter == HONAKER else 1.0
+        weight *= 2.0
+        m //= 2
+    return total
+
+
+@kernel
+def width(law: Law, m: int) -> float:
+    """Scale of the widest draw in the sum of m releases."""
+    return law.scale * wider(law, max(1, epoch(m))) if law.counter == HYBRID else law.scale
+
+
+@kernel
+def draws(law: Law, m: int, n: int) -> float:
+    """Number of independent noise draws in m releases over n pulls in all, for one release exactly."""
+    if law.counter > 0:
+        return nodes(law, m)
+    if m == 1:
+        return draws_of_one(law, n)
+    return law.per_release * (m / law.honest) + law.per_pull * n
+
+
+@kernel
+def draws_of_one(law: Law, n: int) -> float:
+    """Number of independent noise draws in one release over n pulls; on a tree, for each of its nodes."""
+    whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
+    return law.per_release * whole + law.per_pull * n
+
+
+@kernel
+def calibration(honest: float, n: int) -> int:
+    """Least number of honest survivors of a cohort of n: the shares are calibrated to make one draw of them."""
+    fine = honest * n
+    return max(1, math.ceil(fine - 1e-15 * fine))

@@ -1,0 +1,83 @@
+"""What a law is like: policies ask for the property that they need, never for the kind of the noise."""
+
+from __future__ import annotations
+
+import math
+
+from maskedbandit.core import kernel
+from maskedbandit.law.counts import draws
+from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, SUB_GAMMA, Law
+
+
+@kernel
+def is_noiseless(law: Law) -> bool:
+    """Releases are the sums themselves."""
+    return law.kind == NO_NOISE
+
+
+@kernel
+def is_response(law: Law) -> bool:
+    """Every reward is a bit that was flipped or not, and nothing is added to their sum."""
+    return law.kind == RESPONSE
+
+
+@kernel
+def adds_noise(law: Law) -> bool:
+    """Noise is added to sums or to rewards: a release is not made of the (possibly flipped) rewards alone."""
+    return law.kind != NO_NOISE and law.kind != RESPONSE
+
+
+@kernel
+def is_laplace(law: Law) -> bool:
+    """Draws are discrete Laplace: their tails are exponential, and whole draws have a pure loss."""
+    return law.kind == LAPLACE
+
+
+@kernel
+def is_one_laplace_draw(law: Law, n: int) -> bool:
+    """The noise in one release of n rewards is one discrete Laplace draw: its tail is known exactly."""
+    return law.kind == LAPLACE and draws(law, 1, n) == 1.0
+
+
+@kernel
+def is_gaussian(law: Law) -> bool:
+    """Draws are discrete Gaussian: they are sub-Gaussian with their variance, and so are their sums."""
+    return law.kind == GAUSSIAN
+
+
+@kernel
+def is_skellam(law: Law) -> bool:
+    """Draws are differences of two Poisson variables."""
+    return law.kind == SKELLAM
+
+
+@kernel
+def is_coins(law: Law) -> bool:
+    """Draws are fair coins, so that their sum is binomial."""
+    return law.kind == COINS
+
+
+@kernel
+def is_sub_gamma(law: Law) -> bool:
+    """Of the noise a bound on its cumulant is known, and nothing else: neither its probabilities nor its variance."""
+    return law.kind == SUB_GAMMA
+
+
+@kernel
+def unit_variance(law: Law) -> float:
+    """The variance of a draw of scale 1; of sub-gamma noise a bound."""
+    if law.kind == LAPLACE:
+        return 2.0
+    if law.kind == SUB_GAMMA:
+        return law.variance
+    return 1.0 if 0 <= law.kind <= COINS else math.nan
+
+
+@kernel
+def largest_tilt(law: Law) -> float:
+    """E exp(lam Z), or its bound, is finite for |lam| below it."""
+    if law.kind == LAPLACE:
+        return 1 / law.scale
+    if law.kind == SUB_GAMMA and law.tail > 0.0:
+        return 1 / (law.scale * law.tail)
+    return math.inf if 0 <= law.kind <= SUB_GAMMA else math.nan
