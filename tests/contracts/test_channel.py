@@ -167,8 +167,13 @@ class TestLaw:
 class TestPromises:
     @pytest.mark.parametrize("reward", [-0.1, 1.1, float("nan"), float("inf"), -float("inf"), "x", None, 1e-9 + 1])
     def test_a_reward_is_a_number_between_0_and_1(self, channel, reward):
-        with pytest.raises(RewardOutOfRange, match="reward"):
+        with pytest.raises(RewardOutOfRange, match=r"reward must be a number in \[0, 1\]") as caught:
             channel.randomize(reward, 6, seeded(1), 0)
+        assert str(caught.value) == str(RewardOutOfRange())  # errors end in logs: they do not show the reward
+
+    def test_its_loss_is_kept_as_text_without_losing_a_digit(self, channel):
+        for loss in (channel.loss(1), 7 * channel.loss(5), channel.loss(5) | channel.loss(6)):
+            assert Loss.from_text(loss.to_text()) == loss
 
     @pytest.mark.parametrize("reward", [0, 1, 0.0, 1.0, True, Fraction(1, 3), np.float64(0.25), np.int64(1)])
     def test_numbers_of_every_kind_are_rewards(self, channel, reward):

@@ -15,7 +15,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import Law, cumulant, log_mgf
 from maskedbandit.noises import room
-from maskedbandit.privacy.loss import ORDERS
+from maskedbandit.privacy.loss import ORDERS, Loss
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded
@@ -163,6 +163,11 @@ class TestLoss:
             assert ratio.max() == pytest.approx(float(noise.loss(2).pure_epsilon), rel=1e-9)
         else:
             assert ratio[0] > ratio[20] + 0.5 > ratio[40] + 1
+
+    def test_a_loss_is_kept_as_text_without_losing_a_digit(self, name):
+        coarse, fine = room[name](Fraction(1, 3)), room[name](Fraction(5))
+        for loss in (coarse.loss(1), coarse.loss(7), fine.loss(1, shares=10), 3 * fine.loss(2)):
+            assert Loss.from_text(loss.to_text()) == loss
 
     def test_a_loss_with_shares_is_at_least_the_loss_of_one_draw(self, name):
         noise = room[name](Fraction(5))

@@ -51,8 +51,8 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import root_above
 

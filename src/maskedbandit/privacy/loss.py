@@ -18,29 +18,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.divergences import (
+from maskedbandit.privacy.conversion import above, additions
+from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.loss_text import parsed, written
+from maskedbandit.privacy.renyi_divergences import (
     INF,
     ORDERS,
     Bound,
     discrete_laplace_curve,
-    single_epsilon,
     skellam_bound,
     skellam_curve,
 )
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.single_release import SingleRelease
 
 
 @dataclass(frozen=True, repr=False)
 class Loss:
-    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, but for a chance.
+    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, except with probability `delta`.
 
-    Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` k times, and `a | b`
-    different users.
+    Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` the same user k times, and
+    `a | b` different users. `single` is empty, or else the loss is that of one release under one of these noises and of
+    nothing more; no sum has it. Every part is a Fraction of at least 0 or the float ∞; a `delta` that adds up to 1 or
+    more makes the loss `unbounded`.
 
     **Guarantee**: the loss of a composition is at most the sum of its parts' losses, in exact arithmetic.
 
@@ -52,8 +56,22 @@ class Loss:
     curve: tuple[Bound, ...]
     pure_epsilon: Bound
     delta: Bound
-    # noises, as arguments of `single_epsilon`, if the loss is that of one release under one of them, and of no more
-    single: frozenset[tuple[bool, Fraction, int]] = field(default=frozenset(), compare=False)
+    single: frozenset[SingleRelease] = frozenset()
+
+    def __post_init__(self) -> None:
+        if type(self.curve) is not tuple or len(self.curve) != len(ORDERS):
+            raise InvalidValue("curve", type(self.curve).__name__, f"a tuple of {len(ORDERS)} divergences")
+        for name, bounds in (("curve", self.curve), ("pure_epsilon", (self.pure_epsilon,)), ("delta", (self.delta,))):
+            for bound in bounds:
+                if not (bound >= 0 if type(bound) is Fraction else type(bound) is float and bound == INF):
+                    raise InvalidValue(name, bound, "a Fraction of at least 0, or ∞")
+        lost = self.delta == INF and all(bound == INF for bound in (*self.curve, self.pure_epsilon))
+        if self.delta >= 1 and not lost:
+            raise InvalidValue("delta", self.delta, "a probability in [0, 1), or ∞ where everything else is")
+        if type(self.single) is not frozenset or not all(type(each) is SingleRelease for each in self.single):
+            raise InvalidValue("single", self.single, "a frozenset of SingleRelease")
+        for each in self.single:
+            each.check()
 
     @classmethod
     def pure(cls, epsilon: Number) -> Loss:
@@ -116,7 +134,8 @@ class Loss:
         (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06))
         """
         spread, shift = exact("variance", variance), _shift(sensitivity)
-        return replace(cls.gaussian(spread, shift), single=frozenset({(False, spread, shift)}))
+        release = SingleRelease("discrete_gaussian", spread, shift)
+        return replace(cls.gaussian(spread, shift), single=frozenset({release}))
 
     @classmethod
     def discrete_laplace(cls, scale: Number, sensitivity: int = 1) -> Loss:
@@ -152,7 +171,7 @@ class Loss:
         spread, shift = exact("variance", variance), _shift(sensitivity)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
         found = skellam_curve(spread, shift) if summable else skellam_bound(spread, shift, shift**2)
-        return cls(found, INF, Fraction(0), frozenset({(True, spread, shift)}))
+        return cls(found, INF, Fraction(0), frozenset({SingleRelease("skellam", spread, shift)}))
 
     @classmethod
     def skellam_of_vector(cls, variance: Number, l1: Number, square: Number) -> Loss:
@@ -199,11 +218,32 @@ class Loss:
     __rmul__ = __mul__
 
     def _with(self, other: Loss, rule: Callable[[Bound, Bound], Bound]) -> Loss:
-        return Loss(
-            tuple(map(rule, self.curve, other.curve)),
-            rule(self.pure_epsilon, other.pure_epsilon),
-            rule(self.delta, other.delta),
-        )
+        delta = rule(self.delta, other.delta)
+        if delta >= 1:
+            return Loss.unbounded()
+        return Loss(tuple(map(rule, self.curve, other.curve)), rule(self.pure_epsilon, other.pure_epsilon), delta)
+
+    def without_single(self) -> Loss:
+        """What is proved of this loss when more is added to it: its curve, pure ε and δ.
+
+        >>> one = Loss.discrete_gaussian(100)
+        >>> one, one.without_single(), one.without_single() == Loss.gaussian(100)
+        (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06), True)
+        """
+        return replace(self, single=frozenset())
+
+    def to_text(self) -> str:
+        """One line that holds every digit of this loss, to be stored or sent: see `loss_text`.
+
+        >>> Loss.from_text(Loss.skellam(100).to_text()) == Loss.skellam(100)
+        True
+        """
+        return written(self.curve, self.pure_epsilon, self.delta, self.single)
+
+    @classmethod
+    def from_text(cls, text: str) -> Loss:
+        """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
+        return cls(*parsed(text))
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
@@ -220,19 +260,15 @@ class Loss:
         left = _probability(delta) - self.delta
         if left < 0:
             return INF
-        best = _above(self.pure_epsilon)
-        if left > 1e-300:  # a smaller one is no precise float: it counts as 0
-            left = math.nextafter(float(left), 0.0)
-            x = -math.log(left)
-            for divergence, (gap, constant) in zip(self.curve, _CONVERSION, strict=True):
-                terms = (_above(divergence), x / gap, constant)
-                best = min(best, sum(terms) + _MARGIN * sum(map(abs, terms)))
-            if self.single:
-                best = min(best, max(single_epsilon(*noise, left) for noise in self.single))
+        sums = (above(bound) + more for bound, more in zip(self.curve, additions(left), strict=True))
+        best = min(above(self.pure_epsilon), math.nextafter(min(sums), INF))
+        if self.single and left > 1e-300:
+            chance = math.nextafter(float(left), 0.0)
+            best = min(best, max(each.epsilon(chance) for each in self.single))
         return max(best, 0.0)
 
     def __str__(self) -> str:
-        epsilon, delta = _above(self.pure_epsilon), self.delta
+        epsilon, delta = above(self.pure_epsilon), self.delta
         if self.pure_epsilon == INF and delta < 1:  # so say it at one chance in a million more
             delta += Fraction(1, 10**6)
             epsilon = self.epsilon(Fraction(delta)) if delta < 1 else INF
@@ -244,21 +280,9 @@ class Loss:
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
 
-_CONVERSION = tuple((float(a - 1), math.log1p(-1 / a) - math.log(a) / float(a - 1)) for a in ORDERS)
-_MARGIN = 1e-14  # relative, above the error of the dozen float operations of one conversion
-
 
 def _plus(x: Bound, y: Bound) -> Bound:
     return x + y if type(x) is type(y) else INF  # a large Fraction plus ∞ would overflow
-
-
-def _above(bound: Bound) -> float:
-    """The least float that is not below."""
-    try:
-        near = float(bound)
-    except OverflowError:
-        return INF
-    return near if near >= bound else math.nextafter(near, INF)
 
 
 def _probability(value: Number) -> Fraction:
