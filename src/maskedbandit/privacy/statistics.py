@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 
 CONTEXT_STEPS = 2**8
 
@@ -146,6 +146,6 @@ def clipped(z: npt.ArrayLike, signed: bool = True) -> npt.NDArray[np.float64]:
     """
     found = np.array(z, np.float64)
     if found.ndim != 1 or not np.all(np.isfinite(found)):
-        raise InvalidValue("context", z, "a vector of finite numbers")
+        raise PersonalValue("context", "a vector of finite numbers")
     clip(found, signed)
     return found
