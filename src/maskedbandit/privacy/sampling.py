@@ -10,12 +10,11 @@ is known.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from fractions import Fraction
 from math import isqrt
+from os import getpid, urandom
 from struct import Struct
-from weakref import WeakSet
 
 from maskedbandit.errors import InvalidValue
 
@@ -28,8 +27,9 @@ Below = Callable[[int], int]
 class Bits:
     """Uniform integers from random bytes, which are fetched a page at a time.
 
-    **Guarantee**: no word is used twice. Threads may share an instance, as `pop` is atomic; a forked child
-    and a pickled copy start with an empty pool. Draws repeat only if the caller's own `source` does.
+    **Guarantee**: no word is used twice. Threads may share an instance, as `pop` is atomic. A forked child, also of a
+    fork that Python does not know of, and a pickled copy start without words. Draws repeat only if the caller's own
+    `source` does.
 
     >>> from random import Random
     >>> bits = Bits(Random(7).randbytes)
@@ -37,10 +37,10 @@ class Bits:
     [4, 3, 0, 2, 3, 3, 1, 3, 1, 4]
     """
 
-    def __init__(self, source: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(self, source: Callable[[int], bytes] = urandom) -> None:
         self._source = source
         self._words: list[int] = []
-        _pools.add(self)
+        self._process = getpid()  # whose words they are
 
     def __reduce__(self) -> tuple[type[Bits], tuple[Callable[[int], bytes]]]:
         return Bits, (self._source,)
@@ -60,6 +60,10 @@ class Bits:
             except IndexError:
                 self._words.extend(WORDS.unpack(self._source(WORDS.size)))
                 continue
+            if getpid() != self._process:
+                self._words.clear()  # they, and this one, are also the words of the process that forked
+                self._process = getpid()
+                continue
             rest = word % n
             if word - rest <= SPAN - n:
                 return rest
@@ -73,18 +77,6 @@ class Bits:
             rest = wide % n
             if wide - rest <= (1 << 64 * words) - n:
                 return rest
-
-
-_pools: WeakSet[Bits] = WeakSet()
-
-
-def _forget() -> None:
-    for bits in _pools:
-        bits._words.clear()
-
-
-if hasattr(os, "register_at_fork"):  # a system that cannot fork has nothing to forget
-    os.register_at_fork(after_in_child=_forget)
 
 
 def bernoulli(p: Fraction | int, bits: Bits) -> bool:
