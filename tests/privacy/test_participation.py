@@ -46,7 +46,9 @@ class TestJoin:
         book.join("7", b"monday")
         with pytest.raises(AlreadySpent, match="this user took part in another cohort"):
             book.join("7", b"tuesday")
-        with pytest.raises(AlreadySpent, match="this user took part in attempt 1 of this cohort, and asks for 1"):
+        with pytest.raises(
+            AlreadySpent, match="this user took part in attempt 1 of this cohort, and asks for attempt 1"
+        ):
             book.join("7", b"monday")
         with pytest.raises(AlreadySpent):
             book.join("7", b"monday", 2)
@@ -57,12 +59,16 @@ class TestJoin:
         book.join("7", b"monday", 1)
         assert spent(book, "7", b"monday", 1)
         book.join("7", b"monday", 3)  # the second was one in which it had no part
-        assert all(spent(book, "7", b"monday", attempt) for attempt in range(6))
+        assert all(spent(book, "7", b"monday", attempt) for attempt in range(1, 6))
         assert spent(book, "7", b"tuesday", 2)
 
-    @pytest.mark.parametrize("attempt", [0, -1, 4])
-    def test_attempts_that_there_are_not(self, opened, attempt):
-        assert spent(opened(attempts=3), "7", b"monday", attempt)
+    def test_attempts_that_there_are_not(self, opened):
+        book = opened(attempts=3)
+        for attempt in (0, -1):
+            with pytest.raises(InvalidValue, match=f"attempt is {attempt}: it must be a whole number of at least 1"):
+                book.join("7", b"monday", attempt)
+        with pytest.raises(AlreadySpent, match="a cohort has at most 3 attempts, and this would be attempt 4"):
+            book.join("7", b"monday", 4)
 
     def test_a_refusal_writes_nothing(self, opened):
         book = opened(attempts=2)
@@ -360,9 +366,9 @@ else:
         (("ann 61", b"a"), "user must be a str"),
         (("ann\n", b"a"), "user must be a str"),
         (("ann", "a"), "cohort is 'str': it must be bytes"),
-        (("ann", b"a", "1"), "attempt is '1': it must be a whole number"),
-        (("ann", b"a", 1.0), r"attempt is 1\.0: it must be a whole number"),
-        (("ann", b"a", True), "attempt is True: it must be a whole number"),
+        (("ann", b"a", "1"), "attempt is '1': it must be a whole number of at least 1"),
+        (("ann", b"a", 1.0), r"attempt is 1\.0: it must be a whole number of at least 1"),
+        (("ann", b"a", True), "attempt is True: it must be a whole number of at least 1"),
     ],
 )
 def test_errors_say_plainly_what_is_wrong_and_of_nobody(opened, asked, said):

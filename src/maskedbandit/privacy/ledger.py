@@ -54,27 +54,33 @@ class Ledger:
             account = self._accounts.get(checked_user(user))
             if loss == ZERO:
                 return
-            spent, rule = account or (ZERO, self._first_rule(loss))
-            total = spent + loss
-            reason = rule.refusal(total) if rule else "the first charge has used it up" if account else None
-            if reason:
-                raise BudgetExceeded(f"over the budget of {self.budget}: {reason}")
-            self._accounts[user] = total, rule
-            self._worst |= total
+            if account is None:
+                account = loss, self._first_rule(loss)
+            else:
+                account = account[0] + loss, account[1]
+                reason = account[1].refusal(account[0]) if account[1] else "the first charge has used it up"
+                if reason:
+                    raise self._exceeded(reason)
+            self._accounts[user] = account
+            self._worst |= account[0]
 
     def _first_rule(self, loss: Loss) -> Filter | None:
         """The rule for a user whose first charge this is; None if it fits but nothing may be added to it."""
-        rule = max(self._rules, key=lambda rule: rule.times(loss))
+        rule = self._rules[0] if len(self._rules) == 1 else max(self._rules, key=lambda rule: rule.times(loss))
+        reason = rule.refusal(loss)
+        if reason is None:
+            return rule
         epsilon, delta = self.budget.pure_epsilon, self.budget.delta
-        if rule.refusal(loss) and 0 < delta < 1 and epsilon < INF:
+        if epsilon < INF and delta > 0:
             found = replace(loss, pure_epsilon=INF).epsilon(delta)
             if found < INF and exact("epsilon", found, strict=False) <= epsilon:
                 return None
-            if found < INF:
-                reason = compared(f"ε at δ = {float(delta):.4g}", min(found, loss.pure_epsilon), epsilon)
-                raise BudgetExceeded(f"over the budget of {self.budget}: {reason}")
-            return self._rules[-1]
-        return rule
+            at = f"ε at δ = {float(delta):.4g}"
+            reason = self._rules[-1].refusal(loss) if found == INF else compared(at, loss.epsilon(delta), epsilon)
+        raise self._exceeded(reason)
+
+    def _exceeded(self, reason: str | None) -> BudgetExceeded:
+        return BudgetExceeded(f"over the budget of {self.budget}: {reason}")
 
     def spent(self, user: User) -> Loss:
         """The sum of the user's charges; `ZERO` for a user never charged."""

@@ -63,8 +63,11 @@ class Loss:
             raise InvalidValue("curve", type(self.curve).__name__, f"a tuple of {len(ORDERS)} divergences")
         for name, bounds in (("curve", self.curve), ("pure_epsilon", (self.pure_epsilon,)), ("delta", (self.delta,))):
             for bound in bounds:
-                if not (bound >= 0 if type(bound) is Fraction else type(bound) is float and bound == INF):
-                    raise InvalidValue(name, bound, "a Fraction of at least 0, or ∞")
+                if not (bound.numerator >= 0 if type(bound) is Fraction else type(bound) is float and bound == INF):
+                    shown = (
+                        "negative" if type(bound) is Fraction else bound
+                    )  # it may have more digits than Python writes
+                    raise InvalidValue(name, shown, "a Fraction of at least 0, or ∞")
         lost = self.delta == INF and all(bound == INF for bound in (*self.curve, self.pure_epsilon))
         if self.delta >= 1 and not lost:
             raise InvalidValue("delta", self.delta, "a probability in [0, 1), or ∞ where everything else is")
@@ -204,6 +207,8 @@ class Loss:
     def __or__(self, other: Loss) -> Loss:
         if ZERO in (self, other):
             return self if other == ZERO else other
+        if self == other:
+            return self
         either = self.single | other.single if self.single and other.single else frozenset()
         return replace(self._with(other, max), single=either)
 

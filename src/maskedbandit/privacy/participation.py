@@ -64,16 +64,20 @@ class Participation:
         checked_user(user)
         if type(cohort) is not bytes:
             raise InvalidValue("cohort", type(cohort).__name__, "bytes")
-        if type(attempt) is not int:
-            raise InvalidValue("attempt", attempt, "a whole number")
+        if type(attempt) is not int or attempt < 1:
+            raise InvalidValue("attempt", attempt, "a whole number of at least 1")
         with self._lock:
             seen, last = self._seen.get(user, (cohort, 0))
             if seen != cohort:
                 raise AlreadySpent("this user took part in another cohort")
             if last >= attempt:
-                raise AlreadySpent(f"this user took part in attempt {last} of this cohort, and asks for {attempt}")
+                raise AlreadySpent(
+                    f"this user took part in attempt {last} of this cohort, and asks for attempt {attempt}"
+                )
             if attempt > self.attempts:
-                raise AlreadySpent(f"this cohort has {self.attempts} attempts, and this would be attempt {attempt}")
+                raise AlreadySpent(
+                    f"a cohort has at most {self.attempts} attempts, and this would be attempt {attempt}"
+                )
             self._seen[user] = cohort, attempt  # first: a user whose line cannot be written is spent too
             if self._journal:
                 self._journal.append(f"{user} {cohort.hex()} {attempt}".encode())

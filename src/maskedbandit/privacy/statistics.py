@@ -82,8 +82,8 @@ class Statistics:
 REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, moved=1)
 
 
-def refuse_dimension(d: int) -> None:
-    """Contexts have numbers."""
+def check_dimension(d: int) -> None:
+    """Raise `InvalidValue` unless contexts can have so many numbers."""
     if type(d) is not int or not 1 <= d <= 1000:
         raise InvalidValue("d", d, "a whole number from 1 to 1000")
 
@@ -94,7 +94,7 @@ def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Sta
     >>> linear(2).size, linear(4).l1, linear(4, signed=False).square, linear(4, False, Fraction(1, 4)).square
     (5, Fraction(9, 1), Fraction(4, 1), Fraction(17, 8))
     """
-    refuse_dimension(d)
+    check_dimension(d)
     c = Fraction(products)
     if not (0 < c <= 1 and 256 % c.denominator == 0):
         raise InvalidValue("products", products, "a multiple of 1/256, above 0 and at most 1")
@@ -112,7 +112,7 @@ def rewards(d: int) -> Statistics:
     >>> rewards(4)
     Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4)
     """
-    refuse_dimension(d)
+    check_dimension(d)
     return Statistics(d, l1=root_above(d), square=Fraction(1), low=-1, steps=CONTEXT_STEPS, moved=d)
 
 
