@@ -52,6 +52,7 @@ SETTINGS = [  # variance, sensitivity: from noise that hides everything to noise
     (Fraction(1), 500),
     (Fraction(4), 1000),
     (Fraction(25000), 1),
+    (Fraction(1, 625), 352),  # without a margin, rounding would make it too small
 ]
 
 
