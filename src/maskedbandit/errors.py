@@ -41,7 +41,11 @@ class InvalidValue(MaskedBanditError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {value!r}: it must be {allowed}")
+        try:
+            shown = repr(value)
+        except ValueError:
+            shown = f"{type(value).__name__} of more digits than Python writes"
+        super().__init__(f"{name} is {shown}: it must be {allowed}")
 
 
 class UnknownName(InvalidValue):

@@ -1,17 +1,17 @@
 """Privacy loss as a value one can add.
 
-The loss of a release about a user is the distance between its two laws, P with the user's data and Q with any
-other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
+The loss of a release about a user is the distance between two distributions of it, P with the user's data and Q with
+any other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
 
     R(α) = ln E_Q[(P/Q)^α] / (α - 1)     at every α of ORDERS, and at α = ∞, where it is the pure ε
 
-with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. Asking the same user again,
-even if that depends on the earlier answer, adds the curves [Mir17, Prop. 1] and the δ. Losses of different
-users do not add up: the worst one counts. Every part is a Fraction (or ∞), hence ten times 1/10 is 1; what
-needs floating point is rounded upwards, once, before it becomes a Fraction.
+with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. If the same user is asked again, even
+in view of the earlier answer, the curves [Mir17, Prop. 1] and the δ add up. Losses of different users do not: the
+worst one counts. Every part is a Fraction or ∞, so ten times 1/10 is exactly 1. What needs floating point is rounded
+upwards, once, before it becomes a Fraction.
 
-All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same both ways. They
-are also log-concave, so a smaller shift costs less and the whole sensitivity is the worst case.
+All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same in both directions. They
+are also log-concave, so a smaller shift costs less and the full sensitivity is the worst case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from operator import index
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.conversion import above, additions
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, exact, whole
 from maskedbandit.privacy.loss_text import parsed, written
 from maskedbandit.privacy.renyi_divergences import (
     INF,
@@ -63,11 +63,9 @@ class Loss:
             raise InvalidValue("curve", type(self.curve).__name__, f"a tuple of {len(ORDERS)} divergences")
         for name, bounds in (("curve", self.curve), ("pure_epsilon", (self.pure_epsilon,)), ("delta", (self.delta,))):
             for bound in bounds:
-                if not (bound.numerator >= 0 if type(bound) is Fraction else type(bound) is float and bound == INF):
-                    shown = (
-                        "negative" if type(bound) is Fraction else bound
-                    )  # it may have more digits than Python writes
-                    raise InvalidValue(name, shown, "a Fraction of at least 0, or ∞")
+                finite = type(bound) is Fraction and bound.numerator >= 0
+                if not finite and not (type(bound) is float and bound == INF):
+                    raise InvalidValue(name, bound, "a Fraction of at least 0, or ∞")
         lost = self.delta == INF and all(bound == INF for bound in (*self.curve, self.pure_epsilon))
         if self.delta >= 1 and not lost:
             raise InvalidValue("delta", self.delta, "a probability in [0, 1), or ∞ where everything else is")
@@ -84,7 +82,7 @@ class Loss:
 
         The ratio P/Q of an ε-private mechanism stays in [e^-ε, e^ε] and has mean 1 under Q. As x^α is convex,
         a ratio that takes the two ends only, with the same mean, has a larger E[x^α]: that of randomized
-        response [KOV17]. Discrete Laplace noise of scale 1/ε, shifted by one, has the same law of P/Q.
+        response [KOV17]. For discrete Laplace noise of scale 1/ε, shifted by one, P/Q has the same distribution.
 
         **Guarantee**: bounds every ε-private mechanism, and is what randomized response costs.
 
@@ -136,7 +134,7 @@ class Loss:
         >>> Loss.discrete_gaussian(100), Loss.gaussian(100)
         (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06))
         """
-        spread, shift = exact("variance", variance), _shift(sensitivity)
+        spread, shift = exact("variance", variance), whole("sensitivity", sensitivity, 1)
         release = SingleRelease("discrete_gaussian", spread, shift)
         return replace(cls.gaussian(spread, shift), single=frozenset({release}))
 
@@ -147,19 +145,19 @@ class Loss:
             R(α) = ε + ln( [1 + r^Δ + (1-B) (r - r^Δ) / (1-r)] / (1+B) ) / (α - 1),      R(∞) = ε = Δ/scale,
             B = e^(-1/scale),  r = B^(2α-1)      (geometric sums over z <= 0, over z >= Δ, and between them)
 
-        **Guarantee**: exact, but for a rounding upwards in the ninth digit.
+        **Guarantee**: exact, except that it is rounded upwards in the ninth digit.
 
         >>> Loss.discrete_laplace(scale=20, sensitivity=10)
         Loss(ε = 0.5)
         """
-        width, shift = exact("scale", scale), _shift(sensitivity)
+        width, shift = exact("scale", scale), whole("sensitivity", sensitivity, 1)
         return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
         """The difference of two Poisson(v/2) draws, v the variance, on a sum of integer sensitivity Δ.
 
-        R(α) is summed from the law itself. Where that would take too long (Δ >= 2^8 or v >= 2^28) it is
+        R(α) is summed from the probabilities themselves. Where that would take too long (Δ >= 2^8 or v >= 2^28) it is
         bounded, at whole α, by
 
             α Δ² / (2v) + min{ ((2α-1) Δ² + 6Δ) / (4v²),  3Δ / (2v) }                            [AKL21]
@@ -171,16 +169,16 @@ class Loss:
         >>> Loss.skellam(variance=100), 2 * Loss.skellam(variance=200)
         (Loss(ε = 0.3895 at δ = 1e-06), Loss(ε = 0.4271 at δ = 1e-06))
         """
-        spread, shift = exact("variance", variance), _shift(sensitivity)
+        spread, shift = exact("variance", variance), whole("sensitivity", sensitivity, 1)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
         found = skellam_curve(spread, shift) if summable else skellam_bound(spread, shift, shift**2)
         return cls(found, INF, Fraction(0), frozenset({SingleRelease("skellam", spread, shift)}))
 
     @classmethod
     def skellam_of_vector(cls, variance: Number, l1: Number, square: Number) -> Loss:
-        """A draw on each number of a vector of whole numbers, with |u - u'|_1 <= l1 and |u - u'|_2^2 <= square.
+        """Noise on each entry of an integer vector, where |u - u'|_1 <= l1 and |u - u'|_2^2 <= square for two users.
 
-        The losses of the numbers add up; so in the formula above Δ becomes l1, and Δ² `square` [AKL21, Thm. 3.5].
+        The losses of the entries add up. So in the formula above l1 replaces Δ, and `square` Δ² [AKL21, Thm. 3.5].
 
         **Guarantee**: an upper bound.
 
@@ -192,7 +190,7 @@ class Loss:
 
     @classmethod
     def unbounded(cls) -> Loss:
-        """No privacy at all. It absorbs every other loss, by `+` and by `|`.
+        """No privacy at all. Added to or compared with any other loss, it remains.
 
         >>> Loss.unbounded() + Loss.pure(1)
         Loss(ε = inf)
@@ -295,10 +293,3 @@ def _probability(value: Number) -> Fraction:
     if number >= 1:
         raise InvalidValue("delta", value, "a probability in [0, 1)")
     return number
-
-
-def _shift(sensitivity: int) -> int:
-    number = exact("sensitivity", sensitivity)
-    if number.denominator > 1:
-        raise InvalidValue("sensitivity", sensitivity, "a whole number, as this noise is")
-    return number.numerator

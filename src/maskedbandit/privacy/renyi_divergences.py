@@ -1,4 +1,4 @@
-"""How far a noise and its shifted copy are apart: Rényi divergences of the discrete laws, at every order of a grid.
+"""How far a noise and its shifted copy are apart: their Rényi divergences, at every order of a grid.
 
 They are rounded upwards, once, when they become fractions; `Loss` adds them up exactly from there.
 """
@@ -96,7 +96,7 @@ def skellam_log_law(v: float, size: int) -> Any:
 
 
 def skellam_bound(variance: Fraction, l1: Fraction | int, square: Fraction | int) -> tuple[Bound, ...]:
-    """Of a vector whose whole numbers are shifted by at most so much, in sum and in squares: the divergences add up."""
+    """Bounds for an integer vector whose entries are shifted by at most `l1` in sum and `square` in squares."""
 
     def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
         excess = min(((2 * n - 1) * square + 6 * l1) / (4 * variance**2), 3 * l1 / (2 * variance))

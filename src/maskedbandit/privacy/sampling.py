@@ -1,11 +1,10 @@
 """Exact integer noise: nothing that protects a person is computed with a floating-point number.
 
-Noise computed with floats betrays the value it hides through its low bits (Mironov, 2012). Here every law is
-built from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a
-coin of probability a/b; the parity of a run of such coins is a coin of probability e^-γ [CKS20, Alg. 1]; all
-else is coins and rejection. So the laws stated below are equalities, for every int or Fraction, if the bytes
-of the system are uniform and independent. The running time depends on the draw: draw before the value to hide
-is known.
+Noise computed with floats betrays the value it hides through its low bits (Mironov, 2012). Here every distribution is
+built from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a coin of
+probability a/b; the parity of a run of such coins is a coin of probability e^-γ [CKS20, Alg. 1]; everything else is
+coins and rejection. So the probabilities stated below are exact, for every int or Fraction, if the bytes of the system
+are uniform and independent. The running time depends on the draw: draw before the value to hide is known.
 """
 
 from __future__ import annotations
@@ -156,7 +155,7 @@ def discrete_gaussian(variance: Fraction | int, bits: Bits) -> int:
 
 
 def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
-    """A share of a geometric: n shares of shape 1/n add up to one, two such sums differ by a Laplace [GX15].
+    """A part of a geometric: n draws of shape 1/n add up to one, and two such sums differ by a Laplace [GX15].
 
     Whole units of shape are geometrics. For a fraction r, let γ = rate, w(0) = 1 and w(x) = r β^x f(x), where
     f(x) = Π_{i=2..x} (r+i-1)/i <= 1. Let L = ceil(1/γ). One round
@@ -202,7 +201,7 @@ def poisson(mean: Fraction | int, bits: Bits) -> int:
 
 
 def skellam(variance: Fraction | int, bits: Bits) -> int:
-    """The difference of two Poisson counts of mean variance/2: shares whose variances add up.
+    """The difference of two Poisson counts of mean variance/2: sums of draws are draws, and their variances add up.
 
     **Guarantee**: P(z) = e^-variance I_|z|(variance), with I the modified Bessel function.
 
@@ -246,7 +245,7 @@ def _geometric(s: int, t: int, below: Below) -> int:
 
 
 def _laplace(s: int, t: int, below: Below) -> int:
-    """P(z) ∝ e^(-|z| s/t): a geometric with a sign, where minus zero is refused or zero would count twice."""
+    """P(z) ∝ e^(-|z| s/t): a geometric with a sign, where minus zero is rejected, or zero would count twice."""
     while True:
         negative = below(2) < 1
         x = _geometric(s, t, below)

@@ -54,7 +54,7 @@ class Statistics:
 
     Two users differ in `moved` numbers at most, of all that are released.
 
-    **Guarantee**: whoever calibrates noise to `l1` or `square` hides every user whose vectors keep to them.
+    **Guarantee**: noise calibrated to `l1` or `square` hides every user whose vectors are within them.
 
     >>> REWARD, linear(6).size, float(linear(6).square)
     (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1, moved=1), 27, 4.5)
@@ -118,11 +118,10 @@ def rewards(d: int) -> Statistics:
 
 @kernel
 def clip(z: np.ndarray, signed: bool) -> None:
-    """Shrink a vector into the unit ball, then cut its numbers to multiples of 1/256; what is no number becomes 0.
+    """Shrink a vector into the unit ball, then cut its entries to multiples of 1/256.
 
-    So does what is negative, unless numbers are `signed`.
-
-    With q the whole numbers of steps, |q|^2 <= 2^16 exactly: rounding errors make it larger by less than one.
+    Entries that are not finite become 0, and so do negative ones unless entries may be `signed`. With q the entries in
+    whole steps, |q|^2 <= 2^16 exactly: rounding errors make it larger by less than one.
     """
     largest = 1.0
     for i in range(z.size):
