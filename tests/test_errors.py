@@ -23,5 +23,15 @@ def test_a_near_name_is_suggested_and_a_far_one_is_not() -> None:
 
 
 def test_a_bad_value_is_also_a_value_error() -> None:
-    with pytest.raises(ValueError, match="reward is 2: it must be a number in"):
-        raise errors.RewardOutOfRange(2)
+    with pytest.raises(ValueError, match="epsilon is 2: it must be at most 1"):
+        raise errors.InvalidValue("epsilon", 2, "at most 1")
+
+
+def test_a_wrong_reward_is_not_shown() -> None:
+    with pytest.raises(ValueError, match=r"reward must be a number in \[0, 1\]"):
+        raise errors.RewardOutOfRange
+
+
+def test_a_number_of_too_many_digits_is_still_named() -> None:
+    with pytest.raises(errors.InvalidValue, match="epsilon is int of more digits than Python writes: it must be small"):
+        raise errors.InvalidValue("epsilon", -(10**5000), "small")

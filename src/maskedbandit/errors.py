@@ -3,7 +3,8 @@
     MaskedBanditError
     ├── InvalidValue (ValueError)   a value the user gave is not allowed: which, and what is
     │   ├── UnknownName             a name that nothing answers to, with the nearest one that exists
-    │   ├── RewardOutOfRange        a reward outside [0, 1], or not a number
+    │   ├── PersonalValue           the same of a value about a person, which is not shown
+    │   │   └── RewardOutOfRange    a reward outside [0, 1], or not a number
     │   └── ModulusTooSmall         a cohort's sum does not fit the modulus
     ├── BudgetExceeded              the ledger refused a charge, and changed nothing
     ├── IllegalDecision             a policy asked for something that cannot be done
@@ -41,7 +42,11 @@ class InvalidValue(MaskedBanditError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {value!r}: it must be {allowed}")
+        try:
+            shown = repr(value)
+        except ValueError:
+            shown = f"{type(value).__name__} of more digits than Python writes"
+        super().__init__(f"{name} is {shown}: it must be {allowed}")
 
 
 class UnknownName(InvalidValue):
@@ -59,11 +64,23 @@ class UnknownName(InvalidValue):
         Exception.__init__(self, f"{kind} is {name!r}: {hint}(known: {', '.join(known) or 'none'})")
 
 
-class RewardOutOfRange(InvalidValue):
+class PersonalValue(InvalidValue):
+    """A value about a person is not allowed. Errors end in logs, so the value is left out of the message.
+
+    >>> raise PersonalValue("user", "a str")
+    Traceback (most recent call last):
+    maskedbandit.errors.PersonalValue: user must be a str (the value given is personal and not shown)
+    """
+
+    def __init__(self, name: str, allowed: str) -> None:
+        Exception.__init__(self, f"{name} must be {allowed} (the value given is personal and not shown)")
+
+
+class RewardOutOfRange(PersonalValue):
     """A reward is outside [0, 1], or not a number; clip before it reaches a channel."""
 
-    def __init__(self, value: object) -> None:
-        super().__init__("reward", value, "a number in [0, 1]")
+    def __init__(self) -> None:
+        super().__init__("reward", "a number in [0, 1]")
 
 
 class ModulusTooSmall(InvalidValue):

@@ -11,7 +11,7 @@ from maskedbandit.channels.counters import change, needed
 from maskedbandit.channels.tree import Tree
 from maskedbandit.law import nodes
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.privacy.divergences import ORDERS
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.channels.test_tree import each_counter, node_of
 
 

@@ -32,8 +32,8 @@ from maskedbandit.law import radius, steps
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import REWARD, Statistics, clipped, linear, rewards
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.audit.test_trees import CASES, WORST, worst_ratio

@@ -16,8 +16,8 @@ import pytest
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import Law, is_sub_gamma, log_mgf, radius
-from maskedbandit.privacy.divergences import ORDERS
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded

@@ -115,6 +115,12 @@ def test_keeps(channel, rule):
     rule(channel)
 
 
+@each_channel
+def test_a_loss_is_kept_as_text_without_losing_a_digit(channel):
+    for loss in (channel.loss(1), 7 * channel.loss(5), channel.loss(5) | channel.loss(6)):
+        assert Loss.from_text(loss.to_text()) == loss
+
+
 @each_rule
 def test_the_channel_of_the_guide_keeps(rule, tmp_path):
     rule(example("add_a_channel.md", tmp_path).Clinics(epsilon=EPSILON, clinic=2))

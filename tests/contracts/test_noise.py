@@ -137,6 +137,13 @@ def test_a_twin_that_breaks_it_is_rejected(twin, rule):
         rule(twin())
 
 
+@pytest.mark.parametrize("name", room)
+def test_a_loss_is_kept_as_text_without_losing_a_digit(name):
+    coarse, fine = room[name](Fraction(1, 3)), room[name](Fraction(5))
+    for loss in (coarse.loss(1), coarse.loss(7), 3 * fine.loss(2)):
+        assert Loss.from_text(loss.to_text()) == loss
+
+
 def test_every_rule_rejects_a_twin():
     """But for the one below, whose twin is a kernel that is compiled wrongly."""
     assert {rule for _, rule in TWINS} == set(RULES) - {rules.check_plain_python_draws_the_same}

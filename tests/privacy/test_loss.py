@@ -21,8 +21,8 @@ from scipy.stats import binom
 
 from maskedbandit import noises
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.divergences import skellam_bound, skellam_curve
 from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import skellam_bound, skellam_curve
 
 fixed = settings(max_examples=50)
 
@@ -135,6 +135,66 @@ def test_repr_is_short():
 def test_wrong_values_are_named(make, message):
     with pytest.raises(InvalidValue, match=message):
         make()
+
+
+def curve_with(bound):
+    return (*ZERO.curve[:-1], bound)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"curve": curve_with(Fraction(-1))},
+        {"curve": curve_with(math.nan)},
+        {"curve": curve_with(-INF)},
+        {"curve": curve_with(0.5)},
+        {"curve": curve_with(1)},
+        {"curve": curve_with("1/2")},
+        {"curve": list(ZERO.curve)},
+        {"curve": ZERO.curve[:-1]},
+        {"curve": (*ZERO.curve, Fraction(0))},
+        {"curve": ()},
+        {"pure_epsilon": Fraction(-1)},
+        {"pure_epsilon": math.nan},
+        {"pure_epsilon": 0},
+        {"pure_epsilon": True},
+        {"pure_epsilon": None},
+        {"delta": Fraction(-1)},
+        {"delta": Fraction(-1, 10**9)},
+        {"delta": math.nan},
+        {"delta": Fraction(1)},
+        {"delta": Fraction(3)},
+        {"delta": INF},
+        {"delta": 1e-6},
+        {"single": None},
+        {"single": {1}},
+        {"single": frozenset({("skellam", Fraction(1), 1)})},
+    ],
+    ids=str,
+)
+def test_what_is_no_loss_is_refused_when_it_is_made(parts):
+    """Negative parts were accepted, and a ledger took them for refunds; a NaN is above no budget."""
+    with pytest.raises(InvalidValue, match=next(iter(parts))):
+        replace(ZERO, **parts)
+
+
+def test_a_sure_event_hides_nothing():
+    half = Loss.approximate("0.1", "0.5")
+    assert half + half == 2 * half == 7 * half == Loss.unbounded()
+    assert half + Loss.approximate("0.1", "0.4") + Loss.approximate("0.1", "0.3") == Loss.unbounded()
+
+
+def test_a_single_release_is_another_loss_than_its_curve():
+    """They were equal, although their ε differ."""
+    for one, curve in (
+        (Loss.discrete_gaussian(1), Loss.gaussian(1)),
+        (Loss.skellam(3), Loss.skellam(3).without_single()),
+    ):
+        assert one != curve
+        assert hash(one) != hash(curve)
+        assert one.epsilon(1e-6) < curve.epsilon(1e-6)
+        assert one.without_single() == curve == curve.without_single()
+        assert 2 * one == 2 * curve
 
 
 # --- curves against brute force ---------------------------------------------------------------------------

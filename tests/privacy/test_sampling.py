@@ -183,21 +183,23 @@ class TestBits:
         assert copy.copy(Bits(seed.randbytes))._source == seed.randbytes
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork: no child begins with its parent's words")
-    def test_a_forked_child_and_its_parent_draw_differently(self):
-        parent, child = self.draws_around_a_fork("")
+    @pytest.mark.parametrize("fork", ["os.fork", "ctypes.PyDLL(None).fork"])
+    def test_a_forked_child_and_its_parent_draw_differently(self, fork):
+        """Also if the fork is made in C, where no hook of Python is called."""
+        parent, child = self.draws_around_a_fork(fork, "")
         assert not set(parent) & set(child)
-        parent, child = self.draws_around_a_fork("sampling._pools.clear()")
+        parent, child = self.draws_around_a_fork(fork, "sampling.getpid = lambda: bits._process")
         assert parent == child, "a child that does not forget is not noticed"
 
-    def draws_around_a_fork(self, sabotage):
+    def draws_around_a_fork(self, fork, sabotage):
         """In a process of its own, as a fork of one with threads is not safe."""
         script = f"""
-import os
+import ctypes, os
 from maskedbandit.privacy import sampling
 bits = sampling.Bits()
 bits.below(6)
 {sabotage}
-child = os.fork()
+child = {fork}()
 if child:
     os.waitpid(child, 0)
 print([bits.below(sampling.SPAN) for _ in range(10)], flush=True)

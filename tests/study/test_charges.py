@@ -79,7 +79,7 @@ def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch
     assert run.regret[0, -1] == 0
     assert run.loss == channel.loss(5) == Loss.pure(1) * 2
     cohorts_of = {user: {cohort for who, cohort, _ in joined if who == user} for user, _, _ in joined}
-    assert sorted(cohorts_of) == list(range(20))
+    assert sorted(map(int, cohorts_of)) == list(range(20))
     assert all(len(each) == 1 for each in cohorts_of.values())  # nobody is in two cohorts
     assert [sum(attempt == each for _, _, attempt in joined) for each in (1, 2)] == [20, 10]
 
@@ -112,24 +112,24 @@ def test_a_size_that_the_channel_refuses_is_refused_before_anybody_is_asked() ->
 
 def test_nobody_is_charged_more_than_was_promised() -> None:
     cohorts = Cohorts(Scripted(0, 4), over(Watched(attempts=2), epsilon="1/10"), 2, "study", seeded(1))
-    cohorts.charge(7, 4)
-    cohorts.charge(7, 4)
+    cohorts.charge("7", 4)
+    cohorts.charge("7", 4)
     assert cohorts.loss() == Loss.pure("1/10") * 2
     with pytest.raises(BudgetExceeded):
-        cohorts.charge(7, 4)
-    cohorts.charge(8, 4)
+        cohorts.charge("7", 4)
+    cohorts.charge("8", 4)
     assert cohorts.loss() == Loss.pure("1/10") * 2
 
 
 def test_server_and_device_know_who_took_part() -> None:
-    device, bits, channel = Device(7, 1.0, attempts=2), seeded(1), over(Watched(attempts=2))
+    device, bits, channel = Device("7", 1.0, attempts=2), seeded(1), over(Watched(attempts=2))
     device.send(channel, b"monday", 1, 4, 0, bits)
     device.send(channel, b"monday", 2, 4, 0, bits)
     for cohort, attempt in ((b"monday", 2), (b"monday", 3), (b"tuesday", 1)):
         with pytest.raises(AlreadySpent):
             device.send(channel, cohort, attempt, 4, 0, bits)
     cohorts = Cohorts(Scripted(0, 2), channel, 2, "study", bits)
-    for user in (1, 2, 2):
+    for user in ("1", "2", "2"):
         cohorts.join(1, user, 1.0)
     with pytest.raises(AlreadySpent):  # user 2 waits twice
         cohorts.close(1)
@@ -295,10 +295,10 @@ def test_an_implausible_sum_is_seen_and_not_tried_again() -> None:
 def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
     """It is no failure of the protocol that another attempt could mend."""
     cohorts = Cohorts(Scripted(0, 3), over(Watched(attempts=2)), 2, "study", seeded(1))
-    for user in range(3):
+    for user in "012":
         cohorts.join(1, user, 1.0)
     cohorts.open[1][2].send(cohorts.channel, b"elsewhere", 1, 3, 2, seeded(1))
-    with pytest.raises(AlreadySpent, match="user 2 took part in another cohort"):
+    with pytest.raises(AlreadySpent, match="this user took part in another cohort"):
         cohorts.close(1)
     assert cohorts.backend.seen == []
 
@@ -306,15 +306,15 @@ def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
 @pytest.mark.parametrize("attempts", [1, 3])
 def test_both_books_have_room_for_all_attempts_and_no_more(attempts) -> None:
     cohorts = Cohorts(Scripted(0, 3), over(Watched(attempts=attempts, fails=99)), 2, "study", seeded(1))
-    cohorts.join(1, 7, 1.0)
+    cohorts.join(1, "7", 1.0)
     (device,) = cohorts.open[1]
-    cohorts.charge(7, 1)
+    cohorts.charge("7", 1)
     assert cohorts.close(1) is None
     assert len(cohorts.backend.seen) == attempts
     for book in (cohorts._book, device._book):
         for late in (attempts, attempts + 1):
-            with pytest.raises(AlreadySpent, match=f"user 7 took part in attempt {attempts} of {attempts}"):
-                book.join(7, b"study, arm 1, cohort 1", late)
+            with pytest.raises(AlreadySpent, match=r"this user took part|a cohort has at most"):
+                book.join("7", b"study, arm 1, cohort 1", late)
 
 
 def test_every_backend_says_how_often_a_cohort_may_be_tried() -> None:

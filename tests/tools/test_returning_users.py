@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from maskedbandit.privacy.returning import returning_users
+from maskedbandit.privacy.repeated_batches import returning_users
 from tools.figures.returning_users import DELTA, EPSILON, NAMES, returning
 
 

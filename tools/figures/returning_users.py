@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from maskedbandit.privacy.returning import by_batches
+from maskedbandit.privacy.repeated_batches import by_batches
 
 EPSILON, DELTA = "1/2", 1e-6
 NAMES = {

@@ -18,7 +18,7 @@ from numbers import Integral
 from typing import NamedTuple
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
+from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, PersonalValue, RewardOutOfRange
 from maskedbandit.law import Law, draws, is_one_laplace_draw, is_skellam, radius, steps
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
@@ -60,10 +60,10 @@ def number(reward: float, kind: Statistics) -> Fraction:
         x = None
     if kind == REWARD:
         if x is None or not 0 <= x <= 1:
-            raise RewardOutOfRange(reward)
+            raise RewardOutOfRange
     elif x is None or not kind.low <= x <= 1 or x * kind.steps % 1:
         allowed = f"a whole number of steps of 1/{kind.steps} from {kind.low} to 1"
-        raise InvalidValue("statistic", reward, allowed)
+        raise PersonalValue("statistic", allowed)
     return x
 
 

@@ -71,7 +71,7 @@ class LaplaceMechanism:
 
     @classmethod
     def for_accuracy(cls, alpha: Number, beta: Number, n: int, queries: int = 1) -> LaplaceMechanism:
-        """The noise with which, but for a chance of `beta`, every one of k errors is below `alpha`.
+        """The noise with which all k errors are below `alpha`, except with probability `beta`.
 
         With a = ceil(n alpha) steps: σ = (a - 1/2) / (n ln(k/β)), where the theorem has σ = α / ln(k/β). The
         half step pays for the lattice; it is all that is needed when the scale nσ is large.
@@ -124,7 +124,7 @@ class LaplaceMechanism:
     def accuracy(self, beta: Number, n: int, queries: int = 1) -> Fraction:
         """The smallest multiple of 1/n that can be promised: α = ceil(nσ ln(2k / ((1+B) β))) / n.
 
-        **Guarantee**: but for a chance of `beta`, every error is below α [LN11, Def. 11.10].
+        **Guarantee**: every error is below α, except with probability `beta` [LN11, Def. 11.10].
 
         >>> mechanism = LaplaceMechanism("0.01")
         >>> mechanism.accuracy("0.05", n=1000), round(mechanism.continuous_accuracy("0.05"), 6)

@@ -1,4 +1,4 @@
-"""Numbers as the user wrote them: 0.1 means one tenth, and budgets never suffer a rounding."""
+"""Numbers as the user wrote them: 0.1 means one tenth, and budgets are never rounded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
             raise TypeError
         written = Decimal(value) if isinstance(value, str) and "/" not in value else value
         if isinstance(written, Decimal) and written.is_finite() and abs(written.adjusted()) > LONGEST:
-            raise ValueError  # it would take for ever to write out
+            raise ValueError  # it would take too long to write out
         if isinstance(value, Rational):
             number = Fraction(value.numerator, value.denominator)
         elif isinstance(value, Real):  # a float, NumPy's included

@@ -1,41 +1,38 @@
-"""Who has spent how much: charged before data is collected, refused over budget.
-
-A ledger is a privacy filter: it holds even if each loss is chosen after seeing what the earlier ones bought.
-
-* If the budget is pure, the sum of the ε stays within it. The log-ratio of a history is the sum of those of
-  its steps, each at most the ε of its step: on every path it is within the budget [RRUV16].
-* Otherwise the sum of the curves stays within the budget's curve, wherever that is finite. At one order,
-  fixed in advance, that is a valid filter [FZ21]; hence at each of them, hence at all.
-* The sum of the δ stays within the budget's δ: a union bound [WRRW23].
-
-It would not be valid to ask only that the ε at some δ, converted at whatever order turns out best, stay
-below a target: the best order differs from path to path, none is kept on all of them, and the theorem needs
-one.
-"""
+"""Who has spent how much: charged before data is collected, refused over budget."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 from maskedbandit.errors import BudgetExceeded, InvalidValue
-from maskedbandit.privacy.divergences import INF, ORDERS
+from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.filters import Filter, compared, filters
 from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import INF
+from maskedbandit.privacy.user import User, checked_user
 
 
 class Ledger:
     """What each user has spent of a budget that is the same for all.
 
-    **Guarantee**: no user's loss exceeds the budget (its pure ε, or else its curve; and its δ), however the
-    charges are chosen and from however many threads they come.
+    A budget with a pure ε is a promise of (ε, δ)-privacy. A budget without one is a promise of its curve and δ. That a
+    budget is the loss of a single release says nothing about sums, so it is left out: see `Loss.without_single`.
+
+    Charges add up as `filters` says. The rule for a user is the one by which most charges like the first would fit. A
+    first charge that meets the promise only if nothing is added to it, at the order that is best for it or as a single
+    release, is accepted, and is the user's last.
+
+    **Guarantee**: what is released about a user keeps the promise of the budget, however the charges are chosen and
+    from however many threads they come, if every release is charged first, with a loss that bounds it.
 
     >>> ledger = Ledger(Loss.pure(1))
     >>> for _ in range(10):
     ...     ledger.charge("ann", Loss.pure(0.1))
     >>> ledger.charge("ann", Loss.pure(0.1))
     Traceback (most recent call last):
-    maskedbandit.errors.BudgetExceeded: user 'ann' spent ε = 1 and asks for ε = 0.1: over ε = 1, in pure ε
+    maskedbandit.errors.BudgetExceeded: over the budget of ε = 1: pure ε would be 1.1 where 1 is allowed
     >>> ledger.spent("ann"), ledger.spent("bob")
     (Loss(ε = 1), Loss(ε = 0))
     """
@@ -43,28 +40,52 @@ class Ledger:
     def __init__(self, budget: Loss) -> None:
         if not isinstance(budget, Loss):
             raise InvalidValue("budget", budget, "a Loss, such as Loss.pure(1)")
-        self.budget = budget
-        self._spent: dict[Hashable, Loss] = {}
+        self.budget = budget.without_single()
+        self._rules = filters(self.budget)
+        self._accounts: dict[User, tuple[Loss, Filter | None]] = {}  # without a rule: nothing more fits
         self._worst = ZERO
         self._lock = Lock()
 
-    def charge(self, user: Hashable, loss: Loss) -> None:
+    def charge(self, user: User, loss: Loss) -> None:
         """Add `loss` to what the user has spent, or raise `BudgetExceeded` and change nothing."""
         if not isinstance(loss, Loss):
             raise InvalidValue("loss", loss, "a Loss, such as Loss.pure(0.1)")
         with self._lock:
-            spent = self.spent(user)
-            total = spent + loss
-            broken = _broken(total, self.budget)
-            if broken is None:
-                self._spent[user] = total
-                self._worst |= total
+            account = self._accounts.get(checked_user(user))
+            if loss == ZERO:
                 return
-        raise BudgetExceeded(f"user {user!r} spent {spent} and asks for {loss}: over {self.budget}, in {broken}")
+            if account is None:
+                account = loss, self._first_rule(loss)
+            else:
+                account = account[0] + loss, account[1]
+                reason = account[1].refusal(account[0]) if account[1] else "the first charge has used it up"
+                if reason:
+                    raise self._exceeded(reason)
+            self._accounts[user] = account
+            self._worst |= account[0]
 
-    def spent(self, user: Hashable) -> Loss:
+    def _first_rule(self, loss: Loss) -> Filter | None:
+        """The rule for a user whose first charge this is; None if it fits but nothing may be added to it."""
+        rule = self._rules[0] if len(self._rules) == 1 else max(self._rules, key=lambda rule: rule.times(loss))
+        reason = rule.refusal(loss)
+        if reason is None:
+            return rule
+        epsilon, delta = self.budget.pure_epsilon, self.budget.delta
+        if epsilon < INF and delta > 0:
+            found = replace(loss, pure_epsilon=INF).epsilon(delta)
+            if found < INF and exact("epsilon", found, strict=False) <= epsilon:
+                return None
+            at = f"ε at δ = {float(delta):.4g}"
+            reason = self._rules[-1].refusal(loss) if found == INF else compared(at, loss.epsilon(delta), epsilon)
+        raise self._exceeded(reason)
+
+    def _exceeded(self, reason: str | None) -> BudgetExceeded:
+        return BudgetExceeded(f"over the budget of {self.budget}: {reason}")
+
+    def spent(self, user: User) -> Loss:
         """The sum of the user's charges; `ZERO` for a user never charged."""
-        return self._spent.get(user, ZERO)
+        account = self._accounts.get(checked_user(user))
+        return account[0] if account else ZERO
 
     def worst(self) -> Loss:
         """The smallest loss that bounds every user's."""
@@ -73,19 +94,7 @@ class Ledger:
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock, which neither pickles nor belongs to a copy."""
         with self._lock:
-            return {"budget": self.budget, "_spent": dict(self._spent), "_worst": self._worst}
+            return {**self.__dict__, "_accounts": dict(self._accounts), "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=Lock())
-
-
-def _broken(total: Loss, budget: Loss) -> str | None:
-    """What of the budget the total exceeds."""
-    if total.delta > budget.delta:
-        return "δ"
-    if budget.pure_epsilon < INF:
-        return "pure ε" if total.pure_epsilon > budget.pure_epsilon else None
-    for order, spent, allowed in zip(ORDERS, total.curve, budget.curve, strict=True):
-        if spent > allowed:
-            return f"Rényi divergence of order {float(order):g}"
-    return None

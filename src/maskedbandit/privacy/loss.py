@@ -1,46 +1,50 @@
 """Privacy loss as a value one can add.
 
-The loss of a release about a user is the distance between its two laws, P with the user's data and Q with any
-other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
+The loss of a release about a user is the distance between two distributions of it, P with the user's data and Q with
+any other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
 
     R(α) = ln E_Q[(P/Q)^α] / (α - 1)     at every α of ORDERS, and at α = ∞, where it is the pure ε
 
-with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. Asking the same user again,
-even if that depends on the earlier answer, adds the curves [Mir17, Prop. 1] and the δ. Losses of different
-users do not add up: the worst one counts. Every part is a Fraction (or ∞), hence ten times 1/10 is 1; what
-needs floating point is rounded upwards, once, before it becomes a Fraction.
+with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. If the same user is asked again, even
+in view of the earlier answer, the curves [Mir17, Prop. 1] and the δ add up. Losses of different users do not: the
+worst one counts. Every part is a Fraction or ∞, so ten times 1/10 is exactly 1. What needs floating point is rounded
+upwards, once, before it becomes a Fraction.
 
-All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same both ways. They
-are also log-concave, so a smaller shift costs less and the whole sensitivity is the worst case.
+All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same in both directions. They
+are also log-concave, so a smaller shift costs less and the full sensitivity is the worst case.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.divergences import (
+from maskedbandit.privacy.conversion import above, additions
+from maskedbandit.privacy.exact import Number, exact, whole
+from maskedbandit.privacy.loss_text import parsed, written
+from maskedbandit.privacy.renyi_divergences import (
     INF,
     ORDERS,
     Bound,
     discrete_laplace_curve,
-    single_epsilon,
     skellam_bound,
     skellam_curve,
 )
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.single_release import SingleRelease
 
 
 @dataclass(frozen=True, repr=False)
 class Loss:
-    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, but for a chance.
+    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, except with probability `delta`.
 
-    Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` k times, and `a | b`
-    different users.
+    Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` the same user k times, and
+    `a | b` different users. `single` is empty, or else the loss is that of one release under one of these noises and of
+    nothing more; no sum has it. Every part is a Fraction of at least 0 or the float ∞; a `delta` that adds up to 1 or
+    more makes the loss `unbounded`.
 
     **Guarantee**: the loss of a composition is at most the sum of its parts' losses, in exact arithmetic.
 
@@ -52,8 +56,23 @@ class Loss:
     curve: tuple[Bound, ...]
     pure_epsilon: Bound
     delta: Bound
-    # noises, as arguments of `single_epsilon`, if the loss is that of one release under one of them, and of no more
-    single: frozenset[tuple[bool, Fraction, int]] = field(default=frozenset(), compare=False)
+    single: frozenset[SingleRelease] = frozenset()
+
+    def __post_init__(self) -> None:
+        if type(self.curve) is not tuple or len(self.curve) != len(ORDERS):
+            raise InvalidValue("curve", type(self.curve).__name__, f"a tuple of {len(ORDERS)} divergences")
+        for name, bounds in (("curve", self.curve), ("pure_epsilon", (self.pure_epsilon,)), ("delta", (self.delta,))):
+            for bound in bounds:
+                finite = type(bound) is Fraction and bound.numerator >= 0
+                if not finite and not (type(bound) is float and bound == INF):
+                    raise InvalidValue(name, bound, "a Fraction of at least 0, or ∞")
+        lost = self.delta == INF and all(bound == INF for bound in (*self.curve, self.pure_epsilon))
+        if self.delta >= 1 and not lost:
+            raise InvalidValue("delta", self.delta, "a probability in [0, 1), or ∞ where everything else is")
+        if type(self.single) is not frozenset or not all(type(each) is SingleRelease for each in self.single):
+            raise InvalidValue("single", self.single, "a frozenset of SingleRelease")
+        for each in self.single:
+            each.check()
 
     @classmethod
     def pure(cls, epsilon: Number) -> Loss:
@@ -63,7 +82,7 @@ class Loss:
 
         The ratio P/Q of an ε-private mechanism stays in [e^-ε, e^ε] and has mean 1 under Q. As x^α is convex,
         a ratio that takes the two ends only, with the same mean, has a larger E[x^α]: that of randomized
-        response [KOV17]. Discrete Laplace noise of scale 1/ε, shifted by one, has the same law of P/Q.
+        response [KOV17]. For discrete Laplace noise of scale 1/ε, shifted by one, P/Q has the same distribution.
 
         **Guarantee**: bounds every ε-private mechanism, and is what randomized response costs.
 
@@ -115,8 +134,9 @@ class Loss:
         >>> Loss.discrete_gaussian(100), Loss.gaussian(100)
         (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06))
         """
-        spread, shift = exact("variance", variance), _shift(sensitivity)
-        return replace(cls.gaussian(spread, shift), single=frozenset({(False, spread, shift)}))
+        spread, shift = exact("variance", variance), whole("sensitivity", sensitivity, 1)
+        release = SingleRelease("discrete_gaussian", spread, shift)
+        return replace(cls.gaussian(spread, shift), single=frozenset({release}))
 
     @classmethod
     def discrete_laplace(cls, scale: Number, sensitivity: int = 1) -> Loss:
@@ -125,19 +145,19 @@ class Loss:
             R(α) = ε + ln( [1 + r^Δ + (1-B) (r - r^Δ) / (1-r)] / (1+B) ) / (α - 1),      R(∞) = ε = Δ/scale,
             B = e^(-1/scale),  r = B^(2α-1)      (geometric sums over z <= 0, over z >= Δ, and between them)
 
-        **Guarantee**: exact, but for a rounding upwards in the ninth digit.
+        **Guarantee**: exact, except that it is rounded upwards in the ninth digit.
 
         >>> Loss.discrete_laplace(scale=20, sensitivity=10)
         Loss(ε = 0.5)
         """
-        width, shift = exact("scale", scale), _shift(sensitivity)
+        width, shift = exact("scale", scale), whole("sensitivity", sensitivity, 1)
         return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
         """The difference of two Poisson(v/2) draws, v the variance, on a sum of integer sensitivity Δ.
 
-        R(α) is summed from the law itself. Where that would take too long (Δ >= 2^8 or v >= 2^28) it is
+        R(α) is summed from the probabilities themselves. Where that would take too long (Δ >= 2^8 or v >= 2^28) it is
         bounded, at whole α, by
 
             α Δ² / (2v) + min{ ((2α-1) Δ² + 6Δ) / (4v²),  3Δ / (2v) }                            [AKL21]
@@ -149,16 +169,16 @@ class Loss:
         >>> Loss.skellam(variance=100), 2 * Loss.skellam(variance=200)
         (Loss(ε = 0.3895 at δ = 1e-06), Loss(ε = 0.4271 at δ = 1e-06))
         """
-        spread, shift = exact("variance", variance), _shift(sensitivity)
+        spread, shift = exact("variance", variance), whole("sensitivity", sensitivity, 1)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
         found = skellam_curve(spread, shift) if summable else skellam_bound(spread, shift, shift**2)
-        return cls(found, INF, Fraction(0), frozenset({(True, spread, shift)}))
+        return cls(found, INF, Fraction(0), frozenset({SingleRelease("skellam", spread, shift)}))
 
     @classmethod
     def skellam_of_vector(cls, variance: Number, l1: Number, square: Number) -> Loss:
-        """A draw on each number of a vector of whole numbers, with |u - u'|_1 <= l1 and |u - u'|_2^2 <= square.
+        """Noise on each entry of an integer vector, where |u - u'|_1 <= l1 and |u - u'|_2^2 <= square for two users.
 
-        The losses of the numbers add up; so in the formula above Δ becomes l1, and Δ² `square` [AKL21, Thm. 3.5].
+        The losses of the entries add up. So in the formula above l1 replaces Δ, and `square` Δ² [AKL21, Thm. 3.5].
 
         **Guarantee**: an upper bound.
 
@@ -170,7 +190,7 @@ class Loss:
 
     @classmethod
     def unbounded(cls) -> Loss:
-        """No privacy at all. It absorbs every other loss, by `+` and by `|`.
+        """No privacy at all. Added to or compared with any other loss, it remains.
 
         >>> Loss.unbounded() + Loss.pure(1)
         Loss(ε = inf)
@@ -185,6 +205,8 @@ class Loss:
     def __or__(self, other: Loss) -> Loss:
         if ZERO in (self, other):
             return self if other == ZERO else other
+        if self == other:
+            return self
         either = self.single | other.single if self.single and other.single else frozenset()
         return replace(self._with(other, max), single=either)
 
@@ -199,11 +221,32 @@ class Loss:
     __rmul__ = __mul__
 
     def _with(self, other: Loss, rule: Callable[[Bound, Bound], Bound]) -> Loss:
-        return Loss(
-            tuple(map(rule, self.curve, other.curve)),
-            rule(self.pure_epsilon, other.pure_epsilon),
-            rule(self.delta, other.delta),
-        )
+        delta = rule(self.delta, other.delta)
+        if delta >= 1:
+            return Loss.unbounded()
+        return Loss(tuple(map(rule, self.curve, other.curve)), rule(self.pure_epsilon, other.pure_epsilon), delta)
+
+    def without_single(self) -> Loss:
+        """What is proved of this loss when more is added to it: its curve, pure ε and δ.
+
+        >>> one = Loss.discrete_gaussian(100)
+        >>> one, one.without_single(), one.without_single() == Loss.gaussian(100)
+        (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06), True)
+        """
+        return replace(self, single=frozenset())
+
+    def to_text(self) -> str:
+        """One line that holds every digit of this loss, to be stored or sent: see `loss_text`.
+
+        >>> Loss.from_text(Loss.skellam(100).to_text()) == Loss.skellam(100)
+        True
+        """
+        return written(self.curve, self.pure_epsilon, self.delta, self.single)
+
+    @classmethod
+    def from_text(cls, text: str) -> Loss:
+        """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
+        return cls(*parsed(text))
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
@@ -220,19 +263,15 @@ class Loss:
         left = _probability(delta) - self.delta
         if left < 0:
             return INF
-        best = _above(self.pure_epsilon)
-        if left > 1e-300:  # a smaller one is no precise float: it counts as 0
-            left = math.nextafter(float(left), 0.0)
-            x = -math.log(left)
-            for divergence, (gap, constant) in zip(self.curve, _CONVERSION, strict=True):
-                terms = (_above(divergence), x / gap, constant)
-                best = min(best, sum(terms) + _MARGIN * sum(map(abs, terms)))
-            if self.single:
-                best = min(best, max(single_epsilon(*noise, left) for noise in self.single))
+        sums = (above(bound) + more for bound, more in zip(self.curve, additions(left), strict=True))
+        best = min(above(self.pure_epsilon), math.nextafter(min(sums), INF))
+        if self.single and left > 1e-300:
+            chance = math.nextafter(float(left), 0.0)
+            best = min(best, max(each.epsilon(chance) for each in self.single))
         return max(best, 0.0)
 
     def __str__(self) -> str:
-        epsilon, delta = _above(self.pure_epsilon), self.delta
+        epsilon, delta = above(self.pure_epsilon), self.delta
         if self.pure_epsilon == INF and delta < 1:  # so say it at one chance in a million more
             delta += Fraction(1, 10**6)
             epsilon = self.epsilon(Fraction(delta)) if delta < 1 else INF
@@ -244,21 +283,9 @@ class Loss:
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
 
-_CONVERSION = tuple((float(a - 1), math.log1p(-1 / a) - math.log(a) / float(a - 1)) for a in ORDERS)
-_MARGIN = 1e-14  # relative, above the error of the dozen float operations of one conversion
-
 
 def _plus(x: Bound, y: Bound) -> Bound:
     return x + y if type(x) is type(y) else INF  # a large Fraction plus ∞ would overflow
-
-
-def _above(bound: Bound) -> float:
-    """The least float that is not below."""
-    try:
-        near = float(bound)
-    except OverflowError:
-        return INF
-    return near if near >= bound else math.nextafter(near, INF)
 
 
 def _probability(value: Number) -> Fraction:
@@ -266,10 +293,3 @@ def _probability(value: Number) -> Fraction:
     if number >= 1:
         raise InvalidValue("delta", value, "a probability in [0, 1)")
     return number
-
-
-def _shift(sensitivity: int) -> int:
-    number = exact("sensitivity", sensitivity)
-    if number.denominator > 1:
-        raise InvalidValue("sensitivity", sensitivity, "a whole number, as this noise is")
-    return number.numerator

@@ -7,77 +7,83 @@ device that loses power between writing and sending has taken part.
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 from threading import Lock
 
-from maskedbandit.errors import AlreadySpent, InvalidValue
+from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
+from maskedbandit.privacy.journal import Journal
+from maskedbandit.privacy.user import User, checked_user
+
+_LINE = re.compile(rb"([!-~]{1,128}) ((?:[0-9a-f]{2})*) ([1-9][0-9]{0,8})")
 
 
 class Participation:
     """The cohort of every user and the attempt it was seen in; in memory, or in a file that outlives the process.
 
+    A file is locked until the book is closed or forgotten, so that no other book, here or in another process, can have
+    it at the same time. A last line without its end belongs to a `join` that never returned, and is dropped.
+
     **Guarantee**: `join` returns only after it is on disk, and never for a second cohort of a user, nor twice for one
-    attempt, from however many threads it is called.
+    attempt, from however many threads and processes it is called.
 
     >>> book = Participation()
-    >>> book.join(7, b"monday")
-    >>> book.join(7, b"tuesday")
+    >>> book.join("ann", b"monday")
+    >>> book.join("ann", b"tuesday")
     Traceback (most recent call last):
-    maskedbandit.errors.AlreadySpent: user 7 took part in another cohort
+    maskedbandit.errors.AlreadySpent: this user took part in another cohort
     """
 
     def __init__(self, path: Path | None = None, attempts: int = 1) -> None:
-        if type(attempts) is not int or attempts < 1:
-            raise InvalidValue("attempts", attempts, "a whole number of at least 1")
+        if type(attempts) is not int or not 1 <= attempts < 10**9:
+            raise InvalidValue("attempts", attempts, "a whole number from 1 to 999999999")
         self.attempts = attempts
-        self._path, self._seen, self._lock, self._size = path, dict[int, tuple[bytes, int]](), Lock(), 0
-        if path is not None:
-            self._read(path)
+        self._seen: dict[User, tuple[bytes, int]] = {}
+        self._lock = Lock()
+        self._journal = None if path is None else Journal(Path(path))
+        for number, line in enumerate(self._journal.lines if self._journal else (), 1):
+            if not self._read(line):
+                self.close()
+                allowed = "a user, a cohort and an attempt, later than those above"
+                raise PersonalValue(f"line {number} of {path}", allowed)
+        if self._journal:
+            self._journal.lines.clear()
 
-    def _read(self, path: Path) -> None:
-        if not path.exists():
-            path.touch()
-            if os.name == "posix":  # elsewhere a folder cannot be opened, and needs no such care
-                folder = os.open(path.parent, os.O_RDONLY)
-                os.fsync(folder)  # or the file may be gone after a loss of power
-                os.close(folder)
-        content = path.read_bytes()
-        self._size = len(content)
-        for number, line in enumerate(content.decode(errors="replace").splitlines(keepends=True), 1):
-            try:
-                user, cohort, attempt = line.split(" ")
-                if not attempt.endswith("\n"):  # 1 may be the beginning of 12
-                    raise ValueError
-                entry = bytes.fromhex(cohort), int(attempt)
-                before = self._seen.get(int(user))
-                if before is not None and (before[0] != entry[0] or before[1] >= entry[1]):
-                    raise ValueError  # it goes back
-                self._seen[int(user)] = entry
-            except ValueError:
-                allowed = "user, cohort and attempt: a whole line, and later than those above"
-                raise InvalidValue(f"line {number} of {path}", line, allowed) from None
+    def _read(self, line: bytes) -> bool:
+        """Take in a line of the file; False if none such was written, or if it goes back."""
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return False
+        user, cohort, attempt = match[1].decode(), bytes.fromhex(match[2].decode()), int(match[3])
+        seen, last = self._seen.get(user, (cohort, 0))
+        self._seen[user] = cohort, attempt
+        return seen == cohort and last < attempt
 
-    def join(self, user: int, cohort: bytes, attempt: int = 1) -> None:
+    def join(self, user: User, cohort: bytes, attempt: int = 1) -> None:
         """Write down that the user takes part, or raise `AlreadySpent`."""
-        if type(user) is not int or type(attempt) is not int:
-            raise InvalidValue("user and attempt", (user, attempt), "whole numbers")
+        checked_user(user)
+        if type(cohort) is not bytes:
+            raise InvalidValue("cohort", type(cohort).__name__, "bytes")
+        if type(attempt) is not int or attempt < 1:
+            raise InvalidValue("attempt", attempt, "a whole number of at least 1")
         with self._lock:
             seen, last = self._seen.get(user, (cohort, 0))
             if seen != cohort:
-                raise AlreadySpent(f"user {user} took part in another cohort")
-            if not last < attempt <= self.attempts:
-                raise AlreadySpent(f"user {user} took part in attempt {last} of {self.attempts} of this cohort")
+                raise AlreadySpent("this user took part in another cohort")
+            if last >= attempt:
+                raise AlreadySpent(
+                    f"this user took part in attempt {last} of this cohort, and asks for attempt {attempt}"
+                )
+            if attempt > self.attempts:
+                raise AlreadySpent(
+                    f"a cohort has at most {self.attempts} attempts, and this would be attempt {attempt}"
+                )
             self._seen[user] = cohort, attempt  # first: a user whose line cannot be written is spent too
-            if self._path is not None:
-                self._append(self._path, f"{user} {cohort.hex()} {attempt}\n".encode())
+            if self._journal:
+                self._journal.append(f"{user} {cohort.hex()} {attempt}".encode())
 
-    def _append(self, path: Path, line: bytes) -> None:
-        """Append a line and wait for the disk; refuse if half a line is left, or another process has written."""
-        with path.open("ab") as file:
-            if file.tell() != self._size:
-                raise InvalidValue(f"{path}, in bytes,", file.tell(), f"{self._size}, as this process left it")
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        self._size += len(line)
+    def close(self) -> None:
+        """Let others open the file; nobody can join this book of a file any more."""
+        with self._lock:
+            if self._journal:
+                self._journal.close()

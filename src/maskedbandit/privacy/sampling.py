@@ -1,21 +1,19 @@
 """Exact integer noise: nothing that protects a person is computed with a floating-point number.
 
-Noise computed with floats betrays the value it hides through its low bits (Mironov, 2012). Here every law is
-built from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a
-coin of probability a/b; the parity of a run of such coins is a coin of probability e^-γ [CKS20, Alg. 1]; all
-else is coins and rejection. So the laws stated below are equalities, for every int or Fraction, if the bytes
-of the system are uniform and independent. The running time depends on the draw: draw before the value to hide
-is known.
+Noise computed with floats betrays the value it hides through its low bits (Mironov, 2012). Here every distribution is
+built from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a coin of
+probability a/b; the parity of a run of such coins is a coin of probability e^-γ [CKS20, Alg. 1]; everything else is
+coins and rejection. So the probabilities stated below are exact, for every int or Fraction, if the bytes of the system
+are uniform and independent. The running time depends on the draw: draw before the value to hide is known.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from fractions import Fraction
 from math import isqrt
+from os import getpid, urandom
 from struct import Struct
-from weakref import WeakSet
 
 from maskedbandit.errors import InvalidValue
 
@@ -28,8 +26,9 @@ Below = Callable[[int], int]
 class Bits:
     """Uniform integers from random bytes, which are fetched a page at a time.
 
-    **Guarantee**: no word is used twice. Threads may share an instance, as `pop` is atomic; a forked child
-    and a pickled copy start with an empty pool. Draws repeat only if the caller's own `source` does.
+    **Guarantee**: no word is used twice. Threads may share an instance, as `pop` is atomic. A forked child, also of a
+    fork that Python does not know of, and a pickled copy start without words. Draws repeat only if the caller's own
+    `source` does.
 
     >>> from random import Random
     >>> bits = Bits(Random(7).randbytes)
@@ -37,10 +36,10 @@ class Bits:
     [4, 3, 0, 2, 3, 3, 1, 3, 1, 4]
     """
 
-    def __init__(self, source: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(self, source: Callable[[int], bytes] = urandom) -> None:
         self._source = source
         self._words: list[int] = []
-        _pools.add(self)
+        self._process = getpid()  # whose words they are
 
     def __reduce__(self) -> tuple[type[Bits], tuple[Callable[[int], bytes]]]:
         return Bits, (self._source,)
@@ -60,6 +59,10 @@ class Bits:
             except IndexError:
                 self._words.extend(WORDS.unpack(self._source(WORDS.size)))
                 continue
+            if getpid() != self._process:
+                self._words.clear()  # they, and this one, are also the words of the process that forked
+                self._process = getpid()
+                continue
             rest = word % n
             if word - rest <= SPAN - n:
                 return rest
@@ -73,18 +76,6 @@ class Bits:
             rest = wide % n
             if wide - rest <= (1 << 64 * words) - n:
                 return rest
-
-
-_pools: WeakSet[Bits] = WeakSet()
-
-
-def _forget() -> None:
-    for bits in _pools:
-        bits._words.clear()
-
-
-if hasattr(os, "register_at_fork"):  # a system that cannot fork has nothing to forget
-    os.register_at_fork(after_in_child=_forget)
 
 
 def bernoulli(p: Fraction | int, bits: Bits) -> bool:
@@ -164,7 +155,7 @@ def discrete_gaussian(variance: Fraction | int, bits: Bits) -> int:
 
 
 def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
-    """A share of a geometric: n shares of shape 1/n add up to one, two such sums differ by a Laplace [GX15].
+    """A part of a geometric: n draws of shape 1/n add up to one, and two such sums differ by a Laplace [GX15].
 
     Whole units of shape are geometrics. For a fraction r, let γ = rate, w(0) = 1 and w(x) = r β^x f(x), where
     f(x) = Π_{i=2..x} (r+i-1)/i <= 1. Let L = ceil(1/γ). One round
@@ -210,7 +201,7 @@ def poisson(mean: Fraction | int, bits: Bits) -> int:
 
 
 def skellam(variance: Fraction | int, bits: Bits) -> int:
-    """The difference of two Poisson counts of mean variance/2: shares whose variances add up.
+    """The difference of two Poisson counts of mean variance/2: sums of draws are draws, and their variances add up.
 
     **Guarantee**: P(z) = e^-variance I_|z|(variance), with I the modified Bessel function.
 
@@ -254,7 +245,7 @@ def _geometric(s: int, t: int, below: Below) -> int:
 
 
 def _laplace(s: int, t: int, below: Below) -> int:
-    """P(z) ∝ e^(-|z| s/t): a geometric with a sign, where minus zero is refused or zero would count twice."""
+    """P(z) ∝ e^(-|z| s/t): a geometric with a sign, where minus zero is rejected, or zero would count twice."""
     while True:
         negative = below(2) < 1
         x = _geometric(s, t, below)

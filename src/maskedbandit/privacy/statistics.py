@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import kernel
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 
 CONTEXT_STEPS = 2**8
 
@@ -54,7 +54,7 @@ class Statistics:
 
     Two users differ in `moved` numbers at most, of all that are released.
 
-    **Guarantee**: whoever calibrates noise to `l1` or `square` hides every user whose vectors keep to them.
+    **Guarantee**: noise calibrated to `l1` or `square` hides every user whose vectors are within them.
 
     >>> REWARD, linear(6).size, float(linear(6).square)
     (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1, moved=1), 27, 4.5)
@@ -82,8 +82,8 @@ class Statistics:
 REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, moved=1)
 
 
-def refuse_dimension(d: int) -> None:
-    """Contexts have numbers."""
+def check_dimension(d: int) -> None:
+    """Raise `InvalidValue` unless contexts can have so many numbers."""
     if type(d) is not int or not 1 <= d <= 1000:
         raise InvalidValue("d", d, "a whole number from 1 to 1000")
 
@@ -94,7 +94,7 @@ def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Sta
     >>> linear(2).size, linear(4).l1, linear(4, signed=False).square, linear(4, False, Fraction(1, 4)).square
     (5, Fraction(9, 1), Fraction(4, 1), Fraction(17, 8))
     """
-    refuse_dimension(d)
+    check_dimension(d)
     c = Fraction(products)
     if not (0 < c <= 1 and 256 % c.denominator == 0):
         raise InvalidValue("products", products, "a multiple of 1/256, above 0 and at most 1")
@@ -112,17 +112,16 @@ def rewards(d: int) -> Statistics:
     >>> rewards(4)
     Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4)
     """
-    refuse_dimension(d)
+    check_dimension(d)
     return Statistics(d, l1=root_above(d), square=Fraction(1), low=-1, steps=CONTEXT_STEPS, moved=d)
 
 
 @kernel
 def clip(z: np.ndarray, signed: bool) -> None:
-    """Shrink a vector into the unit ball, then cut its numbers to multiples of 1/256; what is no number becomes 0.
+    """Shrink a vector into the unit ball, then cut its entries to multiples of 1/256.
 
-    So does what is negative, unless numbers are `signed`.
-
-    With q the whole numbers of steps, |q|^2 <= 2^16 exactly: rounding errors make it larger by less than one.
+    Entries that are not finite become 0, and so do negative ones unless entries may be `signed`. With q the entries in
+    whole steps, |q|^2 <= 2^16 exactly: rounding errors make it larger by less than one.
     """
     largest = 1.0
     for i in range(z.size):
@@ -146,6 +145,6 @@ def clipped(z: npt.ArrayLike, signed: bool = True) -> npt.NDArray[np.float64]:
     """
     found = np.array(z, np.float64)
     if found.ndim != 1 or not np.all(np.isfinite(found)):
-        raise InvalidValue("context", z, "a vector of finite numbers")
+        raise PersonalValue("context", "a vector of finite numbers")
     clip(found, signed)
     return found

@@ -15,6 +15,7 @@ from maskedbandit.privacy.ledger import Ledger
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.participation import Participation
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.privacy.user import User
 
 HOPELESS = 20  # cohorts thrown away in a row
 
@@ -22,7 +23,7 @@ HOPELESS = 20  # cohorts thrown away in a row
 class Device:
     """One user: the reward, and a book of its own."""
 
-    def __init__(self, user: int, reward: float, attempts: int) -> None:
+    def __init__(self, user: User, reward: float, attempts: int) -> None:
         self.user, self._reward, self._book = user, reward, Participation(attempts=attempts)
 
     def send(self, channel: Channel, cohort: bytes, attempt: int, n: int, position: int, bits: Bits) -> float:
@@ -55,7 +56,7 @@ class Cohorts:
         """What one attempt of a cohort of n costs each of its users."""
         return self._priced(n)[0]
 
-    def charge(self, user: int, n: int) -> None:
+    def charge(self, user: User, n: int) -> None:
         """Charge a user for one attempt of a cohort of n, or raise `BudgetExceeded`."""
         price, ledger = self._priced(n)
         ledger.charge(user, price)
@@ -67,7 +68,7 @@ class Cohorts:
             worst |= ledger.worst()
         return worst
 
-    def join(self, arm: int, user: int, reward: float) -> None:
+    def join(self, arm: int, user: User, reward: float) -> None:
         """A user who was shown the arm waits, with the reward, for its cohort to close."""
         self.open[arm].append(Device(user, reward, self.backend.attempts))
 

@@ -46,7 +46,7 @@ def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str
         if id(function) in seen:
             return
         seen.add(id(function))
-        found.append(repr(function.__defaults__))
+        found.append(f"{function.__module__} {function.__defaults__!r}")  # what is on disk imports modules by name
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         scope = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells, strict=True)), **bound}
         names: set[str] = set()

@@ -83,7 +83,7 @@ class KernelCache(_Cache):
         target_context.refresh()
         found = None
         if usable(folder()):
-            with suppress(OSError, EOFError, pickle.UnpicklingError):
+            with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
                 data = self._path(sig, target_context.codegen()).read_bytes()
                 rebuild: Any = CompileResult._rebuild
                 found = rebuild(target_context, *pickle.loads(data))

@@ -91,9 +91,9 @@ def rehearse(
             if stop:  # they are served, and nobody asks for their rewards
                 rewards += instance.many(numbers, arm, users, 0, stream)
             for user in range(t, t if stop else t + users):
-                cohorts.charge(user, planned)
+                cohorts.charge(str(user), planned)
                 reward = float(instance.one(numbers, arm, user, 0, stream))
-                cohorts.join(arm, user, reward)
+                cohorts.join(arm, str(user), reward)
                 rewards += reward
             regret += (means.max() - means[arm]) * users
             t += users

@@ -1,7 +1,6 @@
-"""How far a noise and its shifted copy are apart: Rényi divergences of the discrete laws, at every order of a grid.
+"""How far a noise and its shifted copy are apart: their Rényi divergences, at every order of a grid.
 
-They are rounded upwards, once, when they become fractions; `Loss` adds them up exactly from there. A single release
-needs no order: `single_epsilon` is its exact epsilon for a delta.
+They are rounded upwards, once, when they become fractions; `Loss` adds them up exactly from there.
 """
 
 from __future__ import annotations
@@ -96,33 +95,8 @@ def skellam_log_law(v: float, size: int) -> Any:
     return log_law - np.log1p(2 * np.exp(log_law[1:]).sum())
 
 
-@lru_cache(maxsize=1024)
-def single_epsilon(skellam: bool, variance: Fraction, shift: int, delta: float) -> float:
-    """The least epsilon of one release, rounded upwards: max over k of ln((S(k) - delta) / S(k + shift)).
-
-    S(k) = P(Z >= k). Both laws are log-concave, so P/Q is monotone and P(A) - e^epsilon Q(A) is largest for a half-line
-    A: z >= k of the one law, or z <= -k of the other. So the release is (epsilon, delta)-private exactly if
-    S(k) - e^epsilon S(k + shift) <= delta for every k [BW18, Thm. 5]. Infinite where summing would take too long.
-    """
-    import numpy as np
-
-    v, x = float(variance), -math.log(delta)
-    size = math.ceil(4 * math.sqrt(2 * v * x) + 4 * x) + 2 * shift + 100
-    if size > 2**18 or x > 500 or v < 1e-3:
-        return INF
-    if skellam:
-        law = np.exp(skellam_log_law(v, size))
-    else:
-        law = np.exp(-(np.arange(size + 1.0) ** 2) / (2 * v))
-        law /= law[0] + 2 * law[1:].sum()
-    tail = np.cumsum(np.concatenate((law[:0:-1], law))[::-1])[::-1]  # S(k) for k = -size, ..., size
-    near, far = tail[:-shift] - delta, tail[shift:]
-    seen = (near > 0) & (far > 1e-290)
-    return max(0.0, float(np.log(near[seen] / far[seen]).max()) + 1e-9)
-
-
 def skellam_bound(variance: Fraction, l1: Fraction | int, square: Fraction | int) -> tuple[Bound, ...]:
-    """Of a vector whose whole numbers are shifted by at most so much, in sum and in squares: the divergences add up."""
+    """Bounds for an integer vector whose entries are shifted by at most `l1` in sum and `square` in squares."""
 
     def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
         excess = min(((2 * n - 1) * square + 6 * l1) / (4 * variance**2), 3 * l1 / (2 * variance))

@@ -8,7 +8,7 @@ import pytest
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.returning import by_batches, returning_users
+from maskedbandit.privacy.repeated_batches import by_batches, returning_users
 
 COUNTS = [1, 2, 5, 10, 100, 1000]
 

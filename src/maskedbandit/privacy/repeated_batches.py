@@ -1,4 +1,4 @@
-"""What it costs that users come back: the noise that each of B batches needs, by three ways of adding up.
+"""The noise that each of B batches needs if users come back: three ways of composing their losses.
 
 A user who takes part in at most B batches, once in each, must be (epsilon, delta)-private in the end [CZ23, App. H].
 For sums of sensitivity 1 the standard deviation of the noise in one batch is then
@@ -42,7 +42,7 @@ def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
 
     **Guarantee**: with Gaussian or discrete Gaussian noise of standard deviation parameter `concentrated` in each
     batch, with noise that is as private in each batch as a Gaussian of `advanced`, or with Laplace noise of `basic`,
-    all that the user took part in is (epsilon, delta)-private, adaptively chosen batches included.
+    everything released about the user is (epsilon, delta)-private, also if batches are chosen adaptively.
 
     >>> for each in (1, 10, 100):
     ...     print(each, *(round(deviation, 1) for deviation in returning_users(each, "1/2", 1e-6)[1:]))
@@ -64,11 +64,11 @@ def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
     def composed(deviation: float) -> bool:
         return (batches * Loss.gaussian(Fraction(deviation) ** 2)).epsilon(chance) <= budget
 
-    share = float(budget) / (2 * math.sqrt(2 * batches * math.log(2 / chance))) * (1 - MARGIN)
+    epsilon_of_one = float(budget) / (2 * math.sqrt(2 * batches * math.log(2 / chance))) * (1 - MARGIN)
     return Returning(
         batches,
         concentrated=least(composed),
-        advanced=least(lambda deviation: gaussian_epsilon(1 / deviation, chance / (2 * batches)) <= share),
+        advanced=least(lambda deviation: gaussian_epsilon(1 / deviation, chance / (2 * batches)) <= epsilon_of_one),
         basic=math.sqrt(2) * float(batches / budget) * (1 + MARGIN),
     )
 

@@ -1,0 +1,71 @@
+"""A single release under a noise, for which the smallest ε can be summed exactly, without Rényi divergences."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.renyi_divergences import INF, skellam_log_law
+
+LARGEST = 2**18  # values of a law on either side of 0 that are summed
+MARGIN = 1e-9  # absolute and relative, above the error of the logarithms
+CLOSE = 1e-10  # above the error of 1 - delta / S(k), which matters where the two are close
+
+
+class SingleRelease(NamedTuple):
+    """One sum of integer `sensitivity`, released once with `noise` of this variance parameter, and nothing else.
+
+    >>> round(SingleRelease("discrete_gaussian", Fraction(100), 1).epsilon(1e-6), 4)
+    0.3968
+    """
+
+    noise: str
+    variance: Fraction
+    sensitivity: int
+
+    def check(self) -> None:
+        """Raise `InvalidValue` unless this is a release that there can be."""
+        if self.noise not in ("skellam", "discrete_gaussian"):
+            raise InvalidValue("noise of a single release", self.noise, "'skellam' or 'discrete_gaussian'")
+        if type(self.variance) is not Fraction or self.variance <= 0:
+            raise InvalidValue("variance of a single release", self.variance, "a Fraction above 0")
+        if type(self.sensitivity) is not int or self.sensitivity < 1:
+            raise InvalidValue("sensitivity of a single release", self.sensitivity, "an int of at least 1")
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε for a delta above 0, rounded upwards; infinite where summing would take too long."""
+        return _epsilon(self, delta)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon(release: SingleRelease, delta: float) -> float:
+    """max over k of ln((S(k) - delta) / S(k + shift)), with S(k) = P(Z >= k), summed as logarithms.
+
+    Both laws are log-concave, so P/Q is monotone and P(A) - e^ε Q(A) is largest for a half-line A: z >= k of the one
+    law, or z <= -k of the other. So the release is (ε, delta)-private exactly if S(k) - e^ε S(k + shift) <= delta for
+    every k [BW18, Thm. 5]. A tail S(k + shift) may be far too small for a float, its logarithm is not.
+    """
+    import numpy as np
+
+    variance, shift, x = release.variance, release.sensitivity, -math.log(delta)
+    if not Fraction(1, 1000) <= variance <= LARGEST**2 or shift > LARGEST or x > 500:
+        return INF
+    v = float(variance)
+    size = math.ceil(4 * math.sqrt(2 * v * x) + 4 * x) + 2 * shift + 100
+    if size > LARGEST:
+        return INF
+    if release.noise == "skellam":
+        half = skellam_log_law(v, size)
+    else:
+        half = -(np.arange(size + 1.0) ** 2) / (2 * v)
+        half -= np.log1p(2 * np.exp(half[1:]).sum())
+    law = np.concatenate((half[:0:-1], half))
+    tail = np.logaddexp.accumulate(law[::-1])[::-1]  # ln S(k) for k = -size, ..., size
+    seen = tail[:-shift] > -x - CLOSE / 2  # elsewhere nothing is left of S(k) - delta
+    near, far = tail[:-shift][seen], tail[shift:][seen]
+    left = -np.expm1(-x - near) + CLOSE  # 1 - delta / S(k)
+    largest = float((np.log(left) + near - far).max())
+    return max(0.0, largest + MARGIN * (1 + abs(largest)))
