@@ -24,8 +24,11 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
+from tests.contracts import rules
 from tests.contracts.rules import (
     ALPHAS,
     BETAS,
@@ -35,8 +38,10 @@ from tests.contracts.rules import (
     check_asks_before_tells,
     check_counts_who_was_told,
     check_pickles,
+    check_refuses_damage,
     check_repeats,
     check_same_pulls,
+    check_text,
     drive,
     of_goal,
     survivors,
@@ -113,8 +118,8 @@ def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, share):
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= LONG
 
 
-def test_means_are_those_of_the_rewards_that_were_told(any_policy, any_name):
-    assert check_counts_who_was_told(any_policy) == (any_name != "uniform")
+def test_means_are_those_of_the_rewards_that_were_told(any_policy):
+    check_counts_who_was_told(any_policy)
 
 
 def test_asks_before_any_tell_are_harmless(any_policy):
@@ -123,6 +128,14 @@ def test_asks_before_any_tell_are_harmless(any_policy):
 
 def test_state_survives_pickling(any_policy):
     check_pickles(any_policy)
+
+
+def test_state_survives_being_text(any_policy):
+    check_text(any_policy)
+
+
+def test_text_that_is_no_state_is_refused(any_policy):
+    check_refuses_damage(any_policy)
 
 
 def test_same_seed_same_run_however_many_threads(policy):
@@ -218,6 +231,9 @@ class Plain(Policy):
 
     def init(self, k, horizon):
         return Book(np.zeros(k), np.zeros(k))
+
+    def means(self, s):
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel
@@ -354,7 +370,53 @@ class HoldsAModule(Plain):
         return Book(np.zeros(k), np.array([ModuleType("hidden")] * k))
 
 
-@pytest.mark.parametrize("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser])
+class HidesANumber(Plain):
+    """What it knows stands in an attribute, which pickling keeps and the text of a state does not."""
+
+    def init(self, k, horizon):
+        return Book(Hiding(k), np.zeros(k))
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.total.hidden = getattr(s.total, "hidden", 0) + 1
+        return Decision(s.total.hidden % 2 if s.total.hidden > 10 else 0, 1, 1)
+
+
+class Hiding(np.ndarray):
+    """An array with more in it than its numbers."""
+
+    def __new__(cls, k):
+        return np.zeros(k).view(cls)
+
+
+class AnswersInNumPy(Plain):
+    """Its arm is an np.int64, which a service cannot write as JSON."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        return Decision(np.argmin(s.n), 1, 1)
+
+
+class KeepsNoMeans(Plain):
+    def means(self, s):
+        return None
+
+
+class KnowsTooMuch(Plain):
+    """The mean of an arm of which nothing was told is not 0."""
+
+    def means(self, s):
+        return s.total / np.maximum(s.n, 1)
+
+
+class SaysTheSums(Plain):
+    def means(self, s):
+        return s.total
+
+
+@pytest.mark.parametrize("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser, AnswersInNumPy])
 def test_illegal_decisions_are_rejected(broken):
     with pytest.raises(AssertionError, match=r"not legal|whole numbers"):
         drive(broken())
@@ -381,9 +443,15 @@ def test_counting_on_a_tell_after_every_ask_is_rejected():
 
 
 def test_counting_users_of_whom_nothing_was_told_is_rejected():
-    assert check_counts_who_was_told(Plain())
+    check_counts_who_was_told(Plain())
     with pytest.raises(AssertionError, match="of whom it was not told"):
         check_counts_who_was_told(CountsWhomItAskedFor())
+
+
+def test_means_that_are_none_are_rejected():
+    for broken, why in ((KeepsNoMeans, "told sums"), (KnowsTooMuch, "before it was told"), (SaysTheSums, "not told")):
+        with pytest.raises(AssertionError, match=why):
+            check_counts_who_was_told(broken())
 
 
 def test_waiting_for_users_who_were_lost_is_rejected():
@@ -396,6 +464,20 @@ def test_waiting_for_users_who_were_lost_is_rejected():
 def test_a_state_with_hidden_parts_is_rejected(broken):
     with pytest.raises((AssertionError, TypeError)):
         check_pickles(broken())
+
+
+@pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule, HidesANumber])
+def test_a_state_that_its_text_does_not_hold_is_rejected(broken):
+    with pytest.raises((AssertionError, InvalidValue)):
+        check_text(broken())
+
+
+def test_reading_what_was_not_written_is_rejected(monkeypatch):
+    monkeypatch.setattr(rules, "state_from_text", lambda policy, k, goal, text: policy.init(k, goal))
+    with pytest.raises(AssertionError, match="it read"):
+        check_refuses_damage(Plain())
+    with pytest.raises(AssertionError, match="decides otherwise"):
+        check_text(Plain())
 
 
 def test_random_numbers_of_its_own_are_rejected():

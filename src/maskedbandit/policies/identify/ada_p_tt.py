@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
@@ -180,6 +181,9 @@ class AdaPTT(Policy):
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or lack(law)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel

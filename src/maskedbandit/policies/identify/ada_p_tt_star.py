@@ -26,6 +26,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
@@ -110,6 +111,9 @@ class AdaPTTStar(Policy):
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or lack(law)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel

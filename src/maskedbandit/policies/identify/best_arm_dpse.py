@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.parameters import check_choice
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
-from maskedbandit.policies.regret.successive_elimination import FOREVER, note
+from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note
 
 
 class State(NamedTuple):
@@ -64,6 +65,9 @@ class BestArmDPSE(Policy):
         )
 
     ask = DPSE.ask
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return batch_means(s)
 
     @staticmethod
     @kernel

@@ -24,10 +24,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.parameters import check_choice
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
@@ -104,6 +106,9 @@ class BestArmElimination(Policy):
 
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), np.ones(k, np.int64), np.zeros(1, np.int64), float(delta))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel

@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
@@ -52,6 +53,7 @@ from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
 from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
@@ -219,6 +221,9 @@ class DPTT(Policy):
         if self.threshold == "closed" and not (is_laplace(law) and law.per_release == law.honest == 1):
             return "one draw of Laplace noise in each release"
         return super().needs(law) or lack(law)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.users)
 
     @staticmethod
     @kernel

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     Coins,
@@ -82,6 +84,9 @@ class EBTCI(Policy):
 
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), turns(k, self.beta))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel

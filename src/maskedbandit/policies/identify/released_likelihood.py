@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
@@ -35,6 +36,7 @@ from maskedbandit.law import Law, adds_noise, draws_of_one, unit_variance
 from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import begin, close, first, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import Releases, information, likeliest
@@ -235,6 +237,9 @@ class ReleasedLikelihood(Policy):
         arrays = total, users, m, n, mean, found, np.zeros((2, k)), share, weak, sure, fresh, leader, clock
         return State(*arrays, math.log(max(k - 1, 1) / delta), float(self.fair), float(self.growth), int(self.least))
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
+
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
@@ -243,9 +248,9 @@ class ReleasedLikelihood(Policy):
         if s.fresh.max() == 1:
             think(s, law, rng)
         if certain(s, law):
-            return Decision(s.leader[0], 0, 0)
+            return Decision(int(s.leader[0]), 0, 0)
         rival, starves = challenger(s, rng)
-        arm = s.leader[0] if lacking(s) and not starves else rival
+        arm = int(s.leader[0]) if lacking(s) and not starves else rival
         return begin(s, arm, next_cohort(s, law, arm, rival))
 
     @staticmethod

@@ -21,11 +21,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.parameters import check_choice
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     TOLD,
@@ -126,6 +128,9 @@ class TrackAndStop(Policy):
     def init(self, k: int, delta: float) -> State:
         share, due, lag = np.zeros((3, k))
         return State(coins(k, delta, self.threshold), share, due, lag, int(self.tracking == "cumulative"))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel

@@ -27,11 +27,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, draws, is_gaussian
 from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
@@ -149,6 +151,9 @@ class TTUCB(Policy):
         n, clock, noise = np.zeros(k, np.int64), np.zeros(4, np.int64), np.zeros(2)
         led = turns(k, self.beta)
         return State(total, n, mean, share, width, clock, noise, led, base, int(heuristic))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
@@ -114,6 +115,9 @@ class AnytimeLazyUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.level))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.n > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel

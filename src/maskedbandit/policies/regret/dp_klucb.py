@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
@@ -32,6 +33,7 @@ from maskedbandit.law import Law, is_laplace, is_noiseless
 from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
 
@@ -85,6 +87,9 @@ class DPKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(2, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.level))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

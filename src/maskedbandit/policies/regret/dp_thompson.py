@@ -38,10 +38,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, KARY, Law, is_laplace, radius
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, ThompsonSampling, update
 
@@ -182,6 +184,9 @@ class DPThompson(Policy):
         pilot = self.pilot if isinstance(self.pilot, int) else {"corrected": CORRECTED, "paper": PAPER}[self.pilot]
         parts = np.zeros(1, np.int64)
         return State(success, n, np.full(k, UNKNOWN), peak, part, parts, mean, np.ones(1), clock, horizon, pilot)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.success, s.n)
 
     @staticmethod
     @kernel

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
@@ -30,6 +31,7 @@ from maskedbandit.policies.regret.successive_elimination import (
     BATCH,
     FOREVER,
     answer,
+    batch_means,
     begin,
     eliminate,
     file,
@@ -83,6 +85,9 @@ class DPSE(Policy):
     def init(self, k: int, horizon: int) -> State:
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
         return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return batch_means(s)
 
     @staticmethod
     @kernel

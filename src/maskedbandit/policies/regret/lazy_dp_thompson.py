@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import USERS, first, ready
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.anytime_lazy_ucb import fill, refill, sizes
 from maskedbandit.policies.regret.thompson_sampling import challenge, peak
@@ -118,6 +120,9 @@ class LazyDPThompson(Policy):
         n, filled, clock, window = *np.zeros((2, k), np.int64), *np.zeros((2, 2), np.int64)
         total, success, mode, peak, top, height = np.zeros((6, k))
         return State(total, n, filled, clock, success, mode, peak, top, height, window, float(self.level))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
@@ -42,6 +43,7 @@ from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, rad
 from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
@@ -157,6 +159,9 @@ class NoiseAwareKLUCB(Policy):
         n, m, clock = (np.zeros(size, np.int64) for size in (k, k, 2))
         settings = int(self.anytime), float(self.ratio), int(self.least)
         return State(np.zeros(k), n, m, np.full(k, math.nan), clock, horizon, *settings)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

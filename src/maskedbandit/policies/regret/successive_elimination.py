@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
@@ -133,6 +134,12 @@ def note(s: Rounds, n: int) -> None:
     s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
 
 
+def batch_means(s: Rounds) -> npt.NDArray[np.float64]:
+    """Means of the last batch; nan before the whole first one was told."""
+    known = s.clock[BATCH] > 1 or (s.clock[BATCH] == 1 and s.clock[AWAITED] == 0)
+    return s.mean.copy() if known else np.full(s.mean.size, np.nan)
+
+
 @kernel
 def told(s: Rounds) -> int:
     """The least number of users that a mean of the batch rests on: its radius is the widest."""
@@ -198,6 +205,9 @@ class SuccessiveElimination(Policy):
         p = self.failure or 1 / horizon
         paper = int(self.radius == "paper")
         return State(np.zeros(k), np.ones(k, np.int64), clock, p, float(self.base), int(self.least), paper)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return batch_means(s)
 
     @staticmethod
     @kernel
