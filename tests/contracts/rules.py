@@ -14,6 +14,7 @@ from maskedbandit.core import WAIT, Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
+from tests.contracts.guide import NAME, guide_policy
 from tests.golden import aim
 from tests.statistics import same_law_of_two
 
@@ -26,6 +27,12 @@ THREE = mb.Beta(ALPHAS, BETAS)
 def of_goal(goal: str) -> list[str]:
     """Names of the policies that have this goal."""
     return [name for name in mb.policies.room if mb.policies.room[name].goal == goal]
+
+
+def policy_of(name: str) -> Policy:
+    """A policy of the room, or the one of the guide."""
+    found: Policy = (guide_policy() if name == NAME else mb.policies.room[name])()
+    return found
 
 
 def check_legal(decision: Decision, k: int) -> None:

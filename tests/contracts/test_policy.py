@@ -16,6 +16,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
+from tests.contracts.guide import NAME, source
 from tests.contracts.rules import (
     ALPHAS,
     BETAS,
@@ -44,6 +46,7 @@ from tests.contracts.rules import (
     check_text,
     drive,
     of_goal,
+    policy_of,
     survivors,
 )
 from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
@@ -51,24 +54,22 @@ from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_fo
 RUNS = 400
 
 
-@pytest.fixture(params=MULTI_ARMED)
-def any_name(request):
-    return request.param
+REGRET = [*of_goal("regret"), NAME]
 
 
-@pytest.fixture
-def any_policy(any_name):
-    return mb.policies.room[any_name]()
+@pytest.fixture(params=[*MULTI_ARMED, NAME])
+def any_policy(request):
+    return policy_of(request.param)
 
 
-@pytest.fixture(params=of_goal("regret"))
+@pytest.fixture(params=REGRET)
 def name(request):
     return request.param
 
 
 @pytest.fixture
 def policy(name):
-    return mb.policies.room[name]()
+    return policy_of(name)
 
 
 def check_relabelling(policy: Policy) -> None:
@@ -148,7 +149,9 @@ def test_relabelling_arms_keeps_the_law_of_the_run(policy):
 
 
 def test_object_driven_from_python_is_the_engine(policy, name):
-    check_engine(policy, trail(name), channel_for(policy), INSTANCE, HORIZON, seed=SEED)
+    where = channel_for(policy), INSTANCE, HORIZON
+    python = interpreted(policy, *where, SEED) if name == NAME else trail(name)
+    check_engine(policy, python, *where, seed=SEED)
 
 
 def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(policy):
@@ -165,15 +168,17 @@ def without_compiler() -> dict[str, Any]:
     """Pulls and regret of every policy, by a process with NUMBA_DISABLE_JIT=1."""
     script = f"""
 import json, numba, maskedbandit as mb
+from tests.contracts.rules import policy_of
 assert numba.config.DISABLE_JIT
 runs = {{}}
-for name in {of_goal("regret")}:
-    run = mb.simulate(mb.policies.room[name](), mb.channels.Raw(), mb.{THREE!r}, {LONG}, runs=2, seed=6)
+for name in {REGRET}:
+    run = mb.simulate(policy_of(name), mb.channels.Raw(), mb.{THREE!r}, {LONG}, runs=2, seed=6)
     runs[name] = [run.pulls.tolist(), run.regret.tolist()]
 print(json.dumps(runs))
 """
     with_switch = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, "-c", script], env=with_switch, capture_output=True, text=True, check=False)
+    program, root = [sys.executable, "-c", script], Path(__file__).parents[2]
+    done = subprocess.run(program, cwd=root, env=with_switch, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -187,17 +192,27 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     check_finds(best, run.pulls, run.releases)
 
 
-def test_golden_trajectory(any_name):
-    assert kept().get(any_name) == trajectory(any_name), "another trajectory: if that is meant, `make golden`"
+@pytest.mark.parametrize("name", MULTI_ARMED)
+def test_golden_trajectory(name):
+    assert kept().get(name) == trajectory(name), "another trajectory: if that is meant, `make golden`"
 
 
 def test_golden_trajectories_are_those_of_the_room():
     assert sorted(kept()) == MULTI_ARMED
 
 
-def test_another_run_has_another_trajectory(any_name):
+@pytest.mark.parametrize("name", MULTI_ARMED)
+def test_another_run_has_another_trajectory(name):
     """Negative control: what is kept tells one run from another."""
-    assert kept().get(any_name) != trajectory(any_name, SEED + 1)
+    assert kept().get(name) != trajectory(name, SEED + 1)
+
+
+@pytest.mark.parametrize("order", [["check"], ["format", "--check", "--diff"]])
+def test_the_guide_passes_the_linter(order):
+    where = Path(__file__).parents[2] / "src/maskedbandit/policies/regret" / f"{NAME}.py"
+    program = [sys.executable, "-m", "ruff", *order, "--no-cache", "--stdin-filename", str(where), "-"]
+    done = subprocess.run(program, input=source(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # Negative controls: one policy is broken for each rule. `Plain` is a correct one that they are changed from.
