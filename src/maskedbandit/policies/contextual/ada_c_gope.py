@@ -171,7 +171,7 @@ class AdaCGOPE(ContextualPolicy):
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s, law, x = AdaCGOPE().init(k=2, aim=Aim(d=2, horizon=10**6)), Law(NO_NOISE), np.eye(2)
-    >>> int(AdaCGOPE.ask(s, x, np.array([0, 1]), law, np.random.default_rng(1)))
+    >>> AdaCGOPE.ask(s, x, np.array([0, 1]), law, np.random.default_rng(1))
     0
     >>> s.pulls.tolist()  # of phase 1, whose margin is 1/2
     [20, 20]

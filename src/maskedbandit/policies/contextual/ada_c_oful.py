@@ -33,12 +33,10 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law, deviation, is_gaussian, is_noiseless, radius
 from maskedbandit.parameters import check_fraction, check_positive
-from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.linear import Models, fit, models
+from maskedbandit.policies.parts.linear import Models, fit, highest_bound, models
 from maskedbandit.privacy.statistics import clip
 
-optimistic = LinUCB.ask
 LEAST = 32  # users of a cohort: fewer teach less than noise hides, and where reports are shuffled users need a crowd
 SQUARINGS = 6  # the largest eigenvalue is then known to within a factor of d^(1/128)
 
@@ -151,7 +149,7 @@ class AdaCOFUL(ContextualPolicy):
     @staticmethod
     @kernel
     def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        return optimistic(s.model, x, pool, law, rng)
+        return highest_bound(s.model, x, pool, rng)
 
     @staticmethod
     @kernel

@@ -22,6 +22,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law, deviation
+from maskedbandit.policies.parts.choice import highest
 
 FIRST, GROWTH = 1024, 1.0  # of cohorts, where noise comes with every release
 LEAF = 64  # users of a cohort on a tree
@@ -179,3 +180,17 @@ def width(s: Models, model: int, squares: np.ndarray) -> float:
         a += spread[place] * squares[place]
         place += 1
     return math.sqrt(max((a + b) + (c + d), 0.0))
+
+
+@kernel
+def highest_bound(s: Models, x: np.ndarray, pool: np.ndarray, rng: np.random.Generator) -> int:
+    """The arm of the pool with the highest w'z + scale width(z), a random one of equals."""
+    squares, index = np.empty(s.spread.shape[1]), np.empty(pool.size)
+    for i in range(pool.size):
+        arm = pool[i]
+        model = arm if s.weights.shape[0] > 1 else 0
+        row = arm if x.shape[0] > 1 else 0
+        if i == 0 or x.shape[0] > 1:
+            products(x[row], squares)
+        index[i] = value(s, model, x[row]) + s.scale * width(s, model, squares)
+    return int(pool[highest(index, rng)])
