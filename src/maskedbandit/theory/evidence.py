@@ -121,7 +121,7 @@ def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[
 
 
 @kernel
-def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> float:
+def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) -> float:
     """A z near the mean, from which on bets on this arm alone have the evidence; -1 if there is none.
 
     The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
@@ -134,7 +134,7 @@ def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> f
             to = z + sign * shift(j)
             if 0.0 <= to <= 1.0:
                 seen = log_sum(seen, math.log(ALONE) + log_weight(j) + log_likelihood(law, known, to)[0] - here)
-        if seen >= level:
+        if seen >= threshold:
             far, found = z, z
         else:
             near = z
@@ -144,8 +144,8 @@ def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> f
 
 
 @kernel
-def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
-    """2 if ln M(z) >= level for all z in [0, 1], for estimates mean_a > mean_b; else a z where that was not seen.
+def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
+    """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that was not seen.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> told = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
@@ -154,7 +154,7 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
     >>> round(everywhere(Law(NO_NOISE), told[1], told[2], 0.6, 0.4, math.log(100)), 2)
     0.38
     """
-    z, end = tail(law, a, mean_a, 1.0, level), tail(law, b, mean_b, -1.0, level)
+    z, end = tail(law, a, mean_a, 1.0, threshold), tail(law, b, mean_b, -1.0, threshold)
     if z < 0.0 or end < 0.0:
         return 0.0 if z < 0.0 else 1.0
     first, whole = scale(2 * (mean_a - mean_b)), end - z
@@ -174,7 +174,7 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
         one_sided = log_sum(alone(first, 1 - to, next_a, to_a[0]), alone(first, z, at_b, of_b[0]))
         seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most, one_sided)
-        if seen >= level:
+        if seen >= threshold:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
             at_a, next_a = next_a, at_a
             at_b, next_b = next_b, at_b

@@ -47,13 +47,13 @@ def nothing(law, m, n, x):
     return 0.0
 
 
-deaf = mutant(ada_p_tt.level, radius=nothing)
-deaf_star = {"near_level": mutant(ada_p_tt_star.near_level, reach=nothing, level=deaf)}
-deaf_star["far_level"] = mutant(ada_p_tt_star.far_level, reach=nothing)
+deaf = mutant(ada_p_tt.proved_threshold, radius=nothing)
+deaf_star = {"near_threshold": mutant(ada_p_tt_star.near_threshold, reach=nothing, proved_threshold=deaf)}
+deaf_star["far_threshold"] = mutant(ada_p_tt_star.far_threshold, reach=nothing)
 
 
 class DeafAdaPTT(AdaPTT):
-    ask = mutant(AdaPTT.ask, weigh=mutant(ada_p_tt.weigh, level=deaf))
+    ask = mutant(AdaPTT.ask, weigh=mutant(ada_p_tt.weigh, proved_threshold=deaf))
 
 
 class DeafAdaPTTStar(AdaPTTStar):

@@ -64,7 +64,7 @@ class State(NamedTuple):
 
 
 @kernel
-def surprise(law: Law, n: int, x: float) -> float:
+def noise_bound(law: Law, n: int, x: float) -> float:
     """Q: the noise in one release over n users, combined in any direction, exceeds it with a chance below 2 exp(-x)."""
     if is_noiseless(law):
         return 0.0
@@ -87,7 +87,7 @@ def budget(s: State, law: Law, g: float) -> int:
     x, aim, low, high = chances(s), 0.5 ** s.clock[PHASE], 1, s.horizon
     while low < high:
         c = (low + high) // 2
-        if math.sqrt(g * x / (2 * c)) + g / c * surprise(law, c, x) <= aim:
+        if math.sqrt(g * x / (2 * c)) + g / c * noise_bound(law, c, x) <= aim:
             high = c
         else:
             low = c + 1
@@ -162,7 +162,7 @@ def margin(s: State, law: Law, n: int, a: int) -> float:
             for j in range(r):
                 inner += v[j] * s.z[b, j]
             spread += s.pulls[b] * inner * inner
-    return math.sqrt(x / 2 * spread) + math.sqrt(square) * surprise(law, n, x)
+    return math.sqrt(x / 2 * spread) + math.sqrt(square) * noise_bound(law, n, x)
 
 
 @dataclass(frozen=True)

@@ -51,18 +51,18 @@ from maskedbandit.policies.parts.phases import (
     Progress,
     check_share,
     fail,
+    is_starved,
     lack,
+    note_release,
     phases,
     pull,
     ready,
     settle,
     settled,
-    starved,
-    told,
 )
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
+from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_threshold
 
 
 class State(NamedTuple):
@@ -85,7 +85,7 @@ def challenger(s: State, rng: np.random.Generator) -> int:
     n = pulls[leader]
     for a in range(pulls.size):
         if a != leader:
-            value = 1.0 / pulls[a] if starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
+            value = 1.0 / pulls[a] if is_starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
             best = consider(best, a, value, rng)
     return best.arm
 
@@ -113,17 +113,17 @@ def doubt(arms: int, w: int, delta: float) -> float:
 
 
 @kernel
-def level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+def proved_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
     """The proved level of W_ab, for phases of w_a and w_b users."""
     k = (2 + math.log2(w_a)) * (2 + math.log2(w_b)) * ZETA_2
-    rewards = gaussian_level(gaussian_base(arms, delta / (2 * k * k)), w_a, w_b)
+    rewards = gaussian_threshold(gaussian_base(arms, delta / (2 * k * k)), w_a, w_b)
     r_a = radius(law, 1, w_a, doubt(arms, w_a, delta / 2))
     r_b = radius(law, 1, w_b, doubt(arms, w_b, delta / 2))
     return 2 * rewards + 4 * (r_a * r_a / w_a + r_b * r_b / w_b)
 
 
 @kernel
-def heuristic_level(law: Law, w_a: int, w_b: int, delta: float) -> float:
+def heuristic_threshold(law: Law, w_a: int, w_b: int, delta: float) -> float:
     """The level of W_ab in the published program."""
     x = math.log(1 / delta)
     r_a, r_b = radius(law, 1, w_a, x), radius(law, 1, w_b, x)
@@ -140,7 +140,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
     for b in range(k):
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
-            enough = heuristic_level(law, u, v, s.delta) if s.heuristic else level(law, k, u, v, s.delta)
+            enough = heuristic_threshold(law, u, v, s.delta) if s.heuristic else proved_threshold(law, k, u, v, s.delta)
             if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a level that is no number is never reached
                 fail(s.phases, b)
 
@@ -161,7 +161,7 @@ class AdaPTT(Policy):
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
-    >>> round(level(law, 5, 1024, 1024, 0.01), 4)
+    >>> round(proved_threshold(law, 5, 1024, 1024, 0.01), 4)
     63.2267
     """
 
@@ -198,7 +198,7 @@ class AdaPTT(Policy):
         s.mean[arm] = total / n
         s.size[arm] = n
         s.number[arm] += 1
-        told(s.phases)
+        note_release(s.phases)
 
 
 def begin(k: int, beta: float, share: float, delta: float, heuristic: bool = False) -> State:

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.parameters import check_fraction
-from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, level, rank, step
+from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
 from maskedbandit.policies.parts.phases import NEWS, check_share, fail, lack, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import w_bar
@@ -57,15 +57,15 @@ def reach(law: Law, arms: int, w: int, delta: float) -> float:
 
 
 @kernel
-def near_level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+def near_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
     """The level of W_ab for a gap below 3 e."""
     r_a, r_b = reach(law, arms, w_a, delta), reach(law, arms, w_b, delta)
     cross = r_a * math.sqrt(spread(arms, w_a, delta) / w_a) + r_b * math.sqrt(spread(arms, w_b, delta) / w_b)
-    return level(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
+    return proved_threshold(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
 
 
 @kernel
-def far_level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+def far_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
     """The level of W_ab for a gap of 3 e or more."""
     noise = max(reach(law, arms, w_a, delta), reach(law, arms, w_b, delta))
     rewards = math.sqrt(w_a * spread(arms, w_a, delta)) + math.sqrt(w_b * spread(arms, w_b, delta))
@@ -82,7 +82,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
     for b in range(k):
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
-            enough = near_level(law, k, u, v, s.delta) if gap < linear else far_level(law, k, u, v, s.delta)
+            enough = near_threshold(law, k, u, v, s.delta) if gap < linear else far_threshold(law, k, u, v, s.delta)
             if not 2 * gap * min(gap, linear) * (u * v / (u + v)) >= enough:
                 fail(s.phases, b)
 
@@ -93,7 +93,7 @@ class AdaPTTStar(Policy):
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
-    >>> round(near_level(law, 5, 1024, 1024, 0.01), 4), round(far_level(law, 5, 1024, 1024, 0.01), 4)
+    >>> round(near_threshold(law, 5, 1024, 1024, 0.01), 4), round(far_threshold(law, 5, 1024, 1024, 0.01), 4)
     (42.088, 1356.9999)
     """
 

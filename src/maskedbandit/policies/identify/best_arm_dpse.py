@@ -28,7 +28,7 @@ from maskedbandit.core import kernel
 from maskedbandit.parameters import check_choice
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
-from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note
+from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note_release
 
 
 class State(NamedTuple):
@@ -74,4 +74,4 @@ class BestArmDPSE(Policy):
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.users[arm] += n
         s.mean[arm] = total / (s.users[arm] if s.published else n)
-        note(s, n)
+        note_release(s, n)

@@ -38,9 +38,9 @@ from maskedbandit.policies.parts.one_by_one import (
     Coins,
     certain,
     coins,
-    file,
     lack,
     ratio,
+    record,
     recount,
     serve,
 )
@@ -127,4 +127,4 @@ class BestArmElimination(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s.coins, arm, n, total)
+        record(s.coins, arm, n, total)

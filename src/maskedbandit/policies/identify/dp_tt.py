@@ -61,14 +61,14 @@ from maskedbandit.policies.parts.phases import (
     Progress,
     check_share,
     fail,
+    is_starved,
     lack,
+    note_release,
     phases,
     pull,
     ready,
     settle,
     settled,
-    starved,
-    told,
 )
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
@@ -86,13 +86,13 @@ class State(NamedTuple):
     users: np.ndarray  # [k] in them
     releases: np.ndarray  # [k]
     mean: np.ndarray  # [k] clipped
-    level: np.ndarray  # [k]
+    threshold: np.ndarray  # [k] c
     cost: np.ndarray  # [k] at least this much is C + ln n against the leader; it grows with every pull
     as_of: np.ndarray  # [k] pulls of the leader and this arm for which that is exact
     phases: Progress
     turns: Turns
     delta: float
-    threshold: int
+    rule: int  # how the threshold is computed
 
 
 @kernel
@@ -103,11 +103,11 @@ def tilt(law: Law) -> float:
 
 
 @kernel
-def proved_level(law: Law, k: int, n: int, x: float) -> float:
+def proved_threshold(law: Law, k: int, n: int, x: float) -> float:
     """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section; any value is valid.
 
     >>> from maskedbandit.law import LAPLACE
-    >>> round(proved_level(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
+    >>> round(proved_threshold(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
     21.43
     """
     e, section = tilt(law), whole(0.0, 1.0)
@@ -117,25 +117,25 @@ def proved_level(law: Law, k: int, n: int, x: float) -> float:
 
 
 @kernel
-def closed_level(law: Law, k: int, n: int, x: float) -> float:
+def closed_threshold(law: Law, k: int, n: int, x: float) -> float:
     """The level in closed form, for k draws of Laplace noise.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
-    >>> [round(closed_level(law, k, 2 ** (k - 1), math.log(500 * ZETA_2 * k * k)), 3) for k in (1, 5, 9)]
+    >>> [round(closed_threshold(law, k, 2 ** (k - 1), math.log(500 * ZETA_2 * k * k)), 3) for k in (1, 5, 9)]
     [7.808, 16.319, 31.334]
     """
     return min(k * w_bar(1 + x / k), x + k + k * math.log1p(n / (law.scale * k)))
 
 
 @kernel
-def level(s: State, law: Law, a: int) -> float:
+def arm_threshold(s: State, law: Law, a: int) -> float:
     """c of an arm."""
-    if s.threshold == HEURISTIC:
+    if s.rule == HEURISTIC:
         return -math.log(s.delta)
     k, n = s.releases[a], s.users[a]
     x = math.log(s.mean.size * ZETA_2 * k * k / s.delta)
-    return closed_level(law, k, n, x) if s.threshold == CLOSED else proved_level(law, k, n, x)
+    return closed_threshold(law, k, n, x) if s.rule == CLOSED else proved_threshold(law, k, n, x)
 
 
 @kernel
@@ -145,14 +145,14 @@ def update(s: State, law: Law, rng: np.random.Generator) -> None:
         return
     for a in range(s.mean.size):
         s.mean[a] = min(max(s.total[a] / s.users[a], 0.0), 1.0)
-        s.level[a] = level(s, law, a)
+        s.threshold[a] = arm_threshold(s, law, a)
         s.cost[a], s.as_of[a] = 0.0, 0
     best, e = highest(s.mean, rng), tilt(law)
     s.phases.clock[BEST], s.phases.clock[LEADER] = best, best
     for b in range(s.mean.size):
         if b != best:
             cost = private_cost(s.mean[best], s.mean[b], s.users[best], s.users[b], e)
-            if not cost > s.level[best] + s.level[b]:
+            if not cost > s.threshold[best] + s.threshold[b]:
                 fail(s.phases, b)
 
 
@@ -169,9 +169,9 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
         for a in range(pulls.size):
             if a == leader:
                 continue
-            behind = starved(s.phases, a)
-            value = 1.0 / pulls[a] if behind else -s.cost[a]
-            known = behind or s.as_of[a] == n + pulls[a]
+            starving = is_starved(s.phases, a)
+            value = 1.0 / pulls[a] if starving else -s.cost[a]
+            known = starving or s.as_of[a] == n + pulls[a]
             if known and exact:
                 best = consider(best, a, value, rng)
             elif value > best.value or (exact and value == best.value):
@@ -242,4 +242,4 @@ class DPTT(Policy):
         s.total[arm] += total
         s.users[arm] += n
         s.releases[arm] += 1
-        told(s.phases)
+        note_release(s.phases)

@@ -30,10 +30,10 @@ from maskedbandit.policies.parts.one_by_one import (
     coins,
     compare,
     decided,
-    file,
     first,
     lack,
     ready,
+    record,
     serve,
 )
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
@@ -101,4 +101,4 @@ class EBTCI(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s.coins, arm, n, total)
+        record(s.coins, arm, n, total)

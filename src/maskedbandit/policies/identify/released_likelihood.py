@@ -45,7 +45,7 @@ MOST = 256  # releases of one arm that are kept
 MANY = 192  # from there on counts at least double, so there is room for all that 64 bits can count
 LEAST_GROWTH = 0.1
 MARGIN = 0.5  # more evidence than the level needs is aimed at
-NOWHERE = -1.0
+UNKNOWN = -1.0
 BEATEN = 0.05  # of the share `fair`, for rivals that are beaten
 
 
@@ -65,7 +65,7 @@ class State(NamedTuple):
     fresh: np.ndarray  # [k] 1: told, and not thought about
     leader: np.ndarray  # [1]
     clock: np.ndarray  # [2] see batches.py
-    level: float
+    threshold: float
     fair: float
     growth: float
     least: int
@@ -98,11 +98,11 @@ def compare(s: State, law: Law, b: int) -> None:
     gap, pooled = s.mean[a] - s.mean[b], (s.n[a] * s.mean[a] + s.n[b] * s.mean[b]) / (s.n[a] + s.n[b])
     of_a = information(law, releases(s, a), min(max(pooled, 0.01), 0.99))
     of_b = information(law, releases(s, b), min(max(pooled, 0.01), 0.99))
-    s.share[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), NOWHERE, 0
+    s.share[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), UNKNOWN, 0
     s.gains[:, b] = 0.0
     if gap > 0.0:
         bet(s, law, b, s.share[b])
-        if s.found[b] >= s.level and s.weak[b] >= 0.0:
+        if s.found[b] >= s.threshold and s.weak[b] >= 0.0:
             bet(s, law, b, s.weak[b])
 
 
@@ -135,14 +135,14 @@ def certain(s: State, law: Law) -> bool:
     """Whether the leader is the answer; the evidence is looked at everywhere only if it suffices where it was seen."""
     a = s.leader[0]
     for b in range(s.n.size):
-        if b != a and s.found[b] < s.level:
+        if b != a and s.found[b] < s.threshold:
             return False
     for b in range(s.n.size):
         if b != a and s.sure[b] == 0:
-            z = everywhere(law, releases(s, a), releases(s, b), s.mean[a], s.mean[b], s.level)
+            z = everywhere(law, releases(s, a), releases(s, b), s.mean[a], s.mean[b], s.threshold)
             if z <= 1.0:
                 s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
-                s.found[b] = s.level - MARGIN / 2
+                s.found[b] = s.threshold - MARGIN / 2
                 return False
             s.sure[b] = 1
     return True
@@ -157,7 +157,7 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
         if b != a:
             most = max(most, s.n[b])
             need[b] = -s.n[b] / BEATEN
-            if s.found[b] < s.level:
+            if s.found[b] < s.threshold:
                 doubt[b], need[b] = -s.found[b], -float(s.n[b])
     starved = highest(need, rng)
     if -need[starved] < s.fair * most:
@@ -173,7 +173,7 @@ def lacking(s: State) -> bool:
     """
     a, total = s.leader[0], 0.0
     for b in range(s.n.size):
-        if b != a and s.found[b] < s.level:
+        if b != a and s.found[b] < s.threshold:
             total += (s.gains[0, b] + 1 - s.share[b]) / (s.gains[1, b] + s.share[b]) * (s.n[b] / s.n[a])
     return total > 1.0
 
@@ -182,12 +182,12 @@ def lacking(s: State) -> bool:
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
     gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
-    short = s.level + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
+    short = s.threshold + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
     least = 1.0 if s.m[arm] >= MANY else LEAST_GROWTH
     users = n * max(least, min(short / gain - 1, s.growth))
     gap = s.mean[s.leader[0]] - s.mean[rival]
-    audible = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer tells of its noise alone
-    return max(s.least, math.ceil(max(users, min(audible, s.growth * n))))
+    least_useful_n = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer tells of its noise alone
+    return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class ReleasedLikelihood(Policy):
         total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
         m, n, sure, fresh = np.zeros((4, k), np.int64)
         mean, found, share, weak = np.zeros((4, k))
-        found[:], weak[:] = NOWHERE, NOWHERE
+        found[:], weak[:] = UNKNOWN, UNKNOWN
         leader, clock = np.full(1, -1), np.zeros(2, np.int64)
         arrays = total, users, m, n, mean, found, np.zeros((2, k)), share, weak, sure, fresh, leader, clock
         return State(*arrays, math.log(max(k - 1, 1) / delta), float(self.fair), float(self.growth), int(self.least))

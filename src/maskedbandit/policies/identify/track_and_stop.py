@@ -35,10 +35,10 @@ from maskedbandit.policies.parts.one_by_one import (
     coins,
     compare,
     decided,
-    file,
     first,
     lack,
     ready,
+    record,
     serve,
 )
 from maskedbandit.policies.policy import Policy
@@ -145,4 +145,4 @@ class TrackAndStop(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s.coins, arm, n, total)
+        record(s.coins, arm, n, total)

@@ -34,7 +34,7 @@ from maskedbandit.law import Law, adds_noise, draws, is_gaussian
 from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.policies.parts.one_by_one import LAST, TOLD, first, ones, ready, record, serve
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base
@@ -57,7 +57,7 @@ class State(NamedTuple):
     heuristic: int
 
 
-VARIANCE, LEVEL = range(2)
+VARIANCE, THRESHOLD = range(2)
 
 
 @kernel
@@ -79,12 +79,12 @@ def apart(s: State, a: int, b: int) -> float:
 @kernel
 def far(s: State, a: int, b: int) -> bool:
     """W_ab is at its level, which only grows: most of the time the last one will do to see that it is not."""
-    if apart(s, a, b) < s.noise[LEVEL]:
+    if apart(s, a, b) < s.noise[THRESHOLD]:
         return False
     t = float(s.clock[TOLD])
     growth = math.log1p(math.log(t)) if s.heuristic == 1 else 4 * math.log(4 + math.log(t / 2))
-    s.noise[LEVEL] = 2 * s.noise[VARIANCE] * (s.base + growth)
-    return apart(s, a, b) >= s.noise[LEVEL]
+    s.noise[THRESHOLD] = 2 * s.noise[VARIANCE] * (s.base + growth)
+    return apart(s, a, b) >= s.noise[THRESHOLD]
 
 
 @kernel
@@ -174,4 +174,4 @@ class TTUCB(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

@@ -26,10 +26,10 @@ from maskedbandit.policies.parts.one_by_one import (
     coins,
     compare,
     decided,
-    file,
     first,
     lack,
     ready,
+    record,
     serve,
 )
 from maskedbandit.policies.policy import Policy
@@ -74,4 +74,4 @@ class UniformGLR(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: Coins, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

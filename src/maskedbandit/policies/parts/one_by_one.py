@@ -85,7 +85,7 @@ def first(s: Book) -> Decision:
 
 
 @kernel
-def file(s: Book, arm: int, n: int, total: float) -> None:
+def record(s: Book, arm: int, n: int, total: float) -> None:
     """Keep what was told."""
     s.total[arm] += total
     s.n[arm] += n

@@ -53,7 +53,7 @@ def lack(law: Law) -> str:
 
 
 @kernel
-def told(p: Progress) -> None:
+def note_release(p: Progress) -> None:
     """The sum of a phase was released."""
     p.clock[AWAITED] -= 1
     p.clock[NEWS] = 1
@@ -94,7 +94,7 @@ def settle(p: Progress) -> Decision:
 
 
 @kernel
-def starved(p: Progress, a: int) -> bool:
+def is_starved(p: Progress, a: int) -> bool:
     """The arm has too small a share of all pulls."""
     fair = p.share if p.unsure[a] == 1 else PASSED * p.share
     return p.pulls[a] * p.pulls.size < fair * p.clock[TIME]

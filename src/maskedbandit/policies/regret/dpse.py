@@ -34,9 +34,9 @@ from maskedbandit.policies.regret.successive_elimination import (
     batch_means,
     begin,
     eliminate,
-    file,
+    fewest_users,
     next_cohort,
-    told,
+    record,
 )
 
 
@@ -93,7 +93,7 @@ class DPSE(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
-            e, n, arms = s.clock[BATCH], told(s), s.left.sum()
+            e, n, arms = s.clock[BATCH], fewest_users(s), s.left.sum()
             if e > 0:
                 y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
                 eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
@@ -104,4 +104,4 @@ class DPSE(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

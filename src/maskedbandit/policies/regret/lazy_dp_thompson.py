@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 
 @kernel
-def hopes(s: State, law: Law, a: int, t: int) -> float:
+def optimistic_total(s: State, law: Law, a: int, t: int) -> float:
     """G, the successes that arm a may have had."""
     n = s.n[a]
     return min(max(s.total[a] + radius(law, 1, n, s.level * math.log(t)), 0.0), float(n))
@@ -64,7 +64,7 @@ def hopes(s: State, law: Law, a: int, t: int) -> float:
 @kernel
 def look(s: State, law: Law, a: int, t: int) -> None:
     """The posterior of arm a in round t."""
-    s.success[a] = hopes(s, law, a, t)
+    s.success[a] = optimistic_total(s, law, a, t)
     s.mode[a] = s.success[a] / s.n[a]
     s.peak[a] = -1.0
 
@@ -133,7 +133,7 @@ class LazyDPThompson(Policy):
                 return first(s, 1)
             open_window(s, law, t)
         arm = int(s.window[LEAD])
-        good = hopes(s, law, arm, t)
+        good = optimistic_total(s, law, arm, t)
         x, u = rng.beta(1 + good, 1 + s.n[arm] - good), rng.random()
         if u < rivals(s, x):
             for a in range(s.n.size):

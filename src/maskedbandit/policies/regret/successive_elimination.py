@@ -121,14 +121,14 @@ def next_cohort(s: Rounds) -> Decision:
 
 
 @kernel
-def file(s: Rounds, arm: int, n: int, total: float) -> None:
+def record(s: Rounds, arm: int, n: int, total: float) -> None:
     """Keep a released sum of the batch."""
     s.mean[arm] = total / n
-    note(s, n)
+    note_release(s, n)
 
 
 @kernel
-def note(s: Rounds, n: int) -> None:
+def note_release(s: Rounds, n: int) -> None:
     """A cohort of the batch was told, of n users; devices may have been lost."""
     s.clock[AWAITED] -= 1
     s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
@@ -141,7 +141,7 @@ def batch_means(s: Rounds) -> npt.NDArray[np.float64]:
 
 
 @kernel
-def told(s: Rounds) -> int:
+def fewest_users(s: Rounds) -> int:
     """The least number of users that a mean of the batch rests on: its radius is the widest."""
     return s.clock[SIZE] - s.clock[LOST]
 
@@ -162,7 +162,7 @@ def published(law: Law, n: int, z: float) -> float:
 @kernel
 def confidence(s: State, law: Law) -> float:
     """beta of the batch that has just been released."""
-    b, n, arms = s.clock[BATCH], told(s), s.left.sum()
+    b, n, arms = s.clock[BATCH], fewest_users(s), s.left.sum()
     if s.paper == 1:
         z = math.log(2 * arms * b * b / s.p)
         return math.sqrt((z + math.log(2.0)) / (2 * n)) + published(law, n, z) / n
@@ -222,4 +222,4 @@ class SuccessiveElimination(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)
