@@ -107,7 +107,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
     ("kernel", "old", "new"),
     [
         ("challenger", "s.cost[a] * pulls[a] / (pulls[a] + n)", "s.cost[a] * s.size[a] / (s.size[a] + n)"),
-        ("challenger", "-1.0 / pulls[a] if starved(s.phases, a) else ", ""),
+        ("challenger", "1.0 / pulls[a] if is_starved(s.phases, a) else ", ""),
         ("rank", "j, w = s.number[a], s.size[a]", "j, w = s.number[a], s.phases.pulls[a]"),
         ("rank", "max(0.0, s.mean[leader] - s.mean[a])", "abs(s.mean[leader] - s.mean[a])"),
     ],

@@ -57,22 +57,22 @@ def test_other_shares_and_failures_are_rejected():
 
 @kernel
 def nowhere(*ignored):
-    """A level, or a cost, that is no number."""
+    """A threshold, or a cost, that is not a number."""
     return math.nan
 
 
 @pytest.mark.parametrize(
     ("policy", "weigh", "names"),
     [
-        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["level"]),
+        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["proved_threshold"]),
         (mb.policies.AdaPTTStar(), ada_p_tt_star.weigh, ["near_threshold", "far_threshold"]),
-        (mb.policies.DPTT(), dp_tt.update, ["level"]),
+        (mb.policies.DPTT(), dp_tt.update, ["arm_threshold"]),
         (mb.policies.DPTT(), dp_tt.update, ["private_cost"]),
     ],
     ids=range(4),
 )
 def test_what_is_no_number_passes_no_test(policy, weigh, names):
-    """With the true levels these means pass."""
+    """With the true thresholds these means pass."""
     for broken, failed in ((False, 0), (True, 2)):
         s = policy.init(3, 0.1)
         s.mean[:] = [1.0, 0.0, 0.0]
