@@ -82,7 +82,7 @@ def test_linear_costs_begin_at_three_epsilon():
     ("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.25)]
 )
 def test_pulls_are_those_of_the_paper(kind, means, epsilon, share):
-    policy = mb.policies.room[{"AdaPTT": "ada_p_tt", "AdaPTTStar": "ada_p_tt_star"}[kind]](share=share)
+    policy = mb.policies.room[{"AdaPTT": "ada_p_tt", "AdaPTTStar": "ada_p_tt_star"}[kind]](forced=share)
     for seed in range(2):
         twin = getattr(published, kind)(len(means), epsilon, 0.1, share)
         pulls = published.play(policy, twin, laplace(epsilon), means, seed)
@@ -192,7 +192,11 @@ def test_channels_without_a_fixed_grid_are_refused(name):
         assert not policy.needs(channel.law())
 
 
-@pytest.mark.parametrize("wrong", [{"beta": 0}, {"beta": 1}, {"share": -0.1}, {"share": 1}, {"threshold": ""}], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [{"beta": 0}, {"beta": 1}, {"forced": -0.1}, {"forced": 1}, {"threshold": ""}],
+    ids=str,
+)
 def test_parameters_out_of_range_are_refused(wrong):
     (name,) = wrong
     for policy in (AdaPTT, AdaPTTStar, mb.policies.DPTT):

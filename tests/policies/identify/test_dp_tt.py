@@ -137,7 +137,7 @@ def test_a_threshold_that_is_too_low_is_rejected():
 @pytest.mark.parametrize(("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.5)])
 def test_pulls_are_those_of_the_paper(means, epsilon, share):
     twin = published.DPTT(len(means), epsilon, 0.1, share)
-    pulls = published.play(DPTT(share=share, threshold="closed"), twin, laplace(epsilon), means, seed=1)
+    pulls = published.play(DPTT(forced=share, threshold="closed"), twin, laplace(epsilon), means, seed=1)
     assert min(pulls) > 10
     assert sum(pulls) < published.MOST
 

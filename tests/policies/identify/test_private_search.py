@@ -102,8 +102,8 @@ def test_nobody_starves(policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", [AdaPTT(share=0), AdaPTTStar(share=0)], ids=lambda p: type(p).__name__)
-def test_without_a_share_some_starve(policy):
+@pytest.mark.parametrize("policy", [AdaPTT(forced=0), AdaPTTStar(forced=0)], ids=lambda p: type(p).__name__)
+def test_without_forced_exploration_some_starve(policy):
     """Negative control: the published policies."""
     found = mb.identify(policy, mb.channels.Central(epsilon=0.1), MU1, 0.01, 40, max_pulls=5 * 10**6)
     assert not found.stopped.all()

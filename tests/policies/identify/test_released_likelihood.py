@@ -97,7 +97,7 @@ def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, lev
 class Coarse(ReleasedLikelihood):
     """A broken twin: it looks at the evidence at three values of z alone."""
 
-    bet = mutant(subject.bet, "s.mean[b] + place * gap", "round(4 * (s.mean[b] + place * gap)) / 4 + 0.0")
+    bet = mutant(subject.bet, "s.mean[b] + at * gap", "round(4 * (s.mean[b] + at * gap)) / 4 + 0.0")
     ask = with_bet(bet, everywhere=coarse)
 
 
@@ -144,7 +144,7 @@ def test_no_run_starves_and_without_the_cure_some_do():
     channel, instance, most = mb.channels.Central(epsilon=0.464), mb.Bernoulli(MU1), 2 * 10**5
     cured = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=2000, seed=5, max_pulls=most)
     assert cured.stopped.all()
-    ill = mb.identify(ReleasedLikelihood(fair=0), channel, instance, delta=0.01, runs=500, seed=5, max_pulls=most)
+    ill = mb.identify(ReleasedLikelihood(forced=0), channel, instance, delta=0.01, runs=500, seed=5, max_pulls=most)
     assert not ill.stopped.all()
 
 
@@ -238,7 +238,7 @@ def test_channels_whose_law_is_not_known_are_refused():
         assert policy.needs(channel.law()) == ""
 
 
-@pytest.mark.parametrize("bad", [{"growth": 0.0}, {"fair": 0.5}, {"fair": -0.1}, {"least": 0}, {"growth": np.nan}])
+@pytest.mark.parametrize("bad", [{"growth": 0.0}, {"forced": 0.5}, {"forced": -0.1}, {"least": 0}, {"growth": np.nan}])
 def test_parameters_are_checked(bad):
     with pytest.raises(mb.errors.InvalidValue):
         ReleasedLikelihood(**bad)

@@ -25,7 +25,7 @@ LAW = Law(NO_NOISE)
 
 def ttucb_state():
     s = TTUCB().init(ARMS, 0.1)
-    s.mean[BEST], s.share[:] = 0.5, 0.1
+    s.mean[BEST], s.inverse[:] = 0.5, 0.1
     return s, BEST, RNG
 
 

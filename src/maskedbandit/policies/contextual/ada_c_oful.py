@@ -12,8 +12,8 @@ the number of arms. With weights theta, |theta| <= `norm`, and independent rewar
     |w - theta|_V <= beta + gamma         with probability at least 1 - p, p = `failure`:
 
 beta by [APS11, Thm. 1], as rewards are 1/2-sub-Gaussian, and gamma as |Y|_{V^-1} <= |Y| / sqrt(smallest eigenvalue).
-The law of the noise bounds |Y| after m releases with probability 1 - q, q = p / (2 m (m + 1)): if its d numbers are
-sub-Gaussian of deviation s, and in general by Chernoff's bound for each of them,
+What is known of the noise bounds |Y| after m releases with probability 1 - q, q = p / (2 m (m + 1)): if its d numbers
+are sub-Gaussian of deviation s, and in general by Chernoff's bound for each of them,
 
     |Y| <= s sqrt(d + 2 sqrt(d x) + 2 x),     x = ln(1 / q)  [HKZ12],         |Y| <= sqrt(d) radius(x + ln d + ln 2).
 

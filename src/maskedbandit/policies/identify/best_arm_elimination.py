@@ -5,14 +5,14 @@ Every round pulls each arm left once; then arm b leaves, B the arm left that loo
     Z_Bb >= ln((K-1)/delta) + the prices of both        (`threshold="proved"`, see thresholds.py)
     m_B - m_b >= 2 sqrt(ln(5 K t^2 / delta) / t)        (`threshold="published"`: after t rounds) [EMM06]
 
-The best arm leaves with probability <= delta. In the first case it does so only if another arm ever passes the level
-that a policy of two arms stops at, and each of the K - 1 others does so with probability <= delta / (K-1); all rounds
-count, whatever is left, since the bound holds at all times. The second is proved by Hoeffding's bound with room to
-spare. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits, whose gaps are
-smaller.
+The best arm leaves with probability <= delta. In the first case it does so only if another arm ever passes the
+threshold at which a policy of two arms stops, and each of the K - 1 others does so with probability <= delta / (K-1);
+all rounds count, whatever is left, since the bound holds at all times. The second is proved by Hoeffding's bound with
+room to spare. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits, whose gaps
+are smaller.
 
-Once the best arm has left, which happens with probability <= delta, arms that are equal are never told apart: then it
-does not stop. So it counts on means that all differ, or on a limit of users.
+Arms of equal means are never told apart. So if the best arm has left, which happens with probability <= delta, and the
+best of the others are equal, it does not stop: set a limit of users.
 
 Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
 """

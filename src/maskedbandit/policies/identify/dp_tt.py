@@ -1,7 +1,7 @@
 """DP-TT: the top two arms by a divergence that knows the noise, from all that was ever released [JA25].
 
-Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. Nothing is forgotten:
-X is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
+Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. All releases count: X
+is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
 
     C_ab(w) = inf over x of  w_a d_e(m_a, x) + w_b d_e(m_b, x)   if m_a > m_b, and 0 otherwise    (theory/transport.py)
 
@@ -10,8 +10,9 @@ d_e the private divergence and e = epsilon, the steps are
     stop with a = argmax m once, for all b,  C_ab(w) > c_a + c_b,
     leader B = argmax m,        challenger C = argmin over b != B of  C_Bb(n) + ln n_b,
 
-and B is pulled in a share `beta` of its turns, by tracking, else C. The paper states its level c up to constants; here,
-with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, it is
+and B is pulled in a fraction `beta` of the rounds that it leads, by tracking, else C. The paper states its threshold c
+up to constants; here, with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases,
+it is
 
     c = min over 0 < t <= 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
 
@@ -28,11 +29,11 @@ lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, 
 
     c = min{k Wbar(1 + l / k),  l + k + k ln(1 + e w / k)}.
 
-`threshold="heuristic"` is c = ln(1/delta), which leads to numbers like the published ones: not proved.
+`threshold="heuristic"` is c = ln(1/delta). It is not proved, and gives numbers like the published ones.
 
 E tau <= 2 (1 + eta) T*_{e,beta} ln(1/delta) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where
 worse arms have equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its
-cost; so no arm gets less than a share of the pulls (see phases.py), unless with `share=0`.
+cost. So every arm gets a minimum fraction of the pulls, unless `forced=0` (see phases.py).
 
 Under Laplace noise e = 1/scale, so epsilon; for other noise it is 1 / radius(noise, 1/2), the Gaussian's 1/sd: for a
 larger e c grows, for a smaller one d_e falls.
@@ -59,7 +60,7 @@ from maskedbandit.policies.parts.phases import (
     LEADER,
     NEWS,
     Progress,
-    check_share,
+    check_forced,
     fail,
     is_starved,
     lack,
@@ -104,7 +105,8 @@ def tilt(law: Law) -> float:
 
 @kernel
 def proved_threshold(law: Law, k: int, n: int, x: float) -> float:
-    """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section; any value is valid.
+    """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section. Every value on the way
+    is a valid threshold.
 
     >>> from maskedbandit.law import LAPLACE
     >>> round(proved_threshold(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
@@ -118,7 +120,7 @@ def proved_threshold(law: Law, k: int, n: int, x: float) -> float:
 
 @kernel
 def closed_threshold(law: Law, k: int, n: int, x: float) -> float:
-    """The level in closed form, for k draws of Laplace noise.
+    """The threshold in closed form, for k draws of Laplace noise.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
@@ -158,9 +160,9 @@ def update(s: State, law: Law, rng: np.random.Generator) -> None:
 
 @kernel
 def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
-    """The least pulled of the starved arms, or that of the least C + ln n; a random one of equals.
+    """The starved arm with the fewest pulls, else the arm of the least C + ln n; ties are broken at random.
 
-    Costs grow, so an arm whose last known cost is not the least needs no new one.
+    Costs grow with pulls, so the cost of an arm is computed anew only if its last one is the least.
     """
     pulls, leader, e = s.phases.pulls, s.phases.clock[LEADER], tilt(law)
     n = pulls[leader]
@@ -186,7 +188,7 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
 
 @dataclass(frozen=True)
 class DPTT(Policy):
-    """Costs by the private divergence; `eta` is the growth of phases, `beta` and `share` are those of AdaP-TT.
+    """Costs by the private divergence; `eta` is the growth of phases; `beta` and `forced` are those of AdaP-TT.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPTT().init(k=2, delta=0.01)
@@ -198,14 +200,14 @@ class DPTT(Policy):
 
     eta: float = 1.0
     beta: float = 0.5
-    share: float = 0.5
+    forced: float = 0.5
     threshold: Literal["proved", "closed", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.eta <= 100:  # phases that hardly grow never end in floats
             raise InvalidValue("eta", self.eta, "a number from 0.01 to 100")
         check_fraction("beta", self.beta)
-        check_share(self.share)
+        check_forced(self.forced)
         check_choice("threshold", self.threshold, ("proved", "closed", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
@@ -213,7 +215,7 @@ class DPTT(Policy):
         users, releases, as_of = (np.zeros(k, np.int64) for _ in range(3))
         known = total, users, releases, mean, bound, cost, as_of
         threshold = ("proved", "closed", "heuristic").index(self.threshold)
-        return State(*known, phases(k, 1.0 + self.eta, self.share), turns(k, self.beta), float(delta), threshold)
+        return State(*known, phases(k, 1.0 + self.eta, self.forced), turns(k, self.beta), float(delta), threshold)
 
     def needs(self, law: Law) -> str:
         if is_response(law) or law.per_pull > 0:

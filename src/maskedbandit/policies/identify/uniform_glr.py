@@ -1,6 +1,6 @@
-"""Every arm in turn, until the likelihood ratio is certain: the price of not adapting.
+"""Every arm in turn, until the likelihood ratio is significant: a baseline that does not adapt its pulls.
 
-    arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb is at its level for all b (see one_by_one.py)
+    arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb reaches its threshold for all b (see one_by_one.py)
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. E[tau] is near T ln(1/delta) as delta goes to 0, 1/T the least over b of the information

@@ -62,7 +62,7 @@ def fill(s: Cohorts, arm: int, users: int) -> Decision:
 
 @kernel
 def refill(s: Cohorts, arm: int, n: int) -> None:
-    """A full cohort was told, and takes the place of the arm's last one."""
+    """A full cohort was told, and replaces the last one of the arm."""
     s.n[arm] = n
     s.clock[OPEN] -= 1
 

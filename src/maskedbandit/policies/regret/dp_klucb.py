@@ -8,11 +8,11 @@ with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form 
 it is kl. The first users of all arms, one of each, are released as well.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at level 1: the
-lower bound, but for the factor `ratio` [AWHOIB25].
+lower bound times the factor `ratio` [AWHOIB25].
 
 **Rare linear runs.** The divergence allows for the exponential tail of a single draw of noise, but S_a holds one draw
-for each of its O(log n_a) batches. So the index is too low more often than its level says: at epsilon 0.1, with 512
-users, it is below the true mean with a chance of 5 % where the level, ln 1000, says 0.1 %. A run in which that happens
+for each of its O(log n_a) batches. So the index is too low more often than it should be: at epsilon 0.1, with 512
+users, it is below the true mean with probability 5 %, where ln 1000 promises 0.1 %. A run in which that happens
 to the best arm may not play it again for a long time. The bound above is for T beyond practice; at a million users the
 mean is excellent, but the worst of some hundred runs can lose tens of times as much. `level` 1.5 makes such runs far
 rarer, for about 40 % more regret.

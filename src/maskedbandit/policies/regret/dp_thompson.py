@@ -81,14 +81,14 @@ def worst(law: Law, horizon: int) -> int:
 
 
 @kernel
-def enough(law: Law, m: int, users: float, x: float, share: float) -> float:
-    """Least number of users, of at least `users`, whose mean is moved by m releases by at most `share`.
+def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
+    """Least number of users, of at least `users`, whose mean is moved by the noise of m releases by at most `shift`.
 
     m = 0: each user is a release, on channels where releases are independent.
     """
     for _ in range(200):  # the radius grows at most like the square root, so this climbs to the least solution
         n = int(min(users, LARGEST))
-        least = math.ceil(radius(law, m if m > 0 else n, n, x) / share)
+        least = math.ceil(radius(law, m if m > 0 else n, n, x) / shift)
         if least <= users:
             break
         users = least

@@ -7,8 +7,8 @@ Epoch e gives every arm that is left to R new users and, from this epoch's sums 
     h = sqrt(y / 2R),   c = r / R,
 
 A the number of arms left. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
-paper; on channels whose noise grows with R, R is the least such number. If devices were lost, h and c are those of the
-least number of users told in the epoch.
+paper; on channels whose noise grows with R, R is the least such number. If devices drop out, h and c are those of the
+least number of users in a sum of the epoch.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, under central trust [SS19, Thm. 4.4].
 """
