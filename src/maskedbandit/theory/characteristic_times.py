@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, quadratic_parts
 from maskedbandit.theory.transport import SAME

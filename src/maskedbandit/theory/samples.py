@@ -32,8 +32,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.errors import UnknownName
-from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.characteristic_times import characteristic_time, proportions
 from maskedbandit.theory.divergences import kl

@@ -35,9 +35,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.core import kernel
 from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw, radius
-from maskedbandit.parameters import check_fraction
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider
 from maskedbandit.policies.parts.design import coordinates, information, optimal

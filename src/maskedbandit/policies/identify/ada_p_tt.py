@@ -41,9 +41,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
 from maskedbandit.policies.parts.phases import (
     BEST,

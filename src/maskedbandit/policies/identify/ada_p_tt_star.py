@@ -30,9 +30,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_fraction
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
 from maskedbandit.policies.parts.phases import NEWS, check_forced, fail, lack, ready
 from maskedbandit.policies.policy import Policy

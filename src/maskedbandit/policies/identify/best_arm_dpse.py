@@ -24,8 +24,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice
 from maskedbandit.core import kernel
-from maskedbandit.parameters import check_choice
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
 from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note_release

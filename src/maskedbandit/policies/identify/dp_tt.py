@@ -48,11 +48,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.phases import (

@@ -30,10 +30,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, unit_variance
-from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import begin, close, first, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of

@@ -29,9 +29,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, draws, is_gaussian
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import LAST, TOLD, first, ones, ready, record, serve

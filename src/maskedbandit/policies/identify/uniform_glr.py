@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_choice
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import close
 from maskedbandit.policies.policy import Policy
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskedbandit.checks import number
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.parameters import number
 
 TIME, AWAITED, NEWS, TESTS, BEST, LEADER = range(6)
 PASSED = 0.25

@@ -22,9 +22,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy

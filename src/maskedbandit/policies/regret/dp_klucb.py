@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of

@@ -34,9 +34,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import BINARY, Law, draws, is_laplace, radius, width
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 

@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import USERS, first, ready
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy

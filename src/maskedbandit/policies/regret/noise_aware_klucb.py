@@ -36,11 +36,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
-from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of

@@ -28,10 +28,10 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_cohort, check_fraction
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, radius, steps
-from maskedbandit.parameters import check_choice, check_cohort, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.policy import Policy
 
