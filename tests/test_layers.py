@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors", "golden_section", "law", "parameters"),
+    ("core", "errors", "checks", "golden_section", "law"),
     ("rooms", "privacy"),
     ("noises", "secagg", "shuffle", "theory"),
     ("backends", "policies"),

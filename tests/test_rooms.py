@@ -1,10 +1,51 @@
 """Rooms find what is in them by listing their folder."""
 
+import inspect
+from abc import ABC, abstractmethod
+from importlib import import_module
+from pkgutil import walk_packages
+
 import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import UnknownName
 from maskedbandit.rooms import Room, plain
+
+PACKAGES = [each.name for each in walk_packages(mb.__path__, "maskedbandit.") if each.ispkg]
+ROOMS = [found for name in PACKAGES if isinstance(found := getattr(import_module(name), "room", None), Room)]
+
+
+def concrete_bases(found: type) -> list[type]:
+    """Classes that a class inherits from although objects can be made of them."""
+    return [base for base in found.__mro__[1:] if base not in (ABC, object) and not inspect.isabstract(base)]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.package)
+def test_classes_inherit_abstract_ones_alone(room) -> None:
+    """What two classes share is an abstract class or a kernel: neither changes if the other does."""
+    found = {name: concrete_bases(room[name]) for name in room}
+    assert {name: bases for name, bases in found.items() if bases} == {}
+
+
+def test_a_class_that_inherits_a_concrete_one_is_found() -> None:
+    class Abstract(ABC):
+        @abstractmethod
+        def ask(self) -> int: ...
+
+    class Concrete(Abstract):
+        def ask(self) -> int:
+            return 0
+
+    class Child(Concrete):
+        pass
+
+    assert concrete_bases(Concrete) == []
+    assert concrete_bases(Child) == [Concrete]
+
+
+def test_all_rooms_are_found() -> None:
+    names = {room.package.removeprefix("maskedbandit.") for room in ROOMS}
+    assert {"policies", "channels", "noises", "backends"} <= names
 
 
 def test_every_file_holds_the_class_of_its_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,10 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision
+from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.state_text import state_from_text, state_to_text
+from tests.contracts.guide import NAME, guide_policy
 from tests.golden import aim
 from tests.statistics import same_law_of_two
 
@@ -25,10 +29,16 @@ def of_goal(goal: str) -> list[str]:
     return [name for name in mb.policies.room if mb.policies.room[name].goal == goal]
 
 
+def policy_of(name: str) -> Policy:
+    """A policy of the room, or the one of the guide."""
+    found: Policy = (guide_policy() if name == NAME else mb.policies.room[name])()
+    return found
+
+
 def check_legal(decision: Decision, k: int) -> None:
     """An arm that exists for some users, a stop that names one, or WAIT."""
     arm, n, close = decision
-    assert all(isinstance(number, int | np.integer) for number in decision), f"{decision} is not made of whole numbers"
+    assert all(type(number) is int for number in decision), f"{decision} is not made of Python's own whole numbers"
     assert decision == WAIT or (0 <= arm < k and n >= 0 and close in (0, 1)), f"{decision} is not legal for {k} arms"
 
 
@@ -54,7 +64,7 @@ def drive(
         decision = policy.ask(s, law, own)
         check_legal(decision, k)
         arm, n, close = decision
-        decisions.append((int(arm), int(n), int(close)))
+        decisions.append((arm, n, close))
         if decision == WAIT:
             assert closed, "it waits, and there is nothing to wait for"
         elif n == 0:
@@ -88,38 +98,32 @@ def survivors(
     return told
 
 
-def known_means(s: Any) -> np.ndarray | None:
-    """The means of all arms that a state holds, of what it keeps; nan: nobody was told yet. None: it holds no means."""
-    s = getattr(s, "coins", s)
-    n = getattr(s, "n", getattr(s, "users", getattr(s, "size", None)))
-    for name in ("total", "success"):
-        if hasattr(s, name):
-            sums, counts = np.asarray(getattr(s, name), float), np.asarray(n, float)
-            if sums.ndim > 1:  # every release by itself
-                sums, counts = sums.sum(axis=1), np.asarray(s.users).sum(axis=1)
-            sums = sums + getattr(s, "part", 0.0)
-            return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-    return np.where(s.mean == 0, np.nan, s.mean) if hasattr(s, "mean") else None
+def check_counts_who_was_told(policy: Policy) -> None:
+    """The means of a policy are those of the rewards that it was told of; only one that is told nothing has none.
 
-
-def check_counts_who_was_told(policy: Policy) -> bool:
-    """A policy told of some of the users it asked for divides by those it was told of; False if it keeps no means.
-
-    Every reward is 1, so whatever the rewards are that a mean is made of, it is 1.
+    Of some cohorts devices are lost. Every reward is 1, so whatever the rewards are that a mean is made of, it is 1.
     """
-    means, kept = (1.0, 1.0, 1.0), []
+    means, states, sums = (1.0, 1.0, 1.0), [], []
+    lost = survivors(means)
 
     def keep(s: Any) -> Any:
-        kept[:] = [s]
+        states[:] = [s]
         return s
 
-    drive(policy, 2, means, keep=keep, told=survivors(means))
-    found = known_means(kept[0])
+    def told(arm: int, n: int, total: float) -> tuple[int, int, float]:
+        sums.append(arm)
+        return lost(arm, n, total)
+
+    drive(policy, 2, means, keep=keep, told=told)
+    found = policy.means(states[0])
     if found is None:
-        return False
-    assert not np.isnan(found).all(), "it keeps no means"
+        assert not sums, "it is told sums, and means(s) is None"
+        return
+    assert found.shape == (3,), f"means(s) has the shape {found.shape} for three arms"
+    assert not np.isnan(found).all(), "it was told sums, and knows no mean"
     np.testing.assert_allclose(found[~np.isnan(found)], 1, err_msg="it counts users of whom it was not told")
-    return True
+    fresh = policy.means(policy.init(3, aim(policy, LONG)))
+    assert fresh is None or np.isnan(fresh).all(), "it knows means before it was told anything"
 
 
 def check_asks_before_tells(policy: Policy) -> None:
@@ -141,6 +145,45 @@ def check_pickles(policy: Policy) -> None:
     there_and_back = drive(policy, together=4, keep=lambda s: pickle.loads(pickle.dumps(s)))
     same = there_and_back == drive(policy, together=4)
     assert same, "the state that came back decides otherwise"
+
+
+def check_text(policy: Policy) -> None:
+    """A state that became text before every decision goes on as if it had not: there is nothing else that it needs."""
+    goal = aim(policy, LONG)
+    there_and_back = drive(policy, 4, keep=lambda s: state_from_text(policy, 3, goal, state_to_text(policy, s)))
+    same = there_and_back == drive(policy, together=4)
+    assert same, "the state that came back decides otherwise"
+
+
+def damaged(text: str) -> list[str]:
+    """Texts that are no states: cut, longer, in another order, of another version, policy, type, shape or spelling."""
+    lines = text.splitlines(keepends=True)
+    name, kind, shape, *values = lines[1].split()
+    changed = [
+        f"{name} {kind} {shape} {' '.join([*values, '1'])}\n",
+        f"{name} {kind} [99] {' '.join(values)}\n",
+        f"{name} {kind} {shape} {' '.join(['1e999'] * len(values))}\n",
+        f"{name} {kind} {shape} {' '.join(['0x1.0p+99999'] * len(values))}\n",
+        f"{name} {kind} {shape} {' '.join(['9' * 19] * len(values))}\n",
+        f"{name} {kind} {shape} {' '.join(['9' * 5000] * len(values))}\n",
+        f"{name} {kind} {shape}  {' '.join(values)}\n",
+        f"{name}x {kind} {shape} {' '.join(values)}\n",
+        f"{name} complex128 {shape} {' '.join(values)}\n",
+    ]
+    whole = ["", text[:-1], text + "\n", text + lines[-1], "".join(lines[:-1]), text.replace("state 1 ", "state 2 ")]
+    whole += [re.sub(r"^(\S+ \S+) \S+", r"\1 Another", text), text.replace("\n", "\r\n"), text.replace("1", "١")]
+    return whole + ["".join([lines[0], line, *lines[2:]]) for line in changed]
+
+
+def check_refuses_damage(policy: Policy) -> None:
+    """What `state_to_text` did not write is refused by name, and nothing is made of it."""
+    goal = aim(policy, LONG)
+    for text in damaged(state_to_text(policy, policy.init(3, goal))):
+        try:
+            state_from_text(policy, 3, goal, text)
+        except InvalidValue:
+            continue
+        raise AssertionError(f"it read {text[:200]!r}")
 
 
 def check_same_pulls(a: np.ndarray, b: np.ndarray) -> None:

@@ -137,7 +137,7 @@ def test_a_twin_that_breaks_it_is_rejected(twin, rule):
         rule(twin())
 
 
-@pytest.mark.parametrize("name", room)
+@pytest.mark.parametrize("name", list(room))
 def test_a_loss_is_kept_as_text_without_losing_a_digit(name):
     coarse, fine = room[name](Fraction(1, 3)), room[name](Fraction(5))
     for loss in (coarse.loss(1), coarse.loss(7), 3 * fine.loss(2)):

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -24,8 +25,12 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
+from tests.contracts import rules
+from tests.contracts.guide import NAME, source
 from tests.contracts.rules import (
     ALPHAS,
     BETAS,
@@ -35,10 +40,13 @@ from tests.contracts.rules import (
     check_asks_before_tells,
     check_counts_who_was_told,
     check_pickles,
+    check_refuses_damage,
     check_repeats,
     check_same_pulls,
+    check_text,
     drive,
     of_goal,
+    policy_of,
     survivors,
 )
 from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
@@ -46,24 +54,22 @@ from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_fo
 RUNS = 400
 
 
-@pytest.fixture(params=MULTI_ARMED)
-def any_name(request):
-    return request.param
+REGRET = [*of_goal("regret"), NAME]
 
 
-@pytest.fixture
-def any_policy(any_name):
-    return mb.policies.room[any_name]()
+@pytest.fixture(params=[*MULTI_ARMED, NAME])
+def any_policy(request):
+    return policy_of(request.param)
 
 
-@pytest.fixture(params=of_goal("regret"))
+@pytest.fixture(params=REGRET)
 def name(request):
     return request.param
 
 
 @pytest.fixture
 def policy(name):
-    return mb.policies.room[name]()
+    return policy_of(name)
 
 
 def check_relabelling(policy: Policy) -> None:
@@ -113,8 +119,8 @@ def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, share):
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= LONG
 
 
-def test_means_are_those_of_the_rewards_that_were_told(any_policy, any_name):
-    assert check_counts_who_was_told(any_policy) == (any_name != "uniform")
+def test_means_are_those_of_the_rewards_that_were_told(any_policy):
+    check_counts_who_was_told(any_policy)
 
 
 def test_asks_before_any_tell_are_harmless(any_policy):
@@ -123,6 +129,14 @@ def test_asks_before_any_tell_are_harmless(any_policy):
 
 def test_state_survives_pickling(any_policy):
     check_pickles(any_policy)
+
+
+def test_state_survives_being_text(any_policy):
+    check_text(any_policy)
+
+
+def test_text_that_is_no_state_is_refused(any_policy):
+    check_refuses_damage(any_policy)
 
 
 def test_same_seed_same_run_however_many_threads(policy):
@@ -135,7 +149,9 @@ def test_relabelling_arms_keeps_the_law_of_the_run(policy):
 
 
 def test_object_driven_from_python_is_the_engine(policy, name):
-    check_engine(policy, trail(name), channel_for(policy), INSTANCE, HORIZON, seed=SEED)
+    where = channel_for(policy), INSTANCE, HORIZON
+    python = interpreted(policy, *where, SEED) if name == NAME else trail(name)
+    check_engine(policy, python, *where, seed=SEED)
 
 
 def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(policy):
@@ -152,15 +168,17 @@ def without_compiler() -> dict[str, Any]:
     """Pulls and regret of every policy, by a process with NUMBA_DISABLE_JIT=1."""
     script = f"""
 import json, numba, maskedbandit as mb
+from tests.contracts.rules import policy_of
 assert numba.config.DISABLE_JIT
 runs = {{}}
-for name in {of_goal("regret")}:
-    run = mb.simulate(mb.policies.room[name](), mb.channels.Raw(), mb.{THREE!r}, {LONG}, runs=2, seed=6)
+for name in {REGRET}:
+    run = mb.simulate(policy_of(name), mb.channels.Raw(), mb.{THREE!r}, {LONG}, runs=2, seed=6)
     runs[name] = [run.pulls.tolist(), run.regret.tolist()]
 print(json.dumps(runs))
 """
     with_switch = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run([sys.executable, "-c", script], env=with_switch, capture_output=True, text=True, check=False)
+    program, root = [sys.executable, "-c", script], Path(__file__).parents[2]
+    done = subprocess.run(program, cwd=root, env=with_switch, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -174,17 +192,27 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     check_finds(best, run.pulls, run.releases)
 
 
-def test_golden_trajectory(any_name):
-    assert kept().get(any_name) == trajectory(any_name), "another trajectory: if that is meant, `make golden`"
+@pytest.mark.parametrize("name", MULTI_ARMED)
+def test_golden_trajectory(name):
+    assert kept().get(name) == trajectory(name), "another trajectory: if that is meant, `make golden`"
 
 
 def test_golden_trajectories_are_those_of_the_room():
     assert sorted(kept()) == MULTI_ARMED
 
 
-def test_another_run_has_another_trajectory(any_name):
+@pytest.mark.parametrize("name", MULTI_ARMED)
+def test_another_run_has_another_trajectory(name):
     """Negative control: what is kept tells one run from another."""
-    assert kept().get(any_name) != trajectory(any_name, SEED + 1)
+    assert kept().get(name) != trajectory(name, SEED + 1)
+
+
+@pytest.mark.parametrize("order", [["check"], ["format", "--check", "--diff"]])
+def test_the_guide_passes_the_linter(order):
+    where = Path(__file__).parents[2] / "src/maskedbandit/policies/regret" / f"{NAME}.py"
+    program = [sys.executable, "-m", "ruff", *order, "--no-cache", "--stdin-filename", str(where), "-"]
+    done = subprocess.run(program, input=source(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # Negative controls: one policy is broken for each rule. `Plain` is a correct one that they are changed from.
@@ -218,6 +246,9 @@ class Plain(Policy):
 
     def init(self, k, horizon):
         return Book(np.zeros(k), np.zeros(k))
+
+    def means(self, s):
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel
@@ -354,7 +385,53 @@ class HoldsAModule(Plain):
         return Book(np.zeros(k), np.array([ModuleType("hidden")] * k))
 
 
-@pytest.mark.parametrize("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser])
+class HidesANumber(Plain):
+    """What it knows stands in an attribute, which pickling keeps and the text of a state does not."""
+
+    def init(self, k, horizon):
+        return Book(Hiding(k), np.zeros(k))
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.total.hidden = getattr(s.total, "hidden", 0) + 1
+        return Decision(s.total.hidden % 2 if s.total.hidden > 10 else 0, 1, 1)
+
+
+class Hiding(np.ndarray):
+    """An array with more in it than its numbers."""
+
+    def __new__(cls, k):
+        return np.zeros(k).view(cls)
+
+
+class AnswersInNumPy(Plain):
+    """Its arm is an np.int64, which a service cannot write as JSON."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        return Decision(np.argmin(s.n), 1, 1)
+
+
+class KeepsNoMeans(Plain):
+    def means(self, s):
+        return None
+
+
+class KnowsTooMuch(Plain):
+    """The mean of an arm of which nothing was told is not 0."""
+
+    def means(self, s):
+        return s.total / np.maximum(s.n, 1)
+
+
+class SaysTheSums(Plain):
+    def means(self, s):
+        return s.total
+
+
+@pytest.mark.parametrize("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser, AnswersInNumPy])
 def test_illegal_decisions_are_rejected(broken):
     with pytest.raises(AssertionError, match=r"not legal|whole numbers"):
         drive(broken())
@@ -381,9 +458,15 @@ def test_counting_on_a_tell_after_every_ask_is_rejected():
 
 
 def test_counting_users_of_whom_nothing_was_told_is_rejected():
-    assert check_counts_who_was_told(Plain())
+    check_counts_who_was_told(Plain())
     with pytest.raises(AssertionError, match="of whom it was not told"):
         check_counts_who_was_told(CountsWhomItAskedFor())
+
+
+def test_means_that_are_none_are_rejected():
+    for broken, why in ((KeepsNoMeans, "told sums"), (KnowsTooMuch, "before it was told"), (SaysTheSums, "not told")):
+        with pytest.raises(AssertionError, match=why):
+            check_counts_who_was_told(broken())
 
 
 def test_waiting_for_users_who_were_lost_is_rejected():
@@ -396,6 +479,20 @@ def test_waiting_for_users_who_were_lost_is_rejected():
 def test_a_state_with_hidden_parts_is_rejected(broken):
     with pytest.raises((AssertionError, TypeError)):
         check_pickles(broken())
+
+
+@pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule, HidesANumber])
+def test_a_state_that_its_text_does_not_hold_is_rejected(broken):
+    with pytest.raises((AssertionError, InvalidValue)):
+        check_text(broken())
+
+
+def test_reading_what_was_not_written_is_rejected(monkeypatch):
+    monkeypatch.setattr(rules, "state_from_text", lambda policy, k, goal, text: policy.init(k, goal))
+    with pytest.raises(AssertionError, match="it read"):
+        check_refuses_damage(Plain())
+    with pytest.raises(AssertionError, match="decides otherwise"):
+        check_text(Plain())
 
 
 def test_random_numbers_of_its_own_are_rejected():

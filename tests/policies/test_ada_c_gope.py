@@ -20,7 +20,7 @@ from maskedbandit.policies.contextual.ada_c_gope import (
     State,
     chances,
     margin,
-    surprise,
+    noise_bound,
 )
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.privacy.statistics import clipped
@@ -108,9 +108,9 @@ def test_noise_in_any_direction_is_bounded(noise) -> None:
     draws = np.reshape([noise.draws(law.scale * law.grid, 1.0, rng) for _ in range(4 * n)], (n, 4)) / law.grid
     for direction in ([1, 0, 0, 0], [0.5, 0.5, 0.5, -0.5], [0.8, 0, 0.6, 0]):
         off = np.abs(draws @ np.array(direction))
-        at_most(int((off > surprise(law, 50, x)).sum()), n, 2 * math.exp(-x))
+        at_most(int((off > noise_bound(law, 50, x)).sum()), n, 2 * math.exp(-x))
         with pytest.raises(AssertionError):
-            at_most(int((off > surprise(law, 50, x) / 3).sum()), n, 2 * math.exp(-x))
+            at_most(int((off > noise_bound(law, 50, x) / 3).sum()), n, 2 * math.exp(-x))
 
 
 @pytest.mark.parametrize("x", [0.5, 3.0, 12.0, 40.0])
@@ -118,7 +118,7 @@ def test_combinations_of_laplace_draws_have_chernoff_s_bound(x: float) -> None:
     """The cumulant of one of unit length is at most -ln(1 - lam^2); the tail of a single draw is lighter than that."""
     law, lam = law_of(mb.channels.Central(epsilon=1)), np.linspace(1e-4, 1 - 1e-9, 10**6)
     bound = law.scale * np.min((x - np.log1p(-lam * lam)) / lam)
-    assert bound * (1 - 1e-9) <= surprise(law, 50, x) <= 1.02 * bound
+    assert bound * (1 - 1e-9) <= noise_bound(law, 50, x) <= 1.02 * bound
     assert radius(law, 1, 50, x) < 0.97 * bound
 
 
@@ -140,7 +140,7 @@ def test_margins_are_hoeffding_s_bound_and_chernoff_s(law: Law) -> None:
         m = (s.pulls * s.z.T) @ s.u
         for a in range(10):
             v = np.linalg.solve(m.T, s.u[a])
-            wanted = math.sqrt(x / 2 * (s.pulls * (s.z @ v) ** 2).sum()) + np.linalg.norm(v) * surprise(law, n, x)
+            wanted = math.sqrt(x / 2 * (s.pulls * (s.z @ v) ** 2).sum()) + np.linalg.norm(v) * noise_bound(law, n, x)
             assert margin(s, law, n, a) == pytest.approx(wanted)
         told(s, law, np.full(10, 0.5))
 

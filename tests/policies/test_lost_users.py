@@ -14,7 +14,7 @@ from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.policies.identify.released_likelihood import MOST
 from maskedbandit.policies.regret.dp_thompson import FIRST, PILOT, STEP, THEN
 from maskedbandit.policies.regret.gaussian_thompson import DRAWS
-from maskedbandit.policies.regret.successive_elimination import confidence, told
+from maskedbandit.policies.regret.successive_elimination import confidence, fewest_users
 from tests.policies.mutants import mutant
 
 P, RAW = mb.policies, Law(NO_NOISE)
@@ -96,7 +96,7 @@ def test_the_radius_of_the_users_asked_for_drops_arms_too_early():
     """The control."""
 
     class Planned(P.SuccessiveElimination):
-        ask = mutant(P.SuccessiveElimination.ask, confidence=mutant(confidence, "told(s)", "s.clock[1]"))
+        ask = mutant(P.SuccessiveElimination.ask, confidence=mutant(confidence, "fewest_users(s)", "s.clock[1]"))
 
     policy = P.SuccessiveElimination()
     assert least_gap(Planned(), (0.25, 1)) == pytest.approx(least_gap(policy, (1, 1)))
@@ -105,7 +105,7 @@ def test_the_radius_of_the_users_asked_for_drops_arms_too_early():
     for (arm, n, _), left in zip(asked(policy, s, RAW), (10, 30), strict=True):
         assert n == 64
         policy.tell(s, arm, left, 0.0)
-    assert told(s) == 10
+    assert fewest_users(s) == 10
 
 
 class TestDPThompson:

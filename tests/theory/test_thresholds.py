@@ -19,7 +19,7 @@ from scipy.special import zeta as riemann
 from maskedbandit.theory.thresholds import (
     c_gaussian,
     gaussian_base,
-    gaussian_level,
+    gaussian_threshold,
     highest_likelihood,
     price,
     w_bar,
@@ -83,7 +83,7 @@ def test_what_code_puts_in_its_place_is_lower():
 def test_gaussian_levels():
     assert gaussian_base(5, 0.01) == pytest.approx(9.287673, abs=6e-7)
     base = gaussian_base(2, 0.1)
-    assert gaussian_level(base, 50, 200) < base + 4 * math.log(4 + math.log(125))
+    assert gaussian_threshold(base, 50, 200) < base + 4 * math.log(4 + math.log(125))
 
 
 # --- coins ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
 
@@ -37,6 +40,13 @@ class Policy(ABC):
     def loss(self, released: Loss, horizon: int) -> Loss:
         """Loss of one user by all that the policy shows, if it costs `released` to show what the policy is told."""
         return released
+
+    def means(self, s: Any) -> npt.NDArray[np.float64] | None:
+        """The mean reward of each arm in the releases that the policy goes by; nan: it was told nothing of the arm.
+
+        None: it keeps no means. Only a policy that closes no cohort may say that.
+        """
+        return None
 
     def findings(self, s: Any) -> dict[str, float]:
         """What the state at the end of a run says, besides its decisions."""

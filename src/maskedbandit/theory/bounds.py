@@ -10,8 +10,8 @@ for every policy whose regret grows slower than any power of t on every instance
 
 Shuffled and distributed channels of a pure loss are bound by the central one, for it only needs decisions that are
 private. Every local channel of loss eps that a bit passes is randomized response, with more noise behind it [KOV17], so
-by data processing nothing tells more than kl(b_a, b*); that is at most min{4, e^2eps} (e^eps - 1)^2 gap^2, the
-bound that holds for all laws of rewards [DJW13, Thm. 1]. These three are asymptotic: at a finite t a policy may be
+by data processing nothing tells more than kl(b_a, b*); that is at most min{4, e^2eps} (e^eps - 1)^2 gap^2, the bound
+that holds for all distributions of rewards [DJW13, Thm. 1]. These three are asymptotic: at a finite t a policy may be
 below them, on instances that suit it.
 
 `minimax` is for every t: on one of two Bernoulli instances that differ in one arm, every policy has a regret of

@@ -1,6 +1,6 @@
 """How hard an instance is to identify: pulls for each nat of evidence that its best arm is the best.
 
-    1 / T*  =  max over shares w of  min over rivals a of  cost(best, a; w)
+    1 / T*  =  max over proportions w of  min over rivals a of  cost(best, a; w)
     cost    =  inf over x of  w_best d(m_best, x) + w_a d(m_a, x)
 
 A policy that is wrong with probability at most delta needs at least T* kl(delta, 1 - delta) pulls on average
@@ -13,8 +13,8 @@ A policy that is wrong with probability at most delta needs at least T* kl(delta
     "TV"         |m - x|: cost min{w_best, w_a} gap, so T* = 1 / least gap + sum of 1 / gap_a    [Azi24, Prop. 4.26]
     "TV2"        (m - x)^2: half of "gaussian" of variance 1                                              [AJMB24]
 
-With `beta` the best arm gets that share, and only the others are chosen: what top-two policies converge to. Then T* is
-larger, at beta = 1/2 at most twice as large.
+With `beta` the best arm gets that fraction of the pulls, and only the others are optimized: what top-two policies
+converge to. Then T* is larger, at beta = 1/2 at most twice as large.
 
 All costs are solved alike. With v_a = w_a / w_best, the cost over w_best is C_a(v) = d(m_best, x) + v d(m_a, x), with x
 where the two arms meet; it grows with v, and its slope is d(m_a, x) (costs.py). All C_a equal one y at the optimum,
@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, quadratic_parts
 from maskedbandit.theory.transport import SAME
@@ -73,7 +73,7 @@ def proportions(
     epsilon: float | None = None,
     variance: float = 1.0,
 ) -> Floats:
-    """w*, the shares of pulls at which T* is reached, in the order of the means.
+    """w*, the proportions of pulls at which T* is reached, in the order of the means.
 
     >>> proportions([0.5, 0.45, 0.43, 0.4]).round(4)
     array([0.4165, 0.3903, 0.1362, 0.057 ])
@@ -120,7 +120,7 @@ def solve(
 ) -> tuple[float, Floats]:
     """The common cost y, over w_best, and v_a for each distinct rival, the best one first; `count` have that mean."""
     gap = top - rivals
-    if kind == "TV":  # nothing is gained by a rival above the best arm's share
+    if kind == "TV":  # a rival gains nothing from more pulls than the best arm
         v = gap[0] / gap
         if beta is not None:
             v *= (1 / beta - 1) / float(count @ v)

@@ -1,8 +1,8 @@
-"""What it takes to make each of many rivals look as good as the best arm: transport.py for a whole instance, in arrays.
+"""Transportation costs of all rivals of the best arm at once: the kernels of transport.py over arrays.
 
 A `Parts` turns v_a = w_a / w_best of each rival into two parts, d(m_best, x_a) and d(m_a, x_a), at the x_a where arms
 meet. The cost over w_best is C_a(v) = d(m_best, x_a) + v d(m_a, x_a); it grows with v, and part two is its slope.
-All that is small is computed as such, so that means may be a millionth apart, or from 0 or 1. `at` says which rivals
+`at` says which rivals
 the v are of, if not of all.
 """
 

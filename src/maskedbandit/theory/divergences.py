@@ -1,10 +1,11 @@
-"""How well two coins can be told apart, with and without privacy: what indices and lower bounds are made of.
+"""Divergences of Bernoulli distributions, with and without privacy: what indices and lower bounds are made of.
 
     kl(p, q)      = p ln(p/q) + (1-p) ln((1-p)/(1-q))
     d_eps(x, y)   = inf over z of  eps |z - x| + kl(z, y),     z between x and y             [AWHOIB25]
 
-One reward of mean y looks like one of mean x with a chance of exp(-kl); under central pure privacy an adversary moves
-the mean from x to z first, at eps for each unit. Both have closed forms, and so have their inverses up to one root.
+n rewards of mean y look like rewards of mean x with probability about exp(-n kl); under central pure privacy an
+adversary moves the mean from x to z first, at eps for each unit. Both have closed forms, and so have their inverses up
+to one root.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from maskedbandit.core import kernel
 
 @kernel
 def kl(p: float, q: float) -> float:
-    """Kullback-Leibler divergence between coins of means p and q.
+    """Kullback-Leibler divergence between Bernoulli distributions of means p and q.
 
     >>> round(kl(0.3, 0.6), 6), kl(0.0, 0.0), kl(0.5, 1.0)
     (0.183787, 0.0, inf)

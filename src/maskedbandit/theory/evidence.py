@@ -10,8 +10,8 @@ then M(z) is a non-negative supermartingale from 1, however pulls and cohorts ar
 probability <= alpha, ever [Vil39]. Evidence that mu_a > mu_b is that M(z) >= 1/alpha for **all** z in [0, 1]: if
 mu_a <= mu_b, it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
 
-Bets are relative to z, so the unknown level of both means, which tells nothing of their difference, costs nothing;
-the mixture over two unknown means that is divided by the largest likelihood of the null pays for it.
+Bets are relative to z, so it costs nothing that the height of both means is unknown. A mixture over two unknown means,
+divided by the largest likelihood of the null, pays for that.
 
 `everywhere` checks M(z) >= 1/alpha for the continuum: on an interval of z, a concave function is at least the lesser of
 its values at both ends, and at most what its tangents there leave; ln L is concave. Bets on one arm alone settle both
@@ -32,8 +32,8 @@ SCALES = 6  # as many as are looked at; the others' gains are not negative, so l
 EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
 ALONE = 0.03  # bets on a alone; as much on b alone
 RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - 2 * ALONE))  # t = s / 4, s / 2, s, 2s, 4s, 8s
-FIRST = 2  # place of t = s
-NARROW = 2e-3  # intervals below this share of the whole are not divided further
+FIRST = 2  # where t = s stands in RATIOS
+NARROW = 2e-3  # intervals below this fraction of the whole are not divided further
 
 
 @kernel
@@ -57,8 +57,8 @@ def log_weight(j: int) -> float:
     """
     if j < EVEN:
         return math.log(0.8 / EVEN)
-    place = j - EVEN + TAIL
-    return math.log(0.2 * TAIL / (place * (place + 1.0)))
+    rank = j - EVEN + TAIL
+    return math.log(0.2 * TAIL / (rank * (rank + 1.0)))
 
 
 @kernel
@@ -71,7 +71,7 @@ def log_sum(x: float, y: float) -> float:
 
 @kernel
 def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: np.ndarray) -> float:
-    """ln L at z, moved up or down by each scale, but not out of [0, 1]. Returns the highest."""
+    """ln L at z, moved up or down by each scale, and kept in [0, 1]. Returns the highest."""
     highest = -math.inf
     for i in range(SCALES):
         out[i] = log_likelihood(law, known, min(max(z + sign * shift(first + i), 0.0), 1.0))[0]
@@ -89,21 +89,21 @@ def both(first: int, z: float, to: float, a: np.ndarray, b: np.ndarray, to_a: np
     answer = -math.inf
     for i in range(SCALES):
         for k in range(SCALES):
-            place = i - k + FIRST  # t / s = 2^(i - k)
-            if 0 <= place < RATIOS.size:
+            rank = i - k + FIRST  # t / s = 2^(i - k)
+            if 0 <= rank < RATIOS.size:
                 least = min(a[i] + b[k], to_a[i] + to_b[k])
                 if to + shift(first + i) > 1.0 or z < shift(first + k):
                     least = min(a[i], to_a[i]) + min(b[k], to_b[k])
-                answer = log_sum(answer, log_weight(first + k) + RATIOS[place] + least)
+                answer = log_sum(answer, log_weight(first + k) + RATIOS[rank] + least)
     return answer
 
 
 @kernel
-def alone(first: int, room: float, at: np.ndarray, null: float) -> float:
-    """ln of the weighted sum over bets on one arm of L / null, for shifts within the room up to 0 or 1."""
+def alone(first: int, span: float, at: np.ndarray, null: float) -> float:
+    """ln of the weighted sum over bets on one arm of L / null, for shifts of at most `span`."""
     answer = -math.inf
     for i in range(SCALES):
-        if shift(first + i) <= room:
+        if shift(first + i) <= span:
             answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + at[i] - null)
     return answer
 
@@ -121,7 +121,7 @@ def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[
 
 
 @kernel
-def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> float:
+def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) -> float:
     """A z near the mean, from which on bets on this arm alone have the evidence; -1 if there is none.
 
     The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
@@ -134,7 +134,7 @@ def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> f
             to = z + sign * shift(j)
             if 0.0 <= to <= 1.0:
                 seen = log_sum(seen, math.log(ALONE) + log_weight(j) + log_likelihood(law, known, to)[0] - here)
-        if seen >= level:
+        if seen >= threshold:
             far, found = z, z
         else:
             near = z
@@ -144,8 +144,8 @@ def tail(law: Law, known: Releases, mean: float, sign: float, level: float) -> f
 
 
 @kernel
-def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
-    """2 if ln M(z) >= level for all z in [0, 1], for estimates mean_a > mean_b; else a z where that was not seen.
+def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
+    """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that was not seen.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> told = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
@@ -154,7 +154,7 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
     >>> round(everywhere(Law(NO_NOISE), told[1], told[2], 0.6, 0.4, math.log(100)), 2)
     0.38
     """
-    z, end = tail(law, a, mean_a, 1.0, level), tail(law, b, mean_b, -1.0, level)
+    z, end = tail(law, a, mean_a, 1.0, threshold), tail(law, b, mean_b, -1.0, threshold)
     if z < 0.0 or end < 0.0:
         return 0.0 if z < 0.0 else 1.0
     first, whole = scale(2 * (mean_a - mean_b)), end - z
@@ -174,7 +174,7 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
         one_sided = log_sum(alone(first, 1 - to, next_a, to_a[0]), alone(first, z, at_b, of_b[0]))
         seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most, one_sided)
-        if seen >= level:
+        if seen >= threshold:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
             at_a, next_a = next_a, at_a
             at_b, next_b = next_b, at_b

@@ -13,8 +13,8 @@ too. Where it is not said whether a last term is counted once or for each arm, i
 either way. Of the noise-aware index only the leading term is known, so that its curve may be crossed at a finite t.
 Bounds above t max gap say nothing, and are cut there.
 
-`dpucb` is for binary trees of length T, the horizon, and failure 1 / T. At all times at once the noise of an arm is in
-[-G, G], but for a chance of 1 / T, which costs T max gap:
+`dpucb` is for binary trees of length T, the horizon, and failure 1 / T. With probability 1 - 1 / T the noise of every
+arm is in [-G, G] at all times; the rest costs T max gap:
 
     G = h / eps (2 sqrt(h x) + x),     x = ln(2 k T^2),     h = floor(log2 T) + 1 levels
 

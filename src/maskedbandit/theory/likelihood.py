@@ -1,14 +1,15 @@
-"""How likely released sums are, for every mean of the rewards: all that they tell.
+"""How likely released sums are, for every mean of the rewards: all the information that they hold.
 
 A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) and noise Z of a known law h, so
 
     p_n(r; mu) = sum over x of  C(n, x) mu^x (1 - mu)^(n-x) h(r - x),
 
 and releases of one arm multiply. Factors without mu are left out. The sum is taken outwards from its largest term until
-terms no longer count, so it costs as many terms as the narrower of the two laws is wide.
+terms no longer count, so it costs as many terms as the narrower of the two distributions is wide.
 
 ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
-docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed as they are, which is that of a coin.
+docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed as they are, which is that of a Bernoulli
+variable.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
 
 @kernel
 def log_noise(law: Law, n: int, count: float, z: float) -> float:
-    """ln h(z), but for what does not depend on z."""
+    """ln h(z), up to a constant that does not depend on z."""
     if is_laplace(law) and count == 1.0:
         return -abs(z) / law.scale
     if is_gaussian(law):
@@ -123,7 +124,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
 
 @kernel
 def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
-    """ln of the likelihood of a mean, but for a factor without it, and its slope in mu."""
+    """ln of the likelihood of a mean, up to a constant, and its slope in mu."""
     value, slope = 0.0, 0.0
     if not adds_noise(law):  # here a sum says all that its parts do
         ones, n = 0.0, 0.0

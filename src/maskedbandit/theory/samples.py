@@ -11,14 +11,14 @@ time, and its divergence what one pull tells at most:
     local         kl between randomized bits
     local_tv2     the larger of T*_KL and T*_TV2 / c(eps), c(eps) = min{4, e^2eps} (e^eps - 1)^2      [AJMB24]
 
-Proof. Let lambda be an instance with another best arm, and P the law of all that is shown. The best arm of mu is named
-with probability >= 1 - delta under mu and <= delta under lambda, so KL(P_mu, P_lambda) >= kl(delta, 1 - delta) by data
-processing. On the other side KL(P_mu, P_lambda) <= sum over a of E[N_a] d(mu_a, lambda_a). Central: couple each reward
-with one of mean phi_a that differs from it with probability |phi_a - mu_a|, independently of all others. By group
-privacy ln P(shown | rewards) changes by at most eps for each that differs, so on average by at most
-eps sum of E[N_a] |phi_a - mu_a|; by the chain rule the coupled rewards tell sum of E[N_a] kl(phi_a, lambda_a); and the
-infimum over phi is d_eps. Local: what a user sends is a randomized bit with more noise behind it [KOV17], whatever was
-sent before. Now take the infimum over lambda, and the supremum over the shares E[N_a] / E[N].
+Proof. Let lambda be an instance with another best arm, and P the distribution of all that is shown. The best arm of mu
+is named with probability >= 1 - delta under mu and <= delta under lambda, so KL(P_mu, P_lambda) >= kl(delta, 1 - delta)
+by data processing. On the other side KL(P_mu, P_lambda) <= sum over a of E[N_a] d(mu_a, lambda_a). Central: couple each
+reward with one of mean phi_a that differs from it with probability |phi_a - mu_a|, independently of all others. By
+group privacy ln P(shown | rewards) changes by at most eps for each that differs, so on average by at most eps sum of
+E[N_a] |phi_a - mu_a|; by the chain rule the coupled rewards tell sum of E[N_a] kl(phi_a, lambda_a); and the infimum
+over phi is d_eps. Local: what a user sends is a randomized bit with more noise behind it [KOV17], whatever was sent
+before. Now take the infimum over lambda, and the supremum over the proportions E[N_a] / E[N].
 
 Papers state ln(1 / (3 delta)) or ln(1 / (2.4 delta)); both are less than kl(delta, 1 - delta), which this proof gives.
 "central" is never below "central_tv", for d_eps is at most kl and at most eps |x - y|; nor is "local" below
@@ -32,8 +32,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.errors import UnknownName
-from maskedbandit.parameters import check_fraction
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.characteristic_times import characteristic_time, proportions
 from maskedbandit.theory.divergences import kl
@@ -42,7 +42,8 @@ Means = Sequence[float]
 
 
 def contraction(epsilon: float) -> float:
-    """c(eps): what a local channel tells of two laws is at most c(eps) times their squared distance [DJW13, Thm. 1]."""
+    """c(eps): what a local channel tells of two distributions is at most c(eps) times their squared distance [DJW13,
+    Thm. 1]."""
     epsilon = min(epsilon, 300.0)
     return min(4.0, math.exp(2 * epsilon)) * math.expm1(epsilon) ** 2
 
@@ -109,12 +110,12 @@ def critical_epsilon(name: str, means: Means) -> float:
 
 
 def farthest(means: Means) -> float:
-    """How far, in logits, the best arm or a rival is from the place where they meet at w*."""
+    """How far, in logits, the best arm or a rival is from the x where they meet at w*."""
     w, arms = proportions(means), np.asarray(means, dtype=float)
     if arms.max() == 1 or arms.min() == 0:
         return math.inf
     best = int(arms.argmax())
     v = w / w[best]
     x = (arms[best] + v * arms) / (1 + v)
-    top, place, arm = (np.log(m) - np.log1p(-m) for m in (arms[best], x, arms))
-    return float(np.maximum(top - place, place - arm).max())
+    top, meeting, arm = (np.log(m) - np.log1p(-m) for m in (arms[best], x, arms))
+    return float(np.maximum(top - meeting, meeting - arm).max())

@@ -1,4 +1,4 @@
-"""What a release costs if some of its noise is missing: devices that were lost, or whose noise somebody knows.
+"""What a release costs if some of its noise is missing: devices dropped out, or somebody knows their noise.
 
 Shares of discrete Laplace noise for a pure loss of epsilon are calibrated so that some number of devices makes one
 draw; if R times as many add theirs, Z is the difference of two Pólya(R, b) variables, b = exp(-epsilon / g), with g

@@ -1,31 +1,31 @@
-"""When differences between arms are certain enough to stop: levels that hold at all times at once.
+"""Thresholds for stopping: when differences between arms are significant, at all times at once.
 
     Wbar(x) = the root y >= 1 of y - ln y = x
     C_G(x)  = min over 1/2 < l < 1 of (2l - 2l ln 4l + ln zeta(2l) - ln(1 - l) / 2 + x) / l           [KK21]
 
-For sigma-sub-Gaussian rewards of any K arms, any way to choose them, and every x > 0,
+For sigma-sub-Gaussian rewards of any K arms, any sampling rule and every x > 0,
 
     P(ever: sum over a, b of N (m - mu)^2 / (2 sigma^2) > 2 C_G(x / 2) + 2 ln(4 + ln N_a) + 2 ln(4 + ln N_b)) <= e^-x
 
 for a fixed pair of arms, m the mean of the N rewards of an arm [KK21]. If mu_a <= mu_b, the sum is at least
-(m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)); so with x = ln((K-1)/delta) whoever stops once that is above the level
-for a leader and each other arm is wrong with probability <= delta. `gaussian_level(base, N_a, N_b)` is the level, with
-base = `gaussian_base(K, delta)`. Logarithms are concave, so 4 ln(4 + ln(t/2)) is above its last two terms after t
-pulls in all; TTUCB has that in their place [JD23].
+(m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)). So with x = ln((K-1)/delta) a policy that stops once this is above the
+threshold for a leader and each other arm is wrong with probability <= delta. The threshold is
+`gaussian_threshold(base, N_a, N_b)` with base = `gaussian_base(K, delta)`. Logarithms are concave, so 4 ln(4 + ln(t/2))
+is above its last two terms after t pulls in all; TTUCB has that in their place [JD23].
 
-For rewards in [0, 1], of sums S_a, there is a sharper statistic than the squares, and a level without constants:
+For rewards in [0, 1], of sums S_a, there is a sharper statistic than the squares, and a threshold without constants:
 
     Z_ab = l(S_a, N_a) + l(S_b, N_b) - l(S_a + S_b, N_a + N_b) >= ln((K-1)/delta) + price(S_a, N_a) + price(S_b, N_b),
 
-l the highest log-likelihood of coins (Z is the sum of N kl(m, pooled mean)), `price` what it exceeds the logarithm of
-the average likelihood by, over means with the prior of Krichevsky and Trofimov. Let mu_a <= mu_b but m_a > m_b. Then
-Z_ab is at most the sum over both arms of l(S, N) - ln p, p the likelihood of the true mean, because the pooled mean is
-the likeliest of all pairs in the wrong order. So if Z_ab is at its level, the product over both of average / p is at
-least (K-1)/delta. For coins that product is a martingale that begins at 1; for rewards in [0, 1] a supermartingale, as
-its factors u^X v^(1-X) are convex in X. By Ville's inequality it ever gets there with probability <= delta / (K-1),
-whatever chooses the arms; and whoever stops when a leader has reached its level against each other arm is wrong with
-probability <= delta. As price <= ln(2 sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher level is ln(2 t (K-1)/delta),
-that of [GK16, Thm. 10].
+l the maximum log-likelihood of Bernoulli rewards (Z is the sum of N kl(m, pooled mean)), and `price` the difference
+between l and the logarithm of the average likelihood, over means with the prior of Krichevsky and Trofimov. Let
+mu_a <= mu_b but m_a > m_b. Then Z_ab is at most the sum over both arms of l(S, N) - ln p, p the likelihood of the true
+mean, because the pooled mean is the maximum-likelihood estimate among all pairs in the wrong order. So if Z_ab reaches
+its threshold, the product over both arms of average / p is at least (K-1)/delta. For Bernoulli rewards that product is
+a martingale that begins at 1; for rewards in [0, 1] a supermartingale, as its factors u^X v^(1-X) are convex in X. By
+Ville's inequality it ever gets there with probability <= delta / (K-1), under any sampling rule. So a policy that stops
+when a leader has reached its threshold against each other arm is wrong with probability <= delta. As price <=
+ln(2 sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delta), that of [GK16, Thm. 10].
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def c_gaussian_at(u: float, x: float) -> float:
 
 @kernel
 def c_gaussian(x: float) -> float:
-    """C_G(x), near x + ln x: by a golden section in ln(1 - l), of which every value is a valid level.
+    """C_G(x), near x + ln x: by a golden section in ln(1 - l); every value on the way is a valid bound.
 
     >>> [round(c_gaussian(x), 6) for x in (1.0, 5.0, 20.0)]
     [2.507095, 6.75732, 22.203253]
@@ -97,7 +97,7 @@ def c_gaussian(x: float) -> float:
 
 @kernel
 def gaussian_base(k: int, delta: float) -> float:
-    """2 C_G(ln((k-1)/delta) / 2), the part of the level that does not grow.
+    """2 C_G(ln((k-1)/delta) / 2), the part of the threshold that does not grow.
 
     >>> round(gaussian_base(5, 0.01), 6)
     9.287673
@@ -106,10 +106,10 @@ def gaussian_base(k: int, delta: float) -> float:
 
 
 @kernel
-def gaussian_level(base: float, n_a: float, n_b: float) -> float:
-    """The level for two arms with n_a and n_b rewards.
+def gaussian_threshold(base: float, n_a: float, n_b: float) -> float:
+    """The threshold for two arms with n_a and n_b rewards.
 
-    >>> round(gaussian_level(gaussian_base(5, 0.01), 1000, 1000), 6)
+    >>> round(gaussian_threshold(gaussian_base(5, 0.01), 1000, 1000), 6)
     18.845569
     """
     return base + 2 * math.log(4 + math.log(n_a)) + 2 * math.log(4 + math.log(n_b))
@@ -117,7 +117,7 @@ def gaussian_level(base: float, n_a: float, n_b: float) -> float:
 
 @kernel
 def highest_likelihood(ones: float, n: float) -> float:
-    """l(S, N) = S ln(S/N) + (N-S) ln(1 - S/N), the highest log-likelihood of coins.
+    """l(S, N) = S ln(S/N) + (N-S) ln(1 - S/N), the maximum log-likelihood of Bernoulli rewards.
 
     >>> highest_likelihood(0, 5), round(highest_likelihood(1, 2), 6)
     (0.0, -1.386294)
@@ -132,7 +132,7 @@ def highest_likelihood(ones: float, n: float) -> float:
 
 @kernel
 def price(ones: float, n: float) -> float:
-    """l(S, N) - ln of the average of q^S (1-q)^(N-S) for q of the law Beta(1/2, 1/2).
+    """l(S, N) - ln of the average of q^S (1-q)^(N-S) for q ~ Beta(1/2, 1/2).
 
     It is between ln(pi N / 2) / 2 and ln(4 N) / 2: lowest at S = N/2, highest at 0 and N.
 

@@ -1,17 +1,17 @@
-"""What it takes to make a worse arm look as good as a better one: the currency of best-arm identification.
+"""Transportation costs: what it takes to make a worse arm look as good as a better one.
 
     cost(a, b) = inf over x of  w_a d(m_a, x) + w_b d(m_b, x)          if m_a > m_b, and 0 otherwise
 
 At the empirical means, after w_a and w_b pulls, it is the evidence that a is better than b. Without privacy d = kl, and
 x is the pooled mean [GK16]. Under central pure privacy d = d_eps [JA25], whose slopes in x are, with q = 1 - e^-eps,
 
-    of d_eps(m_b, x):  (x - m_b) / (x (1 - x))     but from logit x = logit m_b + eps on   q / (1 - q x)
-    of d_eps(m_a, x):  (x - m_a) / (x (1 - x))     but up to logit x = logit m_a - eps    -q / (1 - q (1 - x))
+    of d_eps(m_b, x):  (x - m_b) / (x (1 - x)),  from logit x = logit m_b + eps on    q / (1 - q x)
+    of d_eps(m_a, x):  (x - m_a) / (x (1 - x)),  up to logit x = logit m_a - eps     -q / (1 - q (1 - x))
 
 so the best x solves a linear or a quadratic equation, whichever of the pieces it lies in: nothing is iterated.
 
-The shares of pulls w* make the least cost of the best arm 1 and a rival as large as it can be. They give all rivals
-one common cost, and are those for which, with x_a the place where arms a and 1 meet [GK16, Thm. 5],
+The proportions of pulls w* make the least cost of the best arm 1 and a rival as large as it can be. They give all
+rivals one common cost, and are those for which, with x_a the point where arms a and 1 meet [GK16, Thm. 5],
 
     sum over rivals a of  d(m_1, x_a) / d(m_a, x_a)  =  1.
 """
@@ -174,7 +174,7 @@ def kl_ratio(m_1: float, m_a: float, y: float, v: float) -> float:
 
 @kernel
 def kl_proportions(means: np.ndarray, out: np.ndarray) -> None:
-    """Write w*, the best shares of pulls without privacy, to `out`. Several best arms share all pulls.
+    """Write w*, the optimal proportions of pulls without privacy, to `out`. Several best arms get all pulls.
 
     >>> shares = np.empty(4)
     >>> kl_proportions(np.array([0.5, 0.45, 0.43, 0.4]), shares)

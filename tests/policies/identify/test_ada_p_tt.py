@@ -11,8 +11,8 @@ import maskedbandit as mb
 from maskedbandit.core import WAIT
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law
-from maskedbandit.policies.identify.ada_p_tt import heuristic_level, level
-from maskedbandit.policies.identify.ada_p_tt_star import far_level, linear_from, near_level, spread
+from maskedbandit.policies.identify.ada_p_tt import heuristic_threshold, proved_threshold
+from maskedbandit.policies.identify.ada_p_tt_star import far_threshold, linear_from, near_threshold, spread
 from tests.golden import Trail, interpreted
 from tests.policies.identify import published
 from tests.policies.mutants import mutant
@@ -35,12 +35,12 @@ def laplace(epsilon: float) -> Law:
         (65536, 16384, 0.01, 582.6873, 511.4313, 237.7496),
     ],
 )
-def test_levels(w_a, w_b, epsilon, squared, near, far):
+def test_thresholds(w_a, w_b, epsilon, squared, near, far):
     law = laplace(epsilon)
-    assert level(law, 5, w_a, w_b, 0.01) == pytest.approx(squared, abs=6e-5)
-    assert near_level(law, 5, w_a, w_b, 0.01) == pytest.approx(near, abs=6e-5)
-    assert far_level(law, 5, w_a, w_b, 0.01) == pytest.approx(far, abs=6e-5)
-    for each in (level, near_level, far_level):
+    assert proved_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(squared, abs=6e-5)
+    assert near_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(near, abs=6e-5)
+    assert far_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(far, abs=6e-5)
+    for each in (proved_threshold, near_threshold, far_threshold):
         assert each(law, 5, w_a, w_b, 0.01) == pytest.approx(each(law, 5, w_b, w_a, 0.01))
 
 
@@ -49,24 +49,24 @@ def test_spread_of_rewards(w, h):
     assert spread(5, w, 0.01) == pytest.approx(h, abs=6e-5)
 
 
-def test_levels_allow_for_what_hoeffding_does():
-    """Phases have fixed sizes, so this is all that the proof asks of the rewards' parts of the levels."""
+def test_thresholds_allow_for_what_hoeffding_does():
+    """Phases have fixed sizes, so this is all that the proof asks of the rewards' parts of the thresholds."""
     raw = mb.channels.Raw().law()
     for k in (2, 5, 1000):
         for i in range(1, 40, 6):
             for j in range(1, 40, 6):
                 pair = math.log((k - 1) * (math.pi**2 / 6) ** 2 * (i * j) ** 2)
                 w_a, w_b = 2 ** max(i - 2, 0), 2 ** max(j - 2, 0)
-                assert level(raw, k, w_a, w_b, 0.01) >= 2 * (pair + math.log(2 / 0.01))
-                assert near_level(raw, k, w_a, w_b, 0.01) >= pair + math.log(3 / 0.01)
+                assert proved_threshold(raw, k, w_a, w_b, 0.01) >= 2 * (pair + math.log(2 / 0.01))
+                assert near_threshold(raw, k, w_a, w_b, 0.01) >= pair + math.log(3 / 0.01)
             assert spread(k, w_a, 0.01) >= math.log(3 * k * (math.pi**2 / 6) * i**2 / 0.01)
 
 
-def test_heuristic_level():
+def test_heuristic_threshold():
     """In the published program gaps are divided by unit variances: its costs are a quarter of those here."""
     rewards = math.log(100) + math.log(1 + math.log(64)) + math.log(1 + math.log(512))
     noise = (1 / 64 + 1 / 512) * math.log(100) ** 2 / 0.1**2
-    assert heuristic_level(laplace(0.1), 64, 512, 0.01) == pytest.approx(4 * (rewards + noise))
+    assert heuristic_threshold(laplace(0.1), 64, 512, 0.01) == pytest.approx(4 * (rewards + noise))
 
 
 def test_linear_costs_begin_at_three_epsilon():
@@ -82,7 +82,7 @@ def test_linear_costs_begin_at_three_epsilon():
     ("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.25)]
 )
 def test_pulls_are_those_of_the_paper(kind, means, epsilon, share):
-    policy = mb.policies.room[{"AdaPTT": "ada_p_tt", "AdaPTTStar": "ada_p_tt_star"}[kind]](share=share)
+    policy = mb.policies.room[{"AdaPTT": "ada_p_tt", "AdaPTTStar": "ada_p_tt_star"}[kind]](forced=share)
     for seed in range(2):
         twin = getattr(published, kind)(len(means), epsilon, 0.1, share)
         pulls = published.play(policy, twin, laplace(epsilon), means, seed)
@@ -107,7 +107,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
     ("kernel", "old", "new"),
     [
         ("challenger", "s.cost[a] * pulls[a] / (pulls[a] + n)", "s.cost[a] * s.size[a] / (s.size[a] + n)"),
-        ("challenger", "-1.0 / pulls[a] if starved(s.phases, a) else ", ""),
+        ("challenger", "1.0 / pulls[a] if is_starved(s.phases, a) else ", ""),
         ("rank", "j, w = s.number[a], s.size[a]", "j, w = s.number[a], s.phases.pulls[a]"),
         ("rank", "max(0.0, s.mean[leader] - s.mean[a])", "abs(s.mean[leader] - s.mean[a])"),
     ],
@@ -192,7 +192,11 @@ def test_channels_without_a_fixed_grid_are_refused(name):
         assert not policy.needs(channel.law())
 
 
-@pytest.mark.parametrize("wrong", [{"beta": 0}, {"beta": 1}, {"share": -0.1}, {"share": 1}, {"threshold": ""}], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [{"beta": 0}, {"beta": 1}, {"forced": -0.1}, {"forced": 1}, {"threshold": ""}],
+    ids=str,
+)
 def test_parameters_out_of_range_are_refused(wrong):
     (name,) = wrong
     for policy in (AdaPTT, AdaPTTStar, mb.policies.DPTT):

@@ -1,4 +1,4 @@
-"""DP-TT. Tests are exact, but for the one that counts deviations: a correct level fails it with probability 1e-9."""
+"""DP-TT. Tests are exact except the one that counts deviations: a correct threshold fails it with probability 1e-9."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import maskedbandit as mb
 from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law, log_mgf_of_sum
-from maskedbandit.policies.identify.dp_tt import LARGEST, closed_level, level, proved_level, tilt
+from maskedbandit.policies.identify.dp_tt import LARGEST, arm_threshold, closed_threshold, proved_threshold, tilt
 from maskedbandit.theory.divergences import private_divergence
 from maskedbandit.theory.thresholds import ZETA_2
 from tests.golden import interpreted
@@ -39,46 +39,46 @@ def part(k: int, arms: int = 5, delta: float = 0.01) -> float:
     return math.log(arms * ZETA_2 * k * k / delta)
 
 
-def test_closed_level():
+def test_closed_threshold():
     """For n = 2^(k-1): the first expression without a bound on d by epsilon, then whichever is less."""
     ks = (1, 5, 9, 13, 17, 21)
-    first = [closed_level(laplace(1e300), k, 2 ** (k - 1), part(k)) for k in ks]
+    first = [closed_threshold(laplace(1e300), k, 2 ** (k - 1), part(k)) for k in ks]
     assert first == pytest.approx([10.017, 22.438, 31.334, 39.186, 46.476, 53.401], abs=6e-4)
     second = {
         0.01: [7.722, 15.089, 22.360, 43.345, 91.898, 164.32],
         0.1: [7.808, 16.319, 32.226, 70.101, 130.65, 212.64],
     }
     for epsilon, values in second.items():
-        found = [closed_level(laplace(epsilon), k, 2 ** (k - 1), part(k)) for k in ks]
+        found = [closed_threshold(laplace(epsilon), k, 2 ** (k - 1), part(k)) for k in ks]
         assert found == pytest.approx(np.minimum(first, values), abs=2e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1])
-def test_closed_level_is_that_of_the_plain_program(epsilon):
+def test_closed_threshold_is_that_of_the_plain_program(epsilon):
     twin = published.DPTT(5, epsilon, 0.01, 0.0)
     for k in range(1, 25):
         twin.k[0], twin.size[0] = k, 2 ** (k - 1)
-        assert closed_level(laplace(epsilon), k, 2 ** (k - 1), part(k)) == pytest.approx(twin.c(0), rel=1e-9)
+        assert closed_threshold(laplace(epsilon), k, 2 ** (k - 1), part(k)) == pytest.approx(twin.c(0), rel=1e-9)
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=repr)
-def test_proved_level_is_the_least_that_markov_gives(channel):
+def test_proved_threshold_is_the_least_that_markov_gives(channel):
     law = channel.law()
     for k in (1, 4, 9, 17):
         n, x = 2 ** (k - 1), part(k)
         t = np.linspace(1e-3, 1, 4000)
         least = min((x + log_mgf_of_sum(law, k, n, each * tilt(law))) / each for each in t.tolist())
-        assert x <= proved_level(law, k, n, x) <= least * (1 + 1e-7)
-        assert proved_level(law, k, n, x) >= least * (1 - 1e-5)
+        assert x <= proved_threshold(law, k, n, x) <= least * (1 + 1e-7)
+        assert proved_threshold(law, k, n, x) >= least * (1 - 1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1, 10])
-def test_proved_level_is_below_the_closed_form(epsilon):
+def test_proved_threshold_is_below_the_closed_form(epsilon):
     """The closed form also knows that d <= epsilon: it is lower only where that lets nothing pass."""
     for k in range(1, 30):
         n, x = 2 ** (k - 1), part(k)
-        closed = closed_level(laplace(epsilon), k, n, x)
-        assert proved_level(laplace(epsilon), k, n, x) <= closed or closed > epsilon * n
+        closed = closed_threshold(laplace(epsilon), k, n, x)
+        assert proved_threshold(laplace(epsilon), k, n, x) <= closed or closed > epsilon * n
 
 
 def test_tilt_is_epsilon_and_like_it():
@@ -89,9 +89,9 @@ def test_tilt_is_epsilon_and_like_it():
 
 
 def deviations(channel: mb.channels.Central, k: int, x: float, cut: float = 1.0, runs: int = 100_000) -> int:
-    """Samples of the last of k doubling phases whose mean of 0.6 looks too large, and too small, at `cut` levels."""
+    """Samples of the last of k doubling phases whose mean of 0.6 is too large, and too small, at `cut` thresholds."""
     law, n, mu, rng = channel.law(), 2 ** (k - 1), 0.6, np.random.Generator(np.random.PCG64(1))
-    scale, c, e = law.scale, cut * proved_level(law, k, n, x), tilt(law)
+    scale, c, e = law.scale, cut * proved_threshold(law, k, n, x), tilt(law)
     if law.kind == LAPLACE:
         noise = (rng.geometric(-math.expm1(-1 / scale), (2, runs, k)) * [[[1]], [[-1]]]).sum(axis=(0, 2))
     else:
@@ -103,7 +103,7 @@ def deviations(channel: mb.channels.Central, k: int, x: float, cut: float = 1.0,
 
 
 def deviant(of: Kernel) -> int:
-    """For how many numbers of releases a level is not that of their joint noise."""
+    """For how many numbers of releases a threshold is not that of their joint noise."""
     law, s, wrong = laplace(0.1), DPTT().init(5, 0.01), 0
     for k in (1, 2, 5, 9):
         s.releases[0], s.users[0] = k, 2 ** (k - 1)
@@ -115,20 +115,20 @@ def deviant(of: Kernel) -> int:
     return wrong
 
 
-def test_the_level_is_for_the_noise_of_all_releases():
-    assert deviant(level) == 0
-    assert deviant(mutant(level, "proved_level(law, k, n, x)", "proved_level(law, 1, n, x)")) == 3
-    assert deviant(mutant(level, "k * k / s.delta", "k / s.delta")) == 3
+def test_the_threshold_is_for_the_noise_of_all_releases():
+    assert deviant(arm_threshold) == 0
+    assert deviant(mutant(arm_threshold, "proved_threshold(law, k, n, x)", "proved_threshold(law, 1, n, x)")) == 3
+    assert deviant(mutant(arm_threshold, "k * k / s.delta", "k / s.delta")) == 3
 
 
 @pytest.mark.parametrize("channel", CHANNELS[:3], ids=repr)
-def test_means_pass_the_level_as_seldom_as_proved(channel):
+def test_means_pass_the_threshold_as_seldom_as_proved(channel):
     for k in (1, 5, 9):
         at_most(deviations(channel, k, math.log(100)), 100_000, 0.01)
 
 
-def test_a_level_that_is_too_low_is_rejected():
-    """Negative control: half of the level."""
+def test_a_threshold_that_is_too_low_is_rejected():
+    """Negative control: half of the threshold."""
     with pytest.raises(AssertionError, match="more than"):
         at_most(deviations(CHANNELS[0], 9, math.log(100), 0.5), 100_000, 0.01)
 
@@ -137,7 +137,7 @@ def test_a_level_that_is_too_low_is_rejected():
 @pytest.mark.parametrize(("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.5)])
 def test_pulls_are_those_of_the_paper(means, epsilon, share):
     twin = published.DPTT(len(means), epsilon, 0.1, share)
-    pulls = published.play(DPTT(share=share, threshold="closed"), twin, laplace(epsilon), means, seed=1)
+    pulls = published.play(DPTT(forced=share, threshold="closed"), twin, laplace(epsilon), means, seed=1)
     assert min(pulls) > 10
     assert sum(pulls) < published.MOST
 
@@ -147,7 +147,7 @@ def test_pulls_are_those_of_the_paper(means, epsilon, share):
     [
         ("cost + math.log(pulls[answer])", "cost"),
         ("n, pulls[answer], e)", "s.users[leader], s.users[answer], e)"),
-        ("known = hungry or s.as_of[a] == n + pulls[a]", "known = s.as_of[a] > 0"),
+        ("known = starving or s.as_of[a] == n + pulls[a]", "known = s.as_of[a] > 0"),
     ],
 )
 def test_other_pulls_are_rejected(old, new):

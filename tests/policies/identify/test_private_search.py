@@ -47,13 +47,13 @@ def nothing(law, m, n, x):
     return 0.0
 
 
-deaf = mutant(ada_p_tt.level, radius=nothing)
-deaf_star = {"near_level": mutant(ada_p_tt_star.near_level, reach=nothing, level=deaf)}
-deaf_star["far_level"] = mutant(ada_p_tt_star.far_level, reach=nothing)
+deaf = mutant(ada_p_tt.proved_threshold, radius=nothing)
+deaf_star = {"near_threshold": mutant(ada_p_tt_star.near_threshold, reach=nothing, proved_threshold=deaf)}
+deaf_star["far_threshold"] = mutant(ada_p_tt_star.far_threshold, reach=nothing)
 
 
 class DeafAdaPTT(AdaPTT):
-    ask = mutant(AdaPTT.ask, weigh=mutant(ada_p_tt.weigh, level=deaf))
+    ask = mutant(AdaPTT.ask, weigh=mutant(ada_p_tt.weigh, proved_threshold=deaf))
 
 
 class DeafAdaPTTStar(AdaPTTStar):
@@ -102,8 +102,8 @@ def test_nobody_starves(policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", [AdaPTT(share=0), AdaPTTStar(share=0)], ids=lambda p: type(p).__name__)
-def test_without_a_share_some_starve(policy):
+@pytest.mark.parametrize("policy", [AdaPTT(forced=0), AdaPTTStar(forced=0)], ids=lambda p: type(p).__name__)
+def test_without_forced_exploration_some_starve(policy):
     """Negative control: the published policies."""
     found = mb.identify(policy, mb.channels.Central(epsilon=0.1), MU1, 0.01, 40, max_pulls=5 * 10**6)
     assert not found.stopped.all()

@@ -60,7 +60,7 @@ class HalfTheLevel(ReleasedLikelihood):
 
     def init(self, k, delta):
         s = super().init(k, delta)
-        return s._replace(level=s.level / 2)
+        return s._replace(threshold=s.threshold / 2)
 
 
 @kernel
@@ -97,7 +97,7 @@ def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, lev
 class Coarse(ReleasedLikelihood):
     """A broken twin: it looks at the evidence at three values of z alone."""
 
-    bet = mutant(subject.bet, "s.mean[b] + place * gap", "round(4 * (s.mean[b] + place * gap)) / 4 + 0.0")
+    bet = mutant(subject.bet, "s.mean[b] + at * gap", "round(4 * (s.mean[b] + at * gap)) / 4 + 0.0")
     ask = with_bet(bet, everywhere=coarse)
 
 
@@ -144,7 +144,7 @@ def test_no_run_starves_and_without_the_cure_some_do():
     channel, instance, most = mb.channels.Central(epsilon=0.464), mb.Bernoulli(MU1), 2 * 10**5
     cured = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=2000, seed=5, max_pulls=most)
     assert cured.stopped.all()
-    ill = mb.identify(ReleasedLikelihood(fair=0), channel, instance, delta=0.01, runs=500, seed=5, max_pulls=most)
+    ill = mb.identify(ReleasedLikelihood(forced=0), channel, instance, delta=0.01, runs=500, seed=5, max_pulls=most)
     assert not ill.stopped.all()
 
 
@@ -168,8 +168,8 @@ def told(*totals: float, n: int = 100, delta: float = 0.1) -> subject.State:
 
 
 def test_the_level_counts_the_ways_to_err():
-    assert ReleasedLikelihood().init(5, 0.01).level == pytest.approx(np.log(400), rel=1e-15)
-    assert ReleasedLikelihood().init(2, 0.01).level == pytest.approx(np.log(100), rel=1e-15)
+    assert ReleasedLikelihood().init(5, 0.01).threshold == pytest.approx(np.log(400), rel=1e-15)
+    assert ReleasedLikelihood().init(2, 0.01).threshold == pytest.approx(np.log(100), rel=1e-15)
 
 
 def test_it_stops_only_if_the_evidence_is_there_for_all_z():
@@ -179,9 +179,9 @@ def test_it_stops_only_if_the_evidence_is_there_for_all_z():
     assert ReleasedLikelihood.ask(s, law, rng) == (0, 0, 0), "asked again, it says the same"
     s = told(60.0, 55.0)
     subject.think(s, law, rng)
-    s.found[1] = s.level + 1  # as if it had been seen at one z
+    s.found[1] = s.threshold + 1  # as if it had been seen at one z
     assert not subject.certain(s, law)
-    assert s.found[1] < s.level, "and it has learned where it is short"
+    assert s.found[1] < s.threshold, "and it has learned where it is short"
     assert 0 <= s.weak[1] <= 1
 
 
@@ -211,7 +211,7 @@ def test_one_that_was_beaten_by_bad_luck_comes_back():
     """Tied rivals have little evidence for ever; the beaten one is asked again when it has few of their users."""
     s, rng = told(60.0, 59.0, 58.0, 0.0), np.random.default_rng(1)
     subject.think(s, RAW.law(), rng)
-    assert s.found[3] > s.level
+    assert s.found[3] > s.threshold
     s.n[3], s.n[1], s.n[2] = 100, 6500, 6600
     assert subject.challenger(s, rng)[0] != 3
     s.n[1] = 6800
@@ -238,7 +238,7 @@ def test_channels_whose_law_is_not_known_are_refused():
         assert policy.needs(channel.law()) == ""
 
 
-@pytest.mark.parametrize("bad", [{"growth": 0.0}, {"fair": 0.5}, {"fair": -0.1}, {"least": 0}, {"growth": np.nan}])
+@pytest.mark.parametrize("bad", [{"growth": 0.0}, {"forced": 0.5}, {"forced": -0.1}, {"least": 0}, {"growth": np.nan}])
 def test_parameters_are_checked(bad):
     with pytest.raises(mb.errors.InvalidValue):
         ReleasedLikelihood(**bad)

@@ -18,7 +18,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.policies.identify import eb_tci, ttucb
 from maskedbandit.policies.parts.one_by_one import certain, decided
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.thresholds import gaussian_base, gaussian_level
+from maskedbandit.theory.thresholds import gaussian_base, gaussian_threshold
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
 
@@ -37,8 +37,8 @@ MEANS = {
 TOO = mutant(
     certain,
     "a, excess = s.clock[BEST], s.z[b] - s.sure\n",
-    "return s.z[b] >= gaussian_level(s.sure, s.n[s.clock[BEST]], s.n[b])\n",
-    gaussian_level=gaussian_level,
+    "return s.z[b] >= gaussian_threshold(s.sure, s.n[s.clock[BEST]], s.n[b])\n",
+    gaussian_threshold=gaussian_threshold,
 )
 
 

@@ -13,6 +13,7 @@ from maskedbandit.policies.identify.ada_p_tt import AdaPTT
 from maskedbandit.policies.identify.dp_tt import DPTT
 from maskedbandit.policies.identify.eb_tci import EBTCI
 from maskedbandit.policies.identify.ttucb import TTUCB
+from maskedbandit.policies.parts.choice import consider
 from maskedbandit.policies.parts.phases import LEADER, TIME, Progress
 from tests.policies.mutants import mutant
 from tests.statistics import same_law
@@ -24,7 +25,7 @@ LAW = Law(NO_NOISE)
 
 def ttucb_state():
     s = TTUCB().init(ARMS, 0.1)
-    s.mean[BEST], s.share[:] = 0.5, 0.1
+    s.mean[BEST], s.inverse[:] = 0.5, 0.1
     return s, BEST, RNG
 
 
@@ -76,8 +77,9 @@ def test_equal_challengers_are_chosen_alike(home: ModuleType, state, how):
 @pytest.mark.parametrize(("home", "state", "how"), CASES, ids=range(len(CASES)))
 @pytest.mark.parametrize("chance", ["False", "True", "rng.random() < 0.5"])
 def test_the_first_and_the_last_of_them_are_rejected(home: ModuleType, state, how, chance):
+    unfair = mutant(consider, "rng.random() * equals < 1.0", chance)
     with pytest.raises(AssertionError):
-        check_ties(mutant(home.challenger, "rng.random() * equals < 1.0", chance), state, how)
+        check_ties(mutant(home.challenger, consider=unfair), state, how)
 
 
 def test_the_step_of_ada_p_tt_star_is_that_of_ada_p_tt():

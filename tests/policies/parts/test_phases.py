@@ -12,18 +12,18 @@ from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.identify import ada_p_tt, ada_p_tt_star, dp_tt
 from maskedbandit.policies.parts import phases as home
-from maskedbandit.policies.parts.phases import BEST, NEWS, TESTS, TIME, fail, phases, settled, starved
+from maskedbandit.policies.parts.phases import BEST, NEWS, TESTS, TIME, fail, is_starved, phases, settled
 from tests.policies.mutants import mutant
 
 RNG = np.random.Generator(np.random.PCG64(1))
 
 
-def check_starved(starved) -> None:
+def check_starved(is_starved) -> None:
     """Of 4 arms with a share of 1/2, after 800 pulls: below 100 if unsure, and below 25 if not."""
     p = phases(4, 2.0, 0.5)
     p.clock[TIME] = 800
     p.pulls[:], p.unsure[:] = [99, 100, 24, 25], [1, 1, 0, 0]
-    assert [starved(p, a) for a in range(4)] == [True, False, True, False]
+    assert [is_starved(p, a) for a in range(4)] == [True, False, True, False]
 
 
 def check_fail(fail) -> None:
@@ -38,7 +38,7 @@ def check_fail(fail) -> None:
 
 
 def test_arms_starve_below_their_share():
-    check_starved(starved)
+    check_starved(is_starved)
 
 
 def test_a_failed_test_leaves_both_arms_unsure():
@@ -49,7 +49,7 @@ def test_other_shares_and_failures_are_rejected():
     """Negative controls."""
     for wrong in (0, 1, 0.5):
         with pytest.raises(AssertionError):
-            check_starved(mutant(starved, PASSED=wrong))
+            check_starved(mutant(is_starved, PASSED=wrong))
     for old in ("p.unsure[p.clock[BEST]] = 1", "p.unsure[b] = 1"):
         with pytest.raises(AssertionError):
             check_fail(mutant(fail, old, "pass"))
@@ -57,22 +57,22 @@ def test_other_shares_and_failures_are_rejected():
 
 @kernel
 def nowhere(*ignored):
-    """A level, or a cost, that is no number."""
+    """A threshold, or a cost, that is not a number."""
     return math.nan
 
 
 @pytest.mark.parametrize(
     ("policy", "weigh", "names"),
     [
-        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["level"]),
-        (mb.policies.AdaPTTStar(), ada_p_tt_star.weigh, ["near_level", "far_level"]),
-        (mb.policies.DPTT(), dp_tt.update, ["level"]),
+        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["proved_threshold"]),
+        (mb.policies.AdaPTTStar(), ada_p_tt_star.weigh, ["near_threshold", "far_threshold"]),
+        (mb.policies.DPTT(), dp_tt.update, ["arm_threshold"]),
         (mb.policies.DPTT(), dp_tt.update, ["private_cost"]),
     ],
     ids=range(4),
 )
 def test_what_is_no_number_passes_no_test(policy, weigh, names):
-    """With the true levels these means pass."""
+    """With the true thresholds these means pass."""
     for broken, failed in ((False, 0), (True, 2)):
         s = policy.init(3, 0.1)
         s.mean[:] = [1.0, 0.0, 0.0]

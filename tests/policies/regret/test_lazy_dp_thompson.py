@@ -18,7 +18,14 @@ from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import OPEN, USERS
-from maskedbandit.policies.regret.lazy_dp_thompson import END, LEAD, LazyDPThompson, hopes, open_window, rivals
+from maskedbandit.policies.regret.lazy_dp_thompson import (
+    END,
+    LEAD,
+    LazyDPThompson,
+    open_window,
+    optimistic_total,
+    rivals,
+)
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import C2, C4, check_number, check_prefix, check_waits, regrets
@@ -108,7 +115,10 @@ def test_many_decisions_have_the_law_of_the_argmax(name, late):
 def test_another_level_is_rejected():
     with pytest.raises(AssertionError, match="two laws"):
         check_decisions(
-            "a close second", False, 4000, ask=mutant(LazyDPThompson.ask, hopes=mutant(hopes, "s.level", "2.0"))
+            "a close second",
+            False,
+            4000,
+            ask=mutant(LazyDPThompson.ask, optimistic_total=mutant(optimistic_total, "s.level", "2.0")),
         )
 
 
@@ -154,7 +164,7 @@ def test_posteriors_are_those_of_the_round():
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("hopes(s, law, arm, t)", "s.top[arm] * s.n[arm]"), ("look(s, law, a, t)", "look(s, law, a, t // 2)")],
+    [("optimistic_total(s, law, arm, t)", "s.top[arm] * s.n[arm]"), ("look(s, law, a, t)", "look(s, law, a, t // 2)")],
 )
 def test_posteriors_of_another_round_are_rejected(old, new):
     with pytest.raises(AssertionError):

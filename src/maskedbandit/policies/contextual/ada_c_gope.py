@@ -35,9 +35,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.core import kernel
 from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw, radius
-from maskedbandit.parameters import check_fraction
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider
 from maskedbandit.policies.parts.design import coordinates, information, optimal
@@ -64,7 +64,7 @@ class State(NamedTuple):
 
 
 @kernel
-def surprise(law: Law, n: int, x: float) -> float:
+def noise_bound(law: Law, n: int, x: float) -> float:
     """Q: the noise in one release over n users, combined in any direction, exceeds it with a chance below 2 exp(-x)."""
     if is_noiseless(law):
         return 0.0
@@ -87,7 +87,7 @@ def budget(s: State, law: Law, g: float) -> int:
     x, aim, low, high = chances(s), 0.5 ** s.clock[PHASE], 1, s.horizon
     while low < high:
         c = (low + high) // 2
-        if math.sqrt(g * x / (2 * c)) + g / c * surprise(law, c, x) <= aim:
+        if math.sqrt(g * x / (2 * c)) + g / c * noise_bound(law, c, x) <= aim:
             high = c
         else:
             low = c + 1
@@ -162,7 +162,7 @@ def margin(s: State, law: Law, n: int, a: int) -> float:
             for j in range(r):
                 inner += v[j] * s.z[b, j]
             spread += s.pulls[b] * inner * inner
-    return math.sqrt(x / 2 * spread) + math.sqrt(square) * surprise(law, n, x)
+    return math.sqrt(x / 2 * spread) + math.sqrt(square) * noise_bound(law, n, x)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class AdaCGOPE(ContextualPolicy):
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s, law, x = AdaCGOPE().init(k=2, aim=Aim(d=2, horizon=10**6)), Law(NO_NOISE), np.eye(2)
-    >>> int(AdaCGOPE.ask(s, x, np.array([0, 1]), law, np.random.default_rng(1)))
+    >>> AdaCGOPE.ask(s, x, np.array([0, 1]), law, np.random.default_rng(1))
     0
     >>> s.pulls.tolist()  # of phase 1, whose margin is 1/2
     [20, 20]

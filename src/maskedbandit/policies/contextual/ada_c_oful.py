@@ -12,8 +12,8 @@ the number of arms. With weights theta, |theta| <= `norm`, and independent rewar
     |w - theta|_V <= beta + gamma         with probability at least 1 - p, p = `failure`:
 
 beta by [APS11, Thm. 1], as rewards are 1/2-sub-Gaussian, and gamma as |Y|_{V^-1} <= |Y| / sqrt(smallest eigenvalue).
-The law of the noise bounds |Y| after m releases with probability 1 - q, q = p / (2 m (m + 1)): if its d numbers are
-sub-Gaussian of deviation s, and in general by Chernoff's bound for each of them,
+What is known of the noise bounds |Y| after m releases with probability 1 - q, q = p / (2 m (m + 1)): if its d numbers
+are sub-Gaussian of deviation s, and in general by Chernoff's bound for each of them,
 
     |Y| <= s sqrt(d + 2 sqrt(d x) + 2 x),     x = ln(1 / q)  [HKZ12],         |Y| <= sqrt(d) radius(x + ln d + ln 2).
 
@@ -30,15 +30,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskedbandit.checks import check_fraction, check_positive
 from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law, deviation, is_gaussian, is_noiseless, radius
-from maskedbandit.parameters import check_fraction, check_positive
-from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.linear import Models, fit, models
+from maskedbandit.policies.parts.linear import Models, fit, highest_bound, models
 from maskedbandit.privacy.statistics import clip
 
-optimistic = LinUCB.ask
 LEAST = 32  # users of a cohort: fewer teach less than noise hides, and where reports are shuffled users need a crowd
 SQUARINGS = 6  # the largest eigenvalue is then known to within a factor of d^(1/128)
 
@@ -151,7 +149,7 @@ class AdaCOFUL(ContextualPolicy):
     @staticmethod
     @kernel
     def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        return optimistic(s.model, x, pool, law, rng)
+        return highest_bound(s.model, x, pool, rng)
 
     @staticmethod
     @kernel

@@ -35,7 +35,7 @@ class FixedWeights(UntoldPolicy):
     >>> from maskedbandit.law import NO_NOISE
     >>> policy = FixedWeights([[0.5, 0.0], [0.0, 1.0]])
     >>> s, x, pool = policy.init(k=2, aim=Aim(d=2, horizon=10)), np.array([[0.6, 0.4]]), np.array([0, 1])
-    >>> int(FixedWeights.ask(s, x, pool, Law(NO_NOISE), np.random.default_rng(1)))
+    >>> FixedWeights.ask(s, x, pool, Law(NO_NOISE), np.random.default_rng(1))
     1
     """
 
@@ -71,4 +71,4 @@ class FixedWeights(UntoldPolicy):
             row = arm if x.shape[0] > 1 else 0
             for a in range(x.shape[1]):
                 index[i] += s.weights[own, a] * x[row, a]
-        return pool[highest(index, rng)]
+        return int(pool[highest(index, rng)])

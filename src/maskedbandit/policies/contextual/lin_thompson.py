@@ -26,7 +26,7 @@ class LinThompson(LinearPolicy):
     >>> from maskedbandit.policies.contextual_policy import Aim
     >>> s, law = LinThompson(alpha=0.1).init(k=2, aim=Aim(d=1, horizon=1000)), Law(NO_NOISE)
     >>> LinThompson.tell(s, law, model=1, n=9, sums=np.array([9.0, 9.0]))
-    >>> int(LinThompson.ask(s, np.array([[1.0]]), np.array([0, 1]), law, np.random.default_rng(1)))
+    >>> LinThompson.ask(s, np.array([[1.0]]), np.array([0, 1]), law, np.random.default_rng(1))
     1
     """
 
@@ -54,4 +54,4 @@ class LinThompson(LinearPolicy):
                 seen = value(s, arm, x[row]) + s.scale * width(s, arm, squares) * rng.standard_normal()
             if best < 0 or seen > highest:
                 best, highest = arm, seen
-        return best
+        return int(best)

@@ -20,8 +20,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.linear import Models, products, value, width
+from maskedbandit.policies.parts.linear import Models, highest_bound
 from maskedbandit.policies.parts.linear_policy import LinearPolicy
 
 
@@ -33,19 +32,11 @@ class LinUCB(LinearPolicy):
     >>> from maskedbandit.policies.contextual_policy import Aim
     >>> s, law = LinUCB().init(k=3, aim=Aim(d=2, horizon=1000)), Law(NO_NOISE)
     >>> LinUCB.tell(s, law, model=1, n=1, sums=np.array([0.5, 0.5, 0.5, 0.7, 0.7]))
-    >>> int(LinUCB.ask(s, np.array([[0.7, 0.7]]), np.array([0, 1, 2]), law, np.random.default_rng(1)))
+    >>> LinUCB.ask(s, np.array([[0.7, 0.7]]), np.array([0, 1, 2]), law, np.random.default_rng(1))
     1
     """
 
     @staticmethod
     @kernel
     def ask(s: Models, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        squares, index = np.empty(s.spread.shape[1]), np.empty(pool.size)
-        for i in range(pool.size):
-            arm = pool[i]
-            model = arm if s.weights.shape[0] > 1 else 0
-            row = arm if x.shape[0] > 1 else 0
-            if i == 0 or x.shape[0] > 1:
-                products(x[row], squares)
-            index[i] = value(s, model, x[row]) + s.scale * width(s, model, squares)
-        return pool[highest(index, rng)]
+        return highest_bound(s, x, pool, rng)

@@ -28,7 +28,7 @@ class RandomChoice(UntoldPolicy):
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s, pool, rng = RandomChoice().init(k=9, aim=Aim(d=1, horizon=10)), np.array([3, 8]), np.random.default_rng(1)
-    >>> sorted({int(RandomChoice.ask(s, np.ones((1, 1)), pool, Law(NO_NOISE), rng)) for _ in range(40)})
+    >>> sorted({RandomChoice.ask(s, np.ones((1, 1)), pool, Law(NO_NOISE), rng) for _ in range(40)})
     [3, 8]
     """
 
@@ -38,4 +38,4 @@ class RandomChoice(UntoldPolicy):
     @staticmethod
     @kernel
     def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        return pool[int(rng.random() * pool.size)]
+        return int(pool[int(rng.random() * pool.size)])

@@ -9,26 +9,27 @@ number of the last phase, n the pulls of all phases, and S(u, v) = 1/u + 1/v,
     leader      B = argmax m_a + sqrt(j_a / w_a) + radius(noise, j_a) / w_a,
     challenger  C = argmin over a != B of  W_Ba(m, n),
 
-and B is pulled in a share `beta` of its turns as the leader, by tracking, else C. The level is
+and B is pulled in a fraction `beta` of the rounds that it leads, by tracking, else C. The threshold is
 
     c_ab = 2 (2 C_G(ln((K-1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a^2 / w_a + r_b^2 / w_b),
     d = delta / (2 zeta(2)^2 k_a^2 k_b^2),   r_a = radius(noise, ln(2 K zeta(2) k_a^2 / delta)),   k = 2 + log2 w.
 
-**Guarantee**: wrong with probability <= delta, on every channel (but for sums that wrap around: its `failure`). Phases
-have sizes that are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with D of variance proxy S/4 and Y_a, -Y_b
-each above r / w with probability <= the share of delta that k names; (D + Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at
-most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is ln(.) / epsilon, as published.
-(C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's ln((K-1) / d) would do.) Devices
-may be lost if that does not depend on rewards: w are the users told, and while they are an eighth of every phase, k is
-at least 2 and j - 3, so the shares of delta still add up to no more than the whole.
+**Guarantee**: wrong with probability <= delta, on every channel, plus the `failure` of the channel for each sum that
+may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with D of variance
+proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D + Y)_+^2 <= 2
+D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is
+ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's
+ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users that were told.
+While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add up to at
+most delta.
 
-`threshold="heuristic"` is what the published program stops by, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
+`threshold="heuristic"` is the rule of the published program, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
 r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.
 
 E tau <= 4 T*_beta (1 + sqrt(1 + 8 gap_max^2 / epsilon^2)) ln(1/delta) (1 + o(1)) under central trust, if no two means
 are equal, T*_beta the characteristic time of Gaussian arms of variance 1/4 [Azi24, Thm. 5.20]. If worse arms have equal
-means, the published policy may never stop; so no arm gets less than a share of the pulls (see phases.py), unless with
-`share=0`.
+means, the published policy may never stop; so every arm gets a minimum fraction of the pulls, unless `forced=0` (see
+phases.py).
 """
 
 from __future__ import annotations
@@ -38,30 +39,31 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
     Progress,
-    check_share,
+    check_forced,
     fail,
+    is_starved,
     lack,
+    note_release,
     phases,
     pull,
     ready,
     settle,
     settled,
-    starved,
-    told,
 )
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_level
+from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_threshold
 
 
 class State(NamedTuple):
@@ -79,12 +81,12 @@ class State(NamedTuple):
 
 @kernel
 def challenger(s: State, rng: np.random.Generator) -> int:
-    """The least pulled of the starved arms, or that of the least cost; a random one of equals."""
+    """The starved arm with the fewest pulls, else the arm of the least cost; ties are broken at random."""
     pulls, leader, best = s.phases.pulls, s.phases.clock[LEADER], NONE_YET
     n = pulls[leader]
     for a in range(pulls.size):
         if a != leader:
-            value = 1.0 / pulls[a] if starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
+            value = 1.0 / pulls[a] if is_starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
             best = consider(best, a, value, rng)
     return best.arm
 
@@ -112,18 +114,18 @@ def doubt(arms: int, w: int, delta: float) -> float:
 
 
 @kernel
-def level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
-    """The proved level of W_ab, for phases of w_a and w_b users."""
+def proved_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+    """The proved threshold of W_ab, for phases of w_a and w_b users."""
     k = (2 + math.log2(w_a)) * (2 + math.log2(w_b)) * ZETA_2
-    rewards = gaussian_level(gaussian_base(arms, delta / (2 * k * k)), w_a, w_b)
+    rewards = gaussian_threshold(gaussian_base(arms, delta / (2 * k * k)), w_a, w_b)
     r_a = radius(law, 1, w_a, doubt(arms, w_a, delta / 2))
     r_b = radius(law, 1, w_b, doubt(arms, w_b, delta / 2))
     return 2 * rewards + 4 * (r_a * r_a / w_a + r_b * r_b / w_b)
 
 
 @kernel
-def heuristic_level(law: Law, w_a: int, w_b: int, delta: float) -> float:
-    """The level of W_ab in the published program."""
+def heuristic_threshold(law: Law, w_a: int, w_b: int, delta: float) -> float:
+    """The threshold of W_ab in the published program."""
     x = math.log(1 / delta)
     r_a, r_b = radius(law, 1, w_a, x), radius(law, 1, w_b, x)
     rewards = x + math.log1p(math.log(w_a)) + math.log1p(math.log(w_b))
@@ -139,8 +141,8 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
     for b in range(k):
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
-            enough = heuristic_level(law, u, v, s.delta) if s.heuristic else level(law, k, u, v, s.delta)
-            if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a level that is no number is never reached
+            enough = heuristic_threshold(law, u, v, s.delta) if s.heuristic else proved_threshold(law, k, u, v, s.delta)
+            if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a threshold that is nan is never reached
                 fail(s.phases, b)
 
 
@@ -156,30 +158,34 @@ def step(s: State, rng: np.random.Generator) -> Decision:
 
 @dataclass(frozen=True)
 class AdaPTT(Policy):
-    """Noisy means of the last phases alone; `beta` is the leader's share of its turns, `share` the cure of starvation.
+    """Noisy means of the last phases alone. `beta` is the fraction of pulls of the leader; `forced` is the minimum
+    number of pulls of an arm, as a fraction of all pulls / K (see phases.py).
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
-    >>> round(level(law, 5, 1024, 1024, 0.01), 4)
+    >>> round(proved_threshold(law, 5, 1024, 1024, 0.01), 4)
     63.2267
     """
 
     goal = "identify"
 
     beta: float = 0.5
-    share: float = 0.5
+    forced: float = 0.5
     threshold: Literal["proved", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
         check_fraction("beta", self.beta)
-        check_share(self.share)
+        check_forced(self.forced)
         check_choice("threshold", self.threshold, ("proved", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
-        return begin(k, self.beta, self.share, delta, self.threshold == "heuristic")
+        return begin(k, self.beta, self.forced, delta, self.threshold == "heuristic")
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or lack(law)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel
@@ -194,11 +200,11 @@ class AdaPTT(Policy):
         s.mean[arm] = total / n
         s.size[arm] = n
         s.number[arm] += 1
-        told(s.phases)
+        note_release(s.phases)
 
 
-def begin(k: int, beta: float, share: float, delta: float, heuristic: bool = False) -> State:
+def begin(k: int, beta: float, forced: float, delta: float, heuristic: bool = False) -> State:
     """Nothing is known of k arms."""
     size, number = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    known = np.zeros(k), size, number, np.zeros(k), phases(k, 2.0, share), turns(k, beta)
+    known = np.zeros(k), size, number, np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
     return State(*known, float(delta), int(heuristic))

@@ -1,23 +1,25 @@
 """AdaP-TT*: AdaP-TT with a cost that is linear in gaps above 3 epsilon [Azi24, Sec. 5.4.3; AJMB24].
 
-Phases, leader, tracking and cure are those of AdaP-TT (see ada_p_tt.py, also for the notation); with g = (m_a - m_b)_+,
+Phases, leader, tracking and forced exploration are those of AdaP-TT (see ada_p_tt.py, also for the notation); with g =
+(m_a - m_b)_+,
 
     W_ab(m, w) = 2 g min(3 e, g) / S(w_a, w_b),         e = 1 / radius(noise, 1): epsilon, with Laplace noise,
 
 and with r = radius(noise, ln(3 K zeta(2) k^2 / delta)) and 2 h = Wbar(2 ln(3 K zeta(2) k^2 / delta) + 4 ln(4 + ln w)
-+ 1/2) the level is
++ 1/2) the threshold is
 
     c_ab(2 delta / 3) / 2 + 2 sqrt(2) (r_a sqrt(h_a / w_a) + r_b sqrt(h_b / w_b))                if g < 3 e,
     12 e max(r_a, r_b) + 3 sqrt(2) e (sqrt(w_a h_a) + sqrt(w_b h_b))                             otherwise.
 
-**Guarantee**: wrong with probability <= delta, on every channel. With D and Y as in AdaP-TT and but for a chance of
-delta / 3 each, D is bounded as there, its part of each arm by sqrt(h / 2 w), the noise of each arm by r / w. In (D +
-Y)^2 = D^2 + Y^2 + 2 D Y the last is at most the second term of the first level, as h and r grow with w. (In the thesis
-the maximum of k lacks its square. 12 e max(r_a, r_b) could be half of that.) No heuristic level was published.
+**Guarantee**: wrong with probability <= delta, on every channel. With D and Y as in AdaP-TT, and except with
+probability delta / 3 each, D is bounded as there, its part of each arm by sqrt(h / 2 w), the noise of each arm by r /
+w. In (D + Y)^2 = D^2 + Y^2 + 2 D Y the last is at most the second term of the first threshold, as h and r grow with w.
+(In the thesis the maximum of k lacks its square. 12 e max(r_a, r_b) could be half of that.) No heuristic threshold was
+published.
 
 E tau = O(T*_TV / epsilon) ln(1/delta) under central trust, if epsilon is small and no two means are equal [Azi24, Thm.
-5.23]. For gaps on both sides of 3 epsilon it can be slower than AdaP-TT: the second level grows like the root of the
-users of the better arm, W with those of the worse one alone.
+5.23]. For gaps on both sides of 3 epsilon it can be slower than AdaP-TT: the second threshold grows like the root of
+the users of the better arm, W with those of the worse one alone.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_fraction
-from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, level, rank, step
-from maskedbandit.policies.parts.phases import NEWS, check_share, fail, lack, ready
+from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
+from maskedbandit.policies.parts.phases import NEWS, check_forced, fail, lack, ready
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import w_bar
 
@@ -56,16 +59,16 @@ def reach(law: Law, arms: int, w: int, delta: float) -> float:
 
 
 @kernel
-def near_level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
-    """The level of W_ab for a gap below 3 e."""
+def near_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+    """The threshold of W_ab for a gap below 3 e."""
     r_a, r_b = reach(law, arms, w_a, delta), reach(law, arms, w_b, delta)
     cross = r_a * math.sqrt(spread(arms, w_a, delta) / w_a) + r_b * math.sqrt(spread(arms, w_b, delta) / w_b)
-    return level(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
+    return proved_threshold(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
 
 
 @kernel
-def far_level(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
-    """The level of W_ab for a gap of 3 e or more."""
+def far_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+    """The threshold of W_ab for a gap of 3 e or more."""
     noise = max(reach(law, arms, w_a, delta), reach(law, arms, w_b, delta))
     rewards = math.sqrt(w_a * spread(arms, w_a, delta)) + math.sqrt(w_b * spread(arms, w_b, delta))
     return linear_from(law) * (4 * noise + math.sqrt(2.0) * rewards)
@@ -81,7 +84,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
     for b in range(k):
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
-            enough = near_level(law, k, u, v, s.delta) if gap < linear else far_level(law, k, u, v, s.delta)
+            enough = near_threshold(law, k, u, v, s.delta) if gap < linear else far_threshold(law, k, u, v, s.delta)
             if not 2 * gap * min(gap, linear) * (u * v / (u + v)) >= enough:
                 fail(s.phases, b)
 
@@ -92,24 +95,27 @@ class AdaPTTStar(Policy):
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
-    >>> round(near_level(law, 5, 1024, 1024, 0.01), 4), round(far_level(law, 5, 1024, 1024, 0.01), 4)
+    >>> round(near_threshold(law, 5, 1024, 1024, 0.01), 4), round(far_threshold(law, 5, 1024, 1024, 0.01), 4)
     (42.088, 1356.9999)
     """
 
     goal = "identify"
 
     beta: float = 0.5
-    share: float = 0.5
+    forced: float = 0.5
 
     def __post_init__(self) -> None:
         check_fraction("beta", self.beta)
-        check_share(self.share)
+        check_forced(self.forced)
 
     def init(self, k: int, delta: float) -> State:
-        return begin(k, self.beta, self.share, delta)
+        return begin(k, self.beta, self.forced, delta)
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or lack(law)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel

@@ -11,9 +11,9 @@ too low, or another too high, by more than h + c. Of the A arms left rewards do 
 E tau = O(sum_a (1 / gap_a^2 + 1 / (epsilon gap_a)) ln(K / (delta gap_a))) under central trust.
 
 The program with which DP-SE was compared in [AJMB23; AJMB24; JA25] divides the sum of an epoch by the users of all
-epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the level stays: `counts="published"`
-is for their figures. It needs up to twice the users or more where noise decides, and is not wrong more often; but
-nothing is promised of it where devices are lost, as arms then shrink unequally.
+epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the threshold stays the same:
+`counts="published"` is for their figures. It needs up to twice the users or more where noise decides, and is not wrong
+more often; but nothing is promised of it where devices drop out, as means of arms then shrink unequally.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice
 from maskedbandit.core import kernel
-from maskedbandit.parameters import check_choice
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
-from maskedbandit.policies.regret.successive_elimination import FOREVER, note
+from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note_release
 
 
 class State(NamedTuple):
@@ -65,9 +66,12 @@ class BestArmDPSE(Policy):
 
     ask = DPSE.ask
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return batch_means(s)
+
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.users[arm] += n
         s.mean[arm] = total / (s.users[arm] if s.published else n)
-        note(s, n)
+        note_release(s, n)

@@ -5,14 +5,14 @@ Every round pulls each arm left once; then arm b leaves, B the arm left that loo
     Z_Bb >= ln((K-1)/delta) + the prices of both        (`threshold="proved"`, see thresholds.py)
     m_B - m_b >= 2 sqrt(ln(5 K t^2 / delta) / t)        (`threshold="published"`: after t rounds) [EMM06]
 
-The best arm leaves with probability <= delta. In the first case it does so only if another arm ever passes the level
-that a policy of two arms stops at, and each of the K - 1 others does so with probability <= delta / (K-1); all rounds
-count, whatever is left, since the bound holds at all times. The second is proved by Hoeffding's bound with room to
-spare. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits, whose gaps are
-smaller.
+The best arm leaves with probability <= delta. In the first case it does so only if another arm ever passes the
+threshold at which a policy of two arms stops, and each of the K - 1 others does so with probability <= delta / (K-1);
+all rounds count, whatever is left, since the bound holds at all times. The second is proved by Hoeffding's bound with
+room to spare. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits, whose gaps
+are smaller.
 
-Once the best arm has left, which happens with probability <= delta, arms that are equal are never told apart: then it
-does not stop. So it counts on means that all differ, or on a limit of users.
+Arms of equal means are never told apart. So if the best arm has left, which happens with probability <= delta, and the
+best of the others are equal, it does not stop: set a limit of users.
 
 Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
 """
@@ -24,10 +24,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice
 from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_choice
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
@@ -36,9 +38,9 @@ from maskedbandit.policies.parts.one_by_one import (
     Coins,
     certain,
     coins,
-    file,
     lack,
     ratio,
+    record,
     recount,
     serve,
 )
@@ -105,6 +107,9 @@ class BestArmElimination(Policy):
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), np.ones(k, np.int64), np.zeros(1, np.int64), float(delta))
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
+
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
@@ -122,4 +127,4 @@ class BestArmElimination(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s.coins, arm, n, total)
+        record(s.coins, arm, n, total)

@@ -1,7 +1,7 @@
 """DP-TT: the top two arms by a divergence that knows the noise, from all that was ever released [JA25].
 
-Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. Nothing is forgotten:
-X is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
+Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. All releases count: X
+is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
 
     C_ab(w) = inf over x of  w_a d_e(m_a, x) + w_b d_e(m_b, x)   if m_a > m_b, and 0 otherwise    (theory/transport.py)
 
@@ -10,8 +10,9 @@ d_e the private divergence and e = epsilon, the steps are
     stop with a = argmax m once, for all b,  C_ab(w) > c_a + c_b,
     leader B = argmax m,        challenger C = argmin over b != B of  C_Bb(n) + ln n_b,
 
-and B is pulled in a share `beta` of its turns, by tracking, else C. The paper states its level c up to constants; here,
-with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, it is
+and B is pulled in a fraction `beta` of the rounds that it leads, by tracking, else C. The paper states its threshold c
+up to constants; here, with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases,
+it is
 
     c = min over 0 < t <= 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
 
@@ -28,11 +29,11 @@ lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, 
 
     c = min{k Wbar(1 + l / k),  l + k + k ln(1 + e w / k)}.
 
-`threshold="heuristic"` is c = ln(1/delta), which leads to numbers like the published ones: not proved.
+`threshold="heuristic"` is c = ln(1/delta). It is not proved, and gives numbers like the published ones.
 
 E tau <= 2 (1 + eta) T*_{e,beta} ln(1/delta) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where
 worse arms have equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its
-cost; so no arm gets less than a share of the pulls (see phases.py), unless with `share=0`.
+cost. So every arm gets a minimum fraction of the pulls, unless `forced=0` (see phases.py).
 
 Under Laplace noise e = 1/scale, so epsilon; for other noise it is 1 / radius(noise, 1/2), the Gaussian's 1/sd: for a
 larger e c grows, for a smaller one d_e falls.
@@ -45,28 +46,30 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
     Progress,
-    check_share,
+    check_forced,
     fail,
+    is_starved,
     lack,
+    note_release,
     phases,
     pull,
     ready,
     settle,
     settled,
-    starved,
-    told,
 )
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
@@ -84,13 +87,13 @@ class State(NamedTuple):
     users: np.ndarray  # [k] in them
     releases: np.ndarray  # [k]
     mean: np.ndarray  # [k] clipped
-    level: np.ndarray  # [k]
+    threshold: np.ndarray  # [k] c
     cost: np.ndarray  # [k] at least this much is C + ln n against the leader; it grows with every pull
     as_of: np.ndarray  # [k] pulls of the leader and this arm for which that is exact
     phases: Progress
     turns: Turns
     delta: float
-    threshold: int
+    rule: int  # how the threshold is computed
 
 
 @kernel
@@ -101,11 +104,12 @@ def tilt(law: Law) -> float:
 
 
 @kernel
-def proved_level(law: Law, k: int, n: int, x: float) -> float:
-    """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section; any value is valid.
+def proved_threshold(law: Law, k: int, n: int, x: float) -> float:
+    """min over t of (x + G(t e)) / t for the noise of k releases of n users, by golden section. Every value on the way
+    is a valid threshold.
 
     >>> from maskedbandit.law import LAPLACE
-    >>> round(proved_level(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
+    >>> round(proved_threshold(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
     21.43
     """
     e, section = tilt(law), whole(0.0, 1.0)
@@ -115,25 +119,25 @@ def proved_level(law: Law, k: int, n: int, x: float) -> float:
 
 
 @kernel
-def closed_level(law: Law, k: int, n: int, x: float) -> float:
-    """The level in closed form, for k draws of Laplace noise.
+def closed_threshold(law: Law, k: int, n: int, x: float) -> float:
+    """The threshold in closed form, for k draws of Laplace noise.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
-    >>> [round(closed_level(law, k, 2 ** (k - 1), math.log(500 * ZETA_2 * k * k)), 3) for k in (1, 5, 9)]
+    >>> [round(closed_threshold(law, k, 2 ** (k - 1), math.log(500 * ZETA_2 * k * k)), 3) for k in (1, 5, 9)]
     [7.808, 16.319, 31.334]
     """
     return min(k * w_bar(1 + x / k), x + k + k * math.log1p(n / (law.scale * k)))
 
 
 @kernel
-def level(s: State, law: Law, a: int) -> float:
+def arm_threshold(s: State, law: Law, a: int) -> float:
     """c of an arm."""
-    if s.threshold == HEURISTIC:
+    if s.rule == HEURISTIC:
         return -math.log(s.delta)
     k, n = s.releases[a], s.users[a]
     x = math.log(s.mean.size * ZETA_2 * k * k / s.delta)
-    return closed_level(law, k, n, x) if s.threshold == CLOSED else proved_level(law, k, n, x)
+    return closed_threshold(law, k, n, x) if s.rule == CLOSED else proved_threshold(law, k, n, x)
 
 
 @kernel
@@ -143,22 +147,22 @@ def update(s: State, law: Law, rng: np.random.Generator) -> None:
         return
     for a in range(s.mean.size):
         s.mean[a] = min(max(s.total[a] / s.users[a], 0.0), 1.0)
-        s.level[a] = level(s, law, a)
+        s.threshold[a] = arm_threshold(s, law, a)
         s.cost[a], s.as_of[a] = 0.0, 0
     best, e = highest(s.mean, rng), tilt(law)
     s.phases.clock[BEST], s.phases.clock[LEADER] = best, best
     for b in range(s.mean.size):
         if b != best:
             cost = private_cost(s.mean[best], s.mean[b], s.users[best], s.users[b], e)
-            if not cost > s.level[best] + s.level[b]:
+            if not cost > s.threshold[best] + s.threshold[b]:
                 fail(s.phases, b)
 
 
 @kernel
 def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
-    """The least pulled of the starved arms, or that of the least C + ln n; a random one of equals.
+    """The starved arm with the fewest pulls, else the arm of the least C + ln n; ties are broken at random.
 
-    Costs grow, so an arm whose last known cost is not the least needs no new one.
+    Costs grow with pulls, so the cost of an arm is computed anew only if its last one is the least.
     """
     pulls, leader, e = s.phases.pulls, s.phases.clock[LEADER], tilt(law)
     n = pulls[leader]
@@ -167,9 +171,9 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
         for a in range(pulls.size):
             if a == leader:
                 continue
-            behind = starved(s.phases, a)
-            value = 1.0 / pulls[a] if behind else -s.cost[a]
-            known = behind or s.as_of[a] == n + pulls[a]
+            starving = is_starved(s.phases, a)
+            value = 1.0 / pulls[a] if starving else -s.cost[a]
+            known = starving or s.as_of[a] == n + pulls[a]
             if known and exact:
                 best = consider(best, a, value, rng)
             elif value > best.value or (exact and value == best.value):
@@ -184,7 +188,7 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
 
 @dataclass(frozen=True)
 class DPTT(Policy):
-    """Costs by the private divergence; `eta` is the growth of phases, `beta` and `share` are those of AdaP-TT.
+    """Costs by the private divergence; `eta` is the growth of phases; `beta` and `forced` are those of AdaP-TT.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPTT().init(k=2, delta=0.01)
@@ -196,14 +200,14 @@ class DPTT(Policy):
 
     eta: float = 1.0
     beta: float = 0.5
-    share: float = 0.5
+    forced: float = 0.5
     threshold: Literal["proved", "closed", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.eta <= 100:  # phases that hardly grow never end in floats
             raise InvalidValue("eta", self.eta, "a number from 0.01 to 100")
         check_fraction("beta", self.beta)
-        check_share(self.share)
+        check_forced(self.forced)
         check_choice("threshold", self.threshold, ("proved", "closed", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
@@ -211,7 +215,7 @@ class DPTT(Policy):
         users, releases, as_of = (np.zeros(k, np.int64) for _ in range(3))
         known = total, users, releases, mean, bound, cost, as_of
         threshold = ("proved", "closed", "heuristic").index(self.threshold)
-        return State(*known, phases(k, 1.0 + self.eta, self.share), turns(k, self.beta), float(delta), threshold)
+        return State(*known, phases(k, 1.0 + self.eta, self.forced), turns(k, self.beta), float(delta), threshold)
 
     def needs(self, law: Law) -> str:
         if is_response(law) or law.per_pull > 0:
@@ -219,6 +223,9 @@ class DPTT(Policy):
         if self.threshold == "closed" and not (is_laplace(law) and law.per_release == law.honest == 1):
             return "one draw of Laplace noise in each release"
         return super().needs(law) or lack(law)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.users)
 
     @staticmethod
     @kernel
@@ -237,4 +244,4 @@ class DPTT(Policy):
         s.total[arm] += total
         s.users[arm] += n
         s.releases[arm] += 1
-        told(s.phases)
+        note_release(s.phases)

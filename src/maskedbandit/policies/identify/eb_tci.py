@@ -2,13 +2,14 @@
 
     B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see tracking.py)
 
-m_a is the mean of the N_a coins of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
-makes an arm that was pulled little a challenger now and then, so none starves. It stops with B as soon as Z_Bb is at
-its level for all b.
+m_a is the mean of the N_a bits of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
+makes an arm with few pulls the challenger now and then, so that every arm is explored. It stops with B as soon as Z_Bb
+reaches its threshold for all b.
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
-and on randomized response. For coins whose means all differ E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as delta goes to
-0, T*_beta the least possible for a share beta of the best arm, at most twice T* for beta = 1/2 [JDBHK22].
+and on randomized response. For Bernoulli rewards whose means all differ E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as
+delta goes to 0, T*_beta the least possible if the best arm gets a fraction beta of the pulls, at most twice T* for beta
+= 1/2 [JDBHK22].
 """
 
 from __future__ import annotations
@@ -17,21 +18,23 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     Coins,
     coins,
     compare,
     decided,
-    file,
     first,
     lack,
     ready,
+    record,
     serve,
 )
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
@@ -47,7 +50,7 @@ class State(NamedTuple):
 
 @kernel
 def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
-    """The arm of the least Z + ln N, a random one of equals."""
+    """The arm of the least Z + ln N; ties are broken at random."""
     best_rival = NONE_YET
     for b in range(s.n.size):
         if b != best:
@@ -59,7 +62,7 @@ def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
 class EBTCI(Policy):
     """Empirical best leader, transportation cost challenger with a penalty, one user at a time.
 
-    `beta` is the leader's share of pulls; `threshold` is "proved", "published" or "heuristic" (not proved), see
+    `beta` is the leader's fraction of pulls; `threshold` is "proved", "published" or "heuristic" (not proved), see
     one_by_one.py.
 
     >>> from maskedbandit.law import NO_NOISE
@@ -83,6 +86,9 @@ class EBTCI(Policy):
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), turns(k, self.beta))
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
+
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
@@ -96,4 +102,4 @@ class EBTCI(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s.coins, arm, n, total)
+        record(s.coins, arm, n, total)

@@ -1,22 +1,22 @@
-"""The best arm by the exact likelihood of what was released: a top-two policy for every noise of a known law.
+"""The best arm by the exact likelihood of what was released: a top-two policy for every noise of known distribution.
 
 The leader is the arm of the likeliest mean. It is the answer once the evidence that it is better than b, in the sense
 of evidence.py, is at least (K - 1) / delta for every rival b. Nothing is forgotten, and nothing depends on how pulls
 and cohorts are chosen; an error needs the evidence of a wrong arm over the best one, so there are K - 1 ways to err,
-each of probability <= delta / (K - 1). The answer is wrong with probability <= delta, but for sums that wrap around
-their modulus: the channel's `failure`. docs/released_likelihood.md has the proof and all that was tried.
+each of probability <= delta / (K - 1). The answer is wrong with probability <= delta, plus the channel's `failure` for
+each sum that may wrap around its modulus. docs/released_likelihood.md has the proof and all that was tried.
 
-The rest is free to be clever, as all of it is post-processing. Noise is paid for by the release, so cohorts are few:
+The rest can be chosen freely, because it is post-processing. Noise is paid for by the release, so cohorts are few:
 
 * a first one of each arm, of 17 standard deviations of the noise of a release;
 * then one at a time, of an arm of the top two [JD23]: of the leader, if what bets on it gain for a user is more than
   the optimum of [GK16] has it, relative to the rivals that are not beaten; else of the rival of the least evidence;
 * as many users as that evidence should need, which at most multiply the arm's count by 1 + `growth`.
 
-Without more, a best arm whose first release was far too low is never tried again where other arms tie: they have the
-least evidence for ever. Rivals must be beaten before the answer, so the cure is cheap: one that is not, with fewer
-users than the share `fair` of what the most-pulled rival has, comes first; and so does one that is beaten, perhaps
-wrongly, with fewer than a twentieth of that.
+Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
+tie, because these have the least evidence for ever. So a rival that is not beaten yet comes first while it has fewer
+than `forced` times the users of the most-pulled rival. That costs little, as all rivals must be beaten in the end. A
+rival that was beaten, perhaps wrongly, comes first while it has fewer than a twentieth of that.
 
 The shape of the guarantee is that of the lower bound [JA25, AJMB24]; no bound on samples is proved.
 """
@@ -28,13 +28,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
-from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import begin, close, first, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import Releases, information, likeliest
@@ -42,13 +44,13 @@ from maskedbandit.theory.likelihood import Releases, information, likeliest
 MOST = 256  # releases of one arm that are kept
 MANY = 192  # from there on counts at least double, so there is room for all that 64 bits can count
 LEAST_GROWTH = 0.1
-MARGIN = 0.5  # more evidence than the level needs is aimed at
-NOWHERE = -1.0
-BEATEN = 0.05  # of the share `fair`, for rivals that are beaten
+MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold
+UNKNOWN = -1.0
+BEATEN = 0.05  # of `forced`, for rivals that are beaten
 
 
 class State(NamedTuple):
-    """What was released, and what was made of it."""
+    """What was released, and what follows from it."""
 
     total: np.ndarray  # [k, MOST]
     users: np.ndarray  # [k, MOST]
@@ -57,14 +59,14 @@ class State(NamedTuple):
     mean: np.ndarray  # [k] the likeliest
     found: np.ndarray  # [k] evidence that the leader is better
     gains: np.ndarray  # [2, k] of the best bets in it, on the leader and on the rival
-    share: np.ndarray  # [k] of the leader, in what is known of both
-    weak: np.ndarray  # [k] where the evidence was seen to be short, between both means
-    sure: np.ndarray  # [k] 1: seen to suffice everywhere
-    fresh: np.ndarray  # [k] 1: told, and not thought about
+    fraction: np.ndarray  # [k] of the leader, in what is known of both
+    weak: np.ndarray  # [k] where the evidence was last found too small, as a fraction of the way between both means
+    sure: np.ndarray  # [k] 1: the evidence was found sufficient for all z
+    fresh: np.ndarray  # [k] 1: told since the last update
     leader: np.ndarray  # [1]
     clock: np.ndarray  # [2] see batches.py
-    level: float
-    fair: float
+    threshold: float
+    forced: float  # fraction of the most-pulled rival's users below which a rival is starved
     growth: float
     least: int
 
@@ -96,26 +98,26 @@ def compare(s: State, law: Law, b: int) -> None:
     gap, pooled = s.mean[a] - s.mean[b], (s.n[a] * s.mean[a] + s.n[b] * s.mean[b]) / (s.n[a] + s.n[b])
     of_a = information(law, releases(s, a), min(max(pooled, 0.01), 0.99))
     of_b = information(law, releases(s, b), min(max(pooled, 0.01), 0.99))
-    s.share[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), NOWHERE, 0
+    s.fraction[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), UNKNOWN, 0
     s.gains[:, b] = 0.0
     if gap > 0.0:
-        bet(s, law, b, s.share[b])
-        if s.found[b] >= s.level and s.weak[b] >= 0.0:
+        bet(s, law, b, s.fraction[b])
+        if s.found[b] >= s.threshold and s.weak[b] >= 0.0:
             bet(s, law, b, s.weak[b])
 
 
 @kernel
-def bet(s: State, law: Law, b: int, place: float) -> None:
-    """The evidence against a rival at a place between both means."""
+def bet(s: State, law: Law, b: int, at: float) -> None:
+    """The evidence against a rival at a fraction of the way from its mean to the leader's."""
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
-    z = min(max(s.mean[b] + place * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 nothing can be compared with nothing
+    z = min(max(s.mean[b] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
     s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), gap, z)
 
 
 @large_kernel
 def think(s: State, law: Law, rng: np.random.Generator) -> None:
-    """Bring everything up to date with what was told."""
+    """Update all estimates with the new releases."""
     k, before = s.n.size, s.leader[0]
     for a in range(k):
         if s.fresh[a] == 1:
@@ -133,14 +135,14 @@ def certain(s: State, law: Law) -> bool:
     """Whether the leader is the answer; the evidence is looked at everywhere only if it suffices where it was seen."""
     a = s.leader[0]
     for b in range(s.n.size):
-        if b != a and s.found[b] < s.level:
+        if b != a and s.found[b] < s.threshold:
             return False
     for b in range(s.n.size):
         if b != a and s.sure[b] == 0:
-            z = everywhere(law, releases(s, a), releases(s, b), s.mean[a], s.mean[b], s.level)
+            z = everywhere(law, releases(s, a), releases(s, b), s.mean[a], s.mean[b], s.threshold)
             if z <= 1.0:
                 s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
-                s.found[b] = s.level - MARGIN / 2
+                s.found[b] = s.threshold - MARGIN / 2
                 return False
             s.sure[b] = 1
     return True
@@ -148,17 +150,17 @@ def certain(s: State, law: Law) -> bool:
 
 @kernel
 def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
-    """The rival that is not beaten and has the least evidence against it; one that starves goes first."""
+    """The rival that is not beaten and has the least evidence against it; a starved one comes first."""
     a, most = s.leader[0], 0
     doubt, need = np.full(s.n.size, -math.inf), np.full(s.n.size, -math.inf)
     for b in range(s.n.size):
         if b != a:
             most = max(most, s.n[b])
             need[b] = -s.n[b] / BEATEN
-            if s.found[b] < s.level:
+            if s.found[b] < s.threshold:
                 doubt[b], need[b] = -s.found[b], -float(s.n[b])
     starved = highest(need, rng)
-    if -need[starved] < s.fair * most:
+    if -need[starved] < s.forced * most:
         return starved, True
     return highest(doubt, rng), False
 
@@ -171,8 +173,8 @@ def lacking(s: State) -> bool:
     """
     a, total = s.leader[0], 0.0
     for b in range(s.n.size):
-        if b != a and s.found[b] < s.level:
-            total += (s.gains[0, b] + 1 - s.share[b]) / (s.gains[1, b] + s.share[b]) * (s.n[b] / s.n[a])
+        if b != a and s.found[b] < s.threshold:
+            total += (s.gains[0, b] + 1 - s.fraction[b]) / (s.gains[1, b] + s.fraction[b]) * (s.n[b] / s.n[a])
     return total > 1.0
 
 
@@ -180,20 +182,20 @@ def lacking(s: State) -> bool:
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
     gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
-    short = s.level + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
+    short = s.threshold + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
     least = 1.0 if s.m[arm] >= MANY else LEAST_GROWTH
     users = n * max(least, min(short / gain - 1, s.growth))
     gap = s.mean[s.leader[0]] - s.mean[rival]
-    audible = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer tells of its noise alone
-    return max(s.least, math.ceil(max(users, min(audible, s.growth * n))))
+    least_useful_n = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer users is mostly noise
+    return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
 
 
 @dataclass(frozen=True)
 class ReleasedLikelihood(Policy):
-    """Top-two on the exact likelihood, for noise of a known law that is added to whole sums of bits.
+    """Top-two on the exact likelihood, for noise of known distribution that is added to whole sums of bits.
 
-    `fair` is the cure of starvation (0: none), `growth` the most that a cohort adds to an arm's count, as a multiple of
-    it, and `least` the smallest cohort.
+    `forced` is for forced exploration: rivals with fewer than this fraction of the users of the most-pulled one come
+    first (0: no rival does). A cohort adds at most `growth` times an arm's users, and has at least `least`.
 
     >>> import maskedbandit as mb
     >>> channel, instance = mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.8, 0.6])
@@ -204,15 +206,17 @@ class ReleasedLikelihood(Policy):
 
     goal = "identify"
 
-    fair: float = 0.3
+    forced: float = 0.3
     growth: float = 1.5
     least: int = 1
 
     def __post_init__(self) -> None:
         if not 0.1 <= self.growth <= 100:
             raise InvalidValue("growth", self.growth, "a number from 0.1 to 100")
-        if not 0 <= self.fair * (1 + self.growth) <= 1:  # or a cohort of one rival would make all others starve
-            raise InvalidValue("fair", self.fair, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + self.growth):g}")
+        if not 0 <= self.forced * (1 + self.growth) <= 1:  # or a cohort of one rival would make all others starve
+            raise InvalidValue(
+                "forced", self.forced, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + self.growth):g}"
+            )
         check_cohort("least", self.least)
 
     def needs(self, law: Law) -> str:
@@ -221,21 +225,24 @@ class ReleasedLikelihood(Policy):
         if is_sub_gamma(law):
             return "noise whose probabilities are known"
         if adds_noise(law) and (law.grid != 1 or law.root > 0):
-            return "rewards rounded to bits (grid = 1), or their law is not known"
+            return "rewards rounded to bits (grid = 1), or their distribution is not known"
         if law.per_pull > 0:
             return "noise that is added to whole sums, not to every reward"
         if law.honest < 1:
-            return "noise of which every user adds a share (honest = 1), or its law is not known"
+            return "noise of which every user adds a share (honest = 1), or its distribution is not known"
         return ""
 
     def init(self, k: int, delta: float) -> State:
         total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
         m, n, sure, fresh = np.zeros((4, k), np.int64)
-        mean, found, share, weak = np.zeros((4, k))
-        found[:], weak[:] = NOWHERE, NOWHERE
+        mean, found, fraction, weak = np.zeros((4, k))
+        found[:], weak[:] = UNKNOWN, UNKNOWN
         leader, clock = np.full(1, -1), np.zeros(2, np.int64)
-        arrays = total, users, m, n, mean, found, np.zeros((2, k)), share, weak, sure, fresh, leader, clock
-        return State(*arrays, math.log(max(k - 1, 1) / delta), float(self.fair), float(self.growth), int(self.least))
+        arrays = total, users, m, n, mean, found, np.zeros((2, k)), fraction, weak, sure, fresh, leader, clock
+        return State(*arrays, math.log(max(k - 1, 1) / delta), float(self.forced), float(self.growth), int(self.least))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
 
     @staticmethod
     @kernel
@@ -245,9 +252,9 @@ class ReleasedLikelihood(Policy):
         if s.fresh.max() == 1:
             think(s, law, rng)
         if certain(s, law):
-            return Decision(s.leader[0], 0, 0)
+            return Decision(int(s.leader[0]), 0, 0)
         rival, starves = challenger(s, rng)
-        arm = s.leader[0] if lacking(s) and not starves else rival
+        arm = int(s.leader[0]) if lacking(s) and not starves else rival
         return begin(s, arm, next_cohort(s, law, arm, rival))
 
     @staticmethod

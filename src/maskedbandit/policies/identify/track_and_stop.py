@@ -1,17 +1,17 @@
-"""Track-and-Stop: pull the arms in the shares that would be best if what was seen were the truth [GK16].
+"""Track-and-Stop: pull the arms in the proportions that are optimal for the estimated means [GK16].
 
-    w(t) = w*(m(t)), the shares that tell the best arm from the others soonest (see theory/transport.py), and then
+    w(t) = w*(m(t)), the optimal proportions of pulls for these means (see theory/transport.py), and then
 
     direct      arm = argmin_a N_a if min_a N_a < sqrt(t) - K/2, else argmax_a t w_a(t) - N_a
     cumulative  arm = argmax_a sum_{s <= t} w_a^{eps_s}(s) - N_a,      eps_s = 1 / (2 sqrt(K^2 + s))
 
-t counts the users so far, and w^eps are the shares >= eps that are nearest to w, by the largest difference. Of several
-arms that look best a random one is pulled, and no shares are computed. It stops with B = argmax_a m_a as soon as the
-likelihood ratio Z_Bb is at its level for all b (see one_by_one.py).
+t counts the users so far, and w^eps are the proportions >= eps that are nearest to w in the maximum norm. If several
+arms look best, a random one of them is pulled, and no proportions are computed. It stops with B = argmax_a m_a as soon
+as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
-and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the best there is for coins [GK16,
-Thm. 14]; over randomized response T* is that of the bits that users sent.
+and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the optimum for Bernoulli rewards
+[GK16, Thm. 14]; over randomized response T* is that of the bits that users sent.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_choice
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     TOLD,
@@ -33,10 +35,10 @@ from maskedbandit.policies.parts.one_by_one import (
     coins,
     compare,
     decided,
-    file,
     first,
     lack,
     ready,
+    record,
     serve,
 )
 from maskedbandit.policies.policy import Policy
@@ -47,28 +49,29 @@ class State(NamedTuple):
     """The coins, and what is tracked."""
 
     coins: Coins
-    share: np.ndarray  # [k] w
+    proportion: np.ndarray  # [k] w
     due: np.ndarray  # [k] sum of w, if it is tracked
     lag: np.ndarray  # [k] pulls an arm is behind
     cumulative: int
 
 
 @kernel
-def lift(share: np.ndarray, least: float) -> None:
-    """Move shares to the nearest ones that are at least `least`: all others pay the same for it, none falls below."""
-    k = share.size
+def lift(w: np.ndarray, least: float) -> None:
+    """Move w to the nearest proportions that are at least `least`: all others pay equally for that, and none falls
+    below."""
+    k = w.size
     paid, excess = 0.0, 1.0
     for _ in range(k):
         excess, rich = -1.0, 0
         for a in range(k):
-            excess += max(share[a] - paid, least)
-            if share[a] - paid > least:
+            excess += max(w[a] - paid, least)
+            if w[a] - paid > least:
                 rich += 1
         if excess <= 1e-15 or rich == 0:
             break
         paid += excess / rich
     for a in range(k):
-        share[a] = max(share[a] - paid, least)
+        w[a] = max(w[a] - paid, least)
 
 
 @kernel
@@ -82,25 +85,25 @@ def alone(mean: np.ndarray, best: int) -> bool:
 
 @kernel
 def choose(s: State, rng: np.random.Generator) -> int:
-    """The arm that is furthest behind its share."""
-    k, t = s.share.size, float(s.coins.clock[TOLD])
+    """The arm that is furthest behind its proportion."""
+    k, t = s.proportion.size, float(s.coins.clock[TOLD])
     for a in range(k):
         s.lag[a] = -float(s.coins.n[a])
     rare = highest(s.lag, rng)
     if s.cumulative == 0 and s.coins.n[rare] < math.sqrt(t) - k / 2:
         return rare
-    kl_proportions(s.coins.mean, s.share)
+    kl_proportions(s.coins.mean, s.proportion)
     if s.cumulative == 1:
-        lift(s.share, 0.5 / math.sqrt(k * k + t))
+        lift(s.proportion, 0.5 / math.sqrt(k * k + t))
     for a in range(k):
-        s.due[a] = s.due[a] + s.share[a] if s.cumulative == 1 else t * s.share[a]
+        s.due[a] = s.due[a] + s.proportion[a] if s.cumulative == 1 else t * s.proportion[a]
         s.lag[a] += s.due[a]
     return highest(s.lag, rng)
 
 
 @dataclass(frozen=True)
 class TrackAndStop(Policy):
-    """The shares of an oracle that believes what was seen, one user at a time.
+    """The optimal proportions for the estimated means, one user at a time.
 
     `tracking` is "direct" or "cumulative"; `threshold` is "proved", "published" or "heuristic" (not proved), see
     one_by_one.py.
@@ -124,8 +127,11 @@ class TrackAndStop(Policy):
         return lack(law)
 
     def init(self, k: int, delta: float) -> State:
-        share, due, lag = np.zeros((3, k))
-        return State(coins(k, delta, self.threshold), share, due, lag, int(self.tracking == "cumulative"))
+        proportion, due, lag = np.zeros((3, k))
+        return State(coins(k, delta, self.threshold), proportion, due, lag, int(self.tracking == "cumulative"))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel
@@ -140,4 +146,4 @@ class TrackAndStop(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s.coins, arm, n, total)
+        record(s.coins, arm, n, total)

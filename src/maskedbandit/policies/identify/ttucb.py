@@ -11,10 +11,10 @@ Rewards in [0, 1] are sub-Gaussian with sigma = 1/2, and so are the bits of rand
 response this is CTB-TT**, the algorithm for local privacy of [AJMB24]: m_a is then the mean of the bits that users
 sent, which shrinks gaps by (e^eps - 1)/(e^eps + 1), and nothing else changes; there is no term for privacy in the
 threshold, because all noise is in the bits. Gaussian noise in each release makes sigma^2 = 1/4 + its variance. Other
-noise is refused: its tails are heavier than sub-Gaussian ones, or not of a known size.
+noise is refused, because its tails are heavier than sub-Gaussian or their size is not known.
 
 Wrong with probability <= delta. If all means differ, E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as delta goes to 0,
-T*_beta the least possible for Gaussian rewards of this sigma and a share beta of pulls for the best arm [JD23]; over
+T*_beta the least possible for Gaussian rewards of this sigma and a fraction beta of pulls for the best arm [JD23]; over
 randomized response that is at most (1 + 2/(e^eps - 1))^2 times the time for TV^2 [AJMB24].
 
 `threshold="heuristic"` is ln((1 + ln t)/delta), which is **not proved** but is what papers use in experiments.
@@ -27,17 +27,19 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, draws, is_gaussian
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.one_by_one import LAST, TOLD, file, first, ones, ready, serve
+from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.one_by_one import LAST, TOLD, first, ones, ready, record, serve
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base
 
-RIVAL = 3  # in the clock: the arm that kept the best one from stopping
+RIVAL = 3  # in the clock: the rival that failed the test last
 
 
 class State(NamedTuple):
@@ -46,16 +48,16 @@ class State(NamedTuple):
     total: np.ndarray  # [k] as it was told
     n: np.ndarray  # [k]
     mean: np.ndarray  # [k] of rewards, or of bits
-    share: np.ndarray  # [k] 1 / n
+    inverse: np.ndarray  # [k] 1 / n
     width: np.ndarray  # [k] 1 / sqrt(n)
     clock: np.ndarray  # [4] see one_by_one.py
-    noise: np.ndarray  # [2] sigma^2 (0: not known yet) and the last level computed, in units of 2 sigma^2
+    noise: np.ndarray  # [2] sigma^2 (0: not known yet) and the last threshold computed, in units of 2 sigma^2
     turns: Turns
-    base: float  # the part of the level that does not grow
+    base: float  # the part of the threshold that does not grow
     heuristic: int
 
 
-VARIANCE, LEVEL = range(2)
+VARIANCE, THRESHOLD = range(2)
 
 
 @kernel
@@ -63,7 +65,7 @@ def recount(s: State, law: Law, a: int) -> None:
     """Bring up to date what depends on the releases of an arm."""
     n = float(s.n[a])
     s.mean[a] = ones(law, s.total[a], n) / n
-    s.share[a] = 1 / n
+    s.inverse[a] = 1 / n
     s.width[a] = 1 / math.sqrt(n)
 
 
@@ -71,23 +73,24 @@ def recount(s: State, law: Law, a: int) -> None:
 def apart(s: State, a: int, b: int) -> float:
     """2 sigma^2 W_ab."""
     gap = s.mean[a] - s.mean[b]
-    return gap * gap / (s.share[a] + s.share[b]) if gap > 0.0 else 0.0
+    return gap * gap / (s.inverse[a] + s.inverse[b]) if gap > 0.0 else 0.0
 
 
 @kernel
 def far(s: State, a: int, b: int) -> bool:
-    """W_ab is at its level, which only grows: most of the time the last one will do to see that it is not."""
-    if apart(s, a, b) < s.noise[LEVEL]:
+    """W_ab reaches its threshold. As thresholds grow, comparing with the last one computed is usually enough to say
+    no."""
+    if apart(s, a, b) < s.noise[THRESHOLD]:
         return False
     t = float(s.clock[TOLD])
     growth = math.log1p(math.log(t)) if s.heuristic == 1 else 4 * math.log(4 + math.log(t / 2))
-    s.noise[LEVEL] = 2 * s.noise[VARIANCE] * (s.base + growth)
-    return apart(s, a, b) >= s.noise[LEVEL]
+    s.noise[THRESHOLD] = 2 * s.noise[VARIANCE] * (s.base + growth)
+    return apart(s, a, b) >= s.noise[THRESHOLD]
 
 
 @kernel
 def decided(s: State, best: int) -> bool:
-    """The best arm is far enough from each other one; the one that stood in the way last comes first."""
+    """The best arm is far enough from each other one; the rival that failed last is checked first."""
     if s.clock[RIVAL] != best and not far(s, best, s.clock[RIVAL]):
         return False
     for b in range(s.n.size):
@@ -99,7 +102,7 @@ def decided(s: State, best: int) -> bool:
 
 @kernel
 def leader(s: State, rng: np.random.Generator) -> int:
-    """The arm of the highest bound, a random one of equals."""
+    """The arm of the highest bound; ties are broken at random."""
     spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[TOLD] + 1.0))
     best = NONE_YET
     for a in range(s.n.size):
@@ -109,7 +112,8 @@ def leader(s: State, rng: np.random.Generator) -> int:
 
 @kernel
 def challenger(s: State, best: int, rng: np.random.Generator) -> int:
-    """The arm that is nearest, a random one of equals: all that look at least as good as the leader are."""
+    """The arm that is hardest to tell from the leader; ties are broken at random, as among all arms that look at least
+    as good."""
     nearest = NONE_YET
     for b in range(s.n.size):
         if b != best:
@@ -121,7 +125,7 @@ def challenger(s: State, best: int, rng: np.random.Generator) -> int:
 class TTUCB(Policy):
     """Upper confidence bound leader, transportation cost challenger, one user at a time.
 
-    `beta` is the leader's share of pulls.
+    `beta` is the leader's fraction of pulls.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = TTUCB().init(k=2, delta=0.01)
@@ -145,10 +149,13 @@ class TTUCB(Policy):
     def init(self, k: int, delta: float) -> State:
         heuristic = self.threshold == "heuristic"
         base = math.log(1 / delta) if heuristic else gaussian_base(k, delta)
-        total, mean, share, width = np.zeros((4, k))
+        total, mean, inverse, width = np.zeros((4, k))
         n, clock, noise = np.zeros(k, np.int64), np.zeros(4, np.int64), np.zeros(2)
         led = turns(k, self.beta)
-        return State(total, n, mean, share, width, clock, noise, led, base, int(heuristic))
+        return State(total, n, mean, inverse, width, clock, noise, led, base, int(heuristic))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel
@@ -169,4 +176,4 @@ class TTUCB(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

@@ -1,6 +1,6 @@
-"""Every arm in turn, until the likelihood ratio is certain: the price of not adapting.
+"""Every arm in turn, until the likelihood ratio is significant: a baseline that does not adapt its pulls.
 
-    arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb is at its level for all b (see one_by_one.py)
+    arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb reaches its threshold for all b (see one_by_one.py)
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. E[tau] is near T ln(1/delta) as delta goes to 0, 1/T the least over b of the information
@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_choice
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     THRESHOLDS,
@@ -24,10 +26,10 @@ from maskedbandit.policies.parts.one_by_one import (
     coins,
     compare,
     decided,
-    file,
     first,
     lack,
     ready,
+    record,
     serve,
 )
 from maskedbandit.policies.policy import Policy
@@ -58,6 +60,9 @@ class UniformGLR(Policy):
     def init(self, k: int, delta: float) -> Coins:
         return coins(k, delta, self.threshold)
 
+    def means(self, s: Coins) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
+
     @staticmethod
     @lean_kernel
     def ask(s: Coins, law: Law, rng: np.random.Generator) -> Decision:
@@ -69,4 +74,4 @@ class UniformGLR(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: Coins, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

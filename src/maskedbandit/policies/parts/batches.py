@@ -1,8 +1,8 @@
 """Batches of one arm that grow with its count: the schedule of most private policies.
 
-An arm with n users gets ceil(ratio n) - n more, all of them in one cohort, so it is released O(log T) times, each with
-the noise of one release; its share of the noise falls as its count grows. One cohort is open at a time, but for
-the first ones, one for each arm.
+An arm with n users gets ceil(ratio n) - n more, all in one cohort. So each arm has O(log T) releases, with the noise of
+one release each, and noise matters less and less as the count grows. One cohort is open at a time, except at the start,
+where there is one for each arm.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OPEN, USERS = range(2)
 
 
 class Schedule(Protocol):
-    """What a policy of batches remembers besides the sums."""
+    """What a policy of batches keeps besides the sums."""
 
     @property
     def n(self) -> np.ndarray: ...  # [k] users whose rewards were told
@@ -28,7 +28,7 @@ class Schedule(Protocol):
 
 @kernel
 def ready(s: Schedule) -> bool:
-    """Every arm has a cohort that was told, and none is open: the policy may choose an arm."""
+    """Every arm has been told of, and no cohort is open: the policy may choose an arm."""
     return s.clock[OPEN] == 0 and s.n.min() > 0
 
 

@@ -1,7 +1,7 @@
 """The arm of the highest value, a random one of equals.
 
-Values are considered one after the other. The i-th of equals takes the place of those before with chance 1 / i, so each
-has the same chance, and a random number is drawn only where there are equals.
+Values are considered one after the other. The i-th arm of the same value replaces those before it with probability 1 /
+i, so all have the same probability, and random numbers are drawn only for ties.
 """
 
 from __future__ import annotations

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import close
 from maskedbandit.policies.policy import Policy
 
@@ -45,6 +46,9 @@ class EpisodePolicy(Policy):
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
     @abstractmethod

@@ -6,8 +6,8 @@ With A and b the sums of all releases of a model, each entry of A with noise of 
 
 The noise of A is a symmetric matrix whose eigenvalues reach about 2 s sqrt(d), so the shift keeps V positive definite,
 and well away from singular: [SS18] shift by a bound that holds with high probability, about this one for d = 6. Less of
-a shift was worse in simulations, half of it much worse. If V is not positive definite all the same, the shift is
-doubled until it is: all this is post-processing.
+a shift was worse in simulations, half of it much worse. If V is still not positive definite, the shift is doubled until
+it is. All this is post-processing.
 
 Rewards are often rare, so that weights are small and the noise of A, which they multiply, matters less than that of b.
 So z z' may be released times `products` < 1: more of the budget is left for r z (see privacy/statistics.py).
@@ -22,6 +22,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law, deviation
+from maskedbandit.policies.parts.choice import highest
 
 FIRST, GROWTH = 1024, 1.0  # of cohorts, where noise comes with every release
 LEAF = 64  # users of a cohort on a tree
@@ -96,16 +97,16 @@ def fit(s: Models, model: int, noise: float) -> None:
     while not factored(s.gram[model], shift, lower):
         shift *= 2.0
     inverted(lower, low)
-    place = 0
+    entry = 0
     for i in range(d):  # V^-1 = (L^-1)' L^-1
         for j in range(i, d):
             total = 0.0
             for k in range(j, d):
                 total += low[k, i] * low[k, j]
             inverse[i, j], inverse[j, i] = total, total
-            s.spread[model, place] = total if i == j else 2 * total
+            s.spread[model, entry] = total if i == j else 2 * total
             s.root[model, i, j] = low[j, i]
-            place += 1
+            entry += 1
     for i in range(d):
         total = 0.0
         for j in range(d):
@@ -116,14 +117,14 @@ def fit(s: Models, model: int, noise: float) -> None:
 @kernel
 def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
     """The sums of a cohort of n users were told."""
-    d, place = s.gram.shape[1], 0
+    d, entry = s.gram.shape[1], 0
     for i in range(d):
         for j in range(i, d):
-            s.gram[model, i, j] += sums[place] / s.products
+            s.gram[model, i, j] += sums[entry] / s.products
             s.gram[model, j, i] = s.gram[model, i, j]
-            place += 1
+            entry += 1
     for i in range(d):
-        s.response[model, i] += sums[place + i]
+        s.response[model, i] += sums[entry + i]
     s.users[model] += n
     s.releases[model] += 1
     fit(s, model, deviation(law, int(s.releases[model]), int(s.users[model])) / s.products)
@@ -134,7 +135,7 @@ def full(s: Models, law: Law, model: int, n: int) -> bool:
     """The cohort of a model closes.
 
     Where noise comes with every release, cohorts grow, so there are O(log T) of them; on trees they are small, and
-    where there is no noise, or every user brings some anyway, every user is told of at once.
+    without noise, or with noise in every single reward, every user is a cohort.
     """
     costly = law.counter == 0 and law.per_release > 0.0
     first, growth = s.first, s.growth
@@ -148,11 +149,11 @@ def full(s: Models, law: Law, model: int, n: int) -> bool:
 @kernel
 def products(x: np.ndarray, found: np.ndarray) -> None:
     """z_i z_j for i <= j."""
-    place = 0
+    entry = 0
     for i in range(x.size):
         for j in range(i, x.size):
-            found[place] = x[i] * x[j]
-            place += 1
+            found[entry] = x[i] * x[j]
+            entry += 1
 
 
 @kernel
@@ -167,15 +168,29 @@ def value(s: Models, model: int, x: np.ndarray) -> float:
 @kernel
 def width(s: Models, model: int, squares: np.ndarray) -> float:
     """The width, given the products of z; four sums at a time, as one would wait for each addition."""
-    spread, size, place = s.spread[model], squares.size, 0
+    spread, size, entry = s.spread[model], squares.size, 0
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    while place + 4 <= size:
-        a += spread[place] * squares[place]
-        b += spread[place + 1] * squares[place + 1]
-        c += spread[place + 2] * squares[place + 2]
-        d += spread[place + 3] * squares[place + 3]
-        place += 4
-    while place < size:
-        a += spread[place] * squares[place]
-        place += 1
+    while entry + 4 <= size:
+        a += spread[entry] * squares[entry]
+        b += spread[entry + 1] * squares[entry + 1]
+        c += spread[entry + 2] * squares[entry + 2]
+        d += spread[entry + 3] * squares[entry + 3]
+        entry += 4
+    while entry < size:
+        a += spread[entry] * squares[entry]
+        entry += 1
     return math.sqrt(max((a + b) + (c + d), 0.0))
+
+
+@kernel
+def highest_bound(s: Models, x: np.ndarray, pool: np.ndarray, rng: np.random.Generator) -> int:
+    """The arm of the pool with the highest w'z + scale width(z), a random one of equals."""
+    squares, index = np.empty(s.spread.shape[1]), np.empty(pool.size)
+    for i in range(pool.size):
+        arm = pool[i]
+        model = arm if s.weights.shape[0] > 1 else 0
+        row = arm if x.shape[0] > 1 else 0
+        if i == 0 or x.shape[0] > 1:
+            products(x[row], squares)
+        index[i] = value(s, model, x[row]) + s.scale * width(s, model, squares)
+    return int(pool[highest(index, rng)])

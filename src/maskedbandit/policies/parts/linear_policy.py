@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from maskedbandit.checks import check_choice, check_cohort, number
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.parameters import check_choice, check_cohort, number
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.linear import Models, full, learn, models
 from maskedbandit.privacy.exact import Number, exact

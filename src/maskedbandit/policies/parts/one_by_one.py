@@ -1,12 +1,12 @@
-"""One user at a time, and every reward a coin: what the policies share that stop by a likelihood ratio.
+"""One user at a time, and Bernoulli rewards: what policies have in common that stop by a likelihood ratio.
 
-Every arm is pulled once, then each release is awaited before the next question. On randomized response the coins are
-the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so their means are ordered as those of the
-rewards, and what holds for coins of any mean holds for them. On the raw channel they are the rewards, bits or not.
+Every arm is pulled once; then each release is awaited before the next decision. Rewards are called coins here. On
+randomized response they are the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so their means
+have the same order as those of the rewards. On the raw channel they are the rewards, also if these are not bits.
 
-The statistic against an arm is the likelihood ratio Z of thresholds.py, and there are three levels for it: "proved" is
-the lowest that is proved there, "published" is ln(2 t (K-1)/delta) [GK16], proved too, and "heuristic" is
-ln((1 + ln t)/delta), which is **not proved** but is what papers use in experiments [GK16].
+The statistic against an arm is the likelihood ratio Z of thresholds.py, and there are three thresholds for it: "proved"
+is the lowest that is proved there, "published" is ln(2 t (K-1)/delta) [GK16], proved too, and "heuristic" is ln((1 + ln
+t)/delta), which is **not proved** but is what papers use in experiments [GK16].
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Book(Protocol):
 
 
 class Coins(NamedTuple):
-    """What is known of each arm's coins, and how sure a policy must be."""
+    """Statistics of each arm's coins, and how certain the answer must be."""
 
     total: np.ndarray  # [k] as it was told
     n: np.ndarray  # [k]
@@ -47,9 +47,9 @@ class Coins(NamedTuple):
     likely: np.ndarray  # [k] highest log-likelihood
     log_n: np.ndarray  # [k]
     z: np.ndarray  # [k] Z of the best arm over this one
-    clock: np.ndarray  # [5] as in Book, then the arm that z is of, and the one that last kept it from stopping
-    sure: float  # the part of the level that does not change
-    threshold: int  # its place in THRESHOLDS
+    clock: np.ndarray  # [5] as in Book, then the arm that z is of, and the rival that failed the test last
+    sure: float  # the part of the threshold that does not change
+    threshold: int  # its index in THRESHOLDS
 
 
 def coins(k: int, delta: float, threshold: str) -> Coins:
@@ -61,7 +61,7 @@ def coins(k: int, delta: float, threshold: str) -> Coins:
 
 
 def lack(law: Law) -> str:
-    """What a channel lacks for policies of coins."""
+    """What a channel lacks for these policies."""
     return "rewards themselves, or one randomized bit of each user" if adds_noise(law) else ""
 
 
@@ -74,7 +74,7 @@ def serve(s: Book, arm: int) -> Decision:
 
 @kernel
 def ready(s: Book) -> bool:
-    """Every arm was asked for, and every release was told."""
+    """Every arm was pulled, and every release has been told."""
     return s.clock[TOLD] >= s.n.size and s.clock[TOLD] == s.clock[ASKED]
 
 
@@ -85,8 +85,8 @@ def first(s: Book) -> Decision:
 
 
 @kernel
-def file(s: Book, arm: int, n: int, total: float) -> None:
-    """Keep what was told."""
+def record(s: Book, arm: int, n: int, total: float) -> None:
+    """Add a release to the statistics."""
     s.total[arm] += total
     s.n[arm] += n
     s.clock[TOLD] += n
@@ -97,7 +97,7 @@ def file(s: Book, arm: int, n: int, total: float) -> None:
 def ones(law: Law, total: float, n: float) -> float:
     """The sum of the coins behind a released sum."""
     if is_response(law):
-        return float(round(total * (1 - 2 * law.flip) + n * law.flip))  # whole, but for rounding errors
+        return float(round(total * (1 - 2 * law.flip) + n * law.flip))  # whole, except for rounding errors
     return total
 
 
@@ -123,7 +123,7 @@ def ratio(s: Coins, a: int, b: int) -> float:
 
 @kernel
 def compare(s: Coins, law: Law, rng: np.random.Generator) -> int:
-    """The arm that looks best, a random one of equals, after z was brought up to date with the last release."""
+    """The arm of the highest mean, with ties broken at random, after z was updated with the last release."""
     k, last = s.n.size, s.clock[LAST]
     if s.clock[BEST] < 0:
         for a in range(k):
@@ -141,13 +141,13 @@ def compare(s: Coins, law: Law, rng: np.random.Generator) -> int:
 
 @kernel
 def certain(s: Coins, b: int) -> bool:
-    """Z of the best arm over b is at its level."""
+    """Z of the best arm over b reaches its threshold."""
     a, excess = s.clock[BEST], s.z[b] - s.sure
     if excess > 0.0 and s.threshold == HEURISTIC:
         excess -= math.log1p(math.log(s.clock[TOLD]))
     elif excess > 0.0 and s.threshold == PUBLISHED:
         excess -= math.log(2.0 * s.clock[TOLD])
-    elif excess > (s.log_n[a] + s.log_n[b]) / 2:  # below, the prices are more, and need not be computed
+    elif excess > (s.log_n[a] + s.log_n[b]) / 2:  # below that the prices are larger, and are not computed
         excess -= price(s.ones[a], float(s.n[a])) + price(s.ones[b], float(s.n[b]))
     else:
         excess = -1.0
@@ -156,7 +156,7 @@ def certain(s: Coins, b: int) -> bool:
 
 @kernel
 def decided(s: Coins) -> bool:
-    """The best arm is certain to be better than each other one; the one that stood in the way last comes first."""
+    """The best arm is certain to be better than each other one; the rival that failed last is checked first."""
     best, b = s.clock[BEST], 0
     if s.clock[RIVAL] != best and not certain(s, s.clock[RIVAL]):
         b = -1

@@ -1,13 +1,13 @@
 """Phases of arms, filled one user at a time, for policies that search for the best of two arms at a time.
 
-A phase of an arm ends when the arm's pulls reach the next power of `growth`: its sum is released, the tests are made
-again, and until then every user goes to the leader or to its challenger (see tracking.py).
+A phase of an arm ends when the arm's pulls reach the next power of `growth`: then its sum is released, and all tests
+are repeated. Until then every user goes to the leader or to its challenger (see tracking.py).
 
-If worse arms have equal means such policies may never stop: an arm whose first noise was far below zero is neither
-leader nor challenger while equal arms challenge each other at no cost. So an arm is starved, and has to be the
-challenger, while it has less than `share / K` of all pulls; a quarter of that once its test has passed, which may have
-happened wrongly. Then all means are known better and better, and the policy stops with probability 1. Who is pulled
-depends on what was released alone, so this costs neither privacy nor certainty.
+If worse arms have equal means such policies may never stop: while equal arms challenge each other at no cost, an arm
+whose first noise was far below zero is neither leader nor challenger. So there is forced exploration: an arm is
+starved, and becomes the challenger, while it has fewer than `forced / K` of all pulls, or a quarter of that once its
+test has passed (which may be an error). Then all means become known ever better, and the policy stops with probability
+1. Which arm is pulled depends on releases alone, so this changes neither the privacy nor the probability of an error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maskedbandit.checks import number
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -25,35 +26,36 @@ PASSED = 0.25
 
 
 class Progress(NamedTuple):
-    """The phase of every arm that is under way, and what the last test found."""
+    """The current phase of every arm, and the results of the last tests."""
 
     pulls: np.ndarray  # [k] users asked for
     edge: np.ndarray  # [k] the phase ends once there are so many
     unsure: np.ndarray  # [k] 1: a test of this arm did not pass
     clock: np.ndarray  # [6] users of all arms, sums awaited, 1 for news, tests not passed, best arm, leader
     growth: float
-    share: float
+    forced: float  # fraction of its fair number of pulls below which an arm is starved
 
 
-def phases(k: int, growth: float, share: float) -> Progress:
-    """Nobody was asked for yet."""
+def phases(k: int, growth: float, forced: float) -> Progress:
+    """The state before the first user."""
     pulls, unsure, clock = (np.zeros(size, np.int64) for size in (k, k, 6))
-    return Progress(pulls, np.ones(k), unsure, clock, float(growth), float(share))
+    return Progress(pulls, np.ones(k), unsure, clock, float(growth), float(forced))
 
 
-def check_share(share: float) -> None:
-    """Refuse a share that is none."""
-    if not 0 <= share < 1:
-        raise InvalidValue("share", share, "a number from 0 to below 1")
+def check_forced(value: float) -> None:
+    """Raise unless 0 <= value < 1."""
+    if not (number(value) and 0 <= value < 1):
+        raise InvalidValue("forced", value, "a number of at least 0 and below 1")
 
 
 def lack(law: Law) -> str:
-    """What a channel lacks for phases: no user may have to know how many there will be."""
+    """What a channel lacks for phases: the grid must not depend on the size of a cohort, which is unknown while it
+    fills."""
     return "a grid that is the same for cohorts of every size" if law.root > 0 else ""
 
 
 @kernel
-def told(p: Progress) -> None:
+def note_release(p: Progress) -> None:
     """The sum of a phase was released."""
     p.clock[AWAITED] -= 1
     p.clock[NEWS] = 1
@@ -61,7 +63,7 @@ def told(p: Progress) -> None:
 
 @kernel
 def ready(p: Progress) -> bool:
-    """The tests are out of date, and nothing is awaited: they begin anew."""
+    """Whether there is a new release and no sum is awaited: then the tests are repeated, and their results reset."""
     if p.clock[NEWS] == 0 or p.clock[AWAITED] > 0 or p.clock[TIME] < p.pulls.size:
         return False
     p.clock[NEWS], p.clock[TESTS] = 0, 0
@@ -79,13 +81,13 @@ def fail(p: Progress, b: int) -> None:
 
 @kernel
 def settled(p: Progress) -> bool:
-    """There is nothing to choose: the first users of all arms, a sum that is awaited, or the answer."""
+    """Whether nothing is left to choose: in the first round, while a sum is awaited, and when the answer is known."""
     return p.clock[TIME] < p.pulls.size or p.clock[AWAITED] > 0 or p.clock[TESTS] == 0
 
 
 @kernel
 def settle(p: Progress) -> Decision:
-    """What there is to ask then."""
+    """The decision in these cases."""
     if p.clock[TIME] < p.pulls.size:
         return pull(p, int(p.clock[TIME]))
     if p.clock[AWAITED] > 0:
@@ -94,10 +96,10 @@ def settle(p: Progress) -> Decision:
 
 
 @kernel
-def starved(p: Progress, a: int) -> bool:
-    """The arm has too small a share of all pulls."""
-    fair = p.share if p.unsure[a] == 1 else PASSED * p.share
-    return p.pulls[a] * p.pulls.size < fair * p.clock[TIME]
+def is_starved(p: Progress, a: int) -> bool:
+    """The arm has too few of all pulls."""
+    least = p.forced if p.unsure[a] == 1 else PASSED * p.forced
+    return p.pulls[a] * p.pulls.size < least * p.clock[TIME]
 
 
 @kernel

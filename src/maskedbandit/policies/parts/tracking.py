@@ -1,4 +1,4 @@
-"""Leader or challenger: the leader gets a share beta of the pulls in which it led, without drawing lots [JD23].
+"""Leader or challenger: the leader gets a fraction beta of the pulls in which it led, without randomization [JD23].
 
     arm = the leader B if N^B_B <= beta L_B, L_B counting this pull, else its challenger
 
@@ -24,7 +24,7 @@ class Turns(NamedTuple):
 
 
 def turns(k: int, beta: float) -> Turns:
-    """Nobody led yet."""
+    """The state before the first pull."""
     return Turns(np.zeros(k, np.int64), np.zeros(k, np.int64), float(beta))
 
 

@@ -16,7 +16,7 @@ from maskedbandit.privacy.statistics import Statistics, rewards
 class UntoldPolicy(ContextualPolicy):
     """A policy that never closes a cohort.
 
-    **Guarantee**: nothing that it shows depends on a reward, nor on the context of any user but the one at hand.
+    **Guarantee**: nothing that it shows depends on a reward, or on the context of any user except the current one.
     """
 
     def models(self, k: int) -> int:

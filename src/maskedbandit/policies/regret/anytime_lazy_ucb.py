@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
@@ -61,7 +62,7 @@ def fill(s: Cohorts, arm: int, users: int) -> Decision:
 
 @kernel
 def refill(s: Cohorts, arm: int, n: int) -> None:
-    """A full cohort was told, and takes the place of the arm's last one."""
+    """A full cohort was told, and replaces the last one of the arm."""
     s.n[arm] = n
     s.clock[OPEN] -= 1
 
@@ -114,6 +115,9 @@ class AnytimeLazyUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.level))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return np.where(s.n > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel

@@ -6,12 +6,12 @@ Batches and sums S_a are those of DP-KLUCB; with the means m_a = clip(S_a / n_a)
 
 Without noise d_epsilon is kl. The horizon and the time are not used.
 
-Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon: the lower bound,
-but for the factor `ratio` [AWHOIB25].
+Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon: the lower bound
+times the factor `ratio` [AWHOIB25].
 
-**Rare linear runs.** As with DP-KLUCB, d_epsilon allows for one draw of noise where the sums hold O(log n_a), so an
-arm can look hopeless by noise alone more often than the bound for T beyond practice suggests. There is no level here to
-set against it: means over some hundred runs rest on a few of them.
+**Rare linear runs.** As with DP-KLUCB, d_epsilon allows for one draw of noise where the sums hold O(log n_a), so an arm
+can look hopeless by noise alone more often than the bound for T beyond practice suggests. There is no parameter here to
+make that rarer: means over some hundred runs are dominated by a few of them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.parts.batches import first, grow, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped
 from maskedbandit.theory.divergences import kl, private_divergence
@@ -51,6 +53,9 @@ class DPIMED(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         return DPKLUCB(self.ratio).init(k, horizon)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -8,11 +8,11 @@ with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form 
 it is kl. The first users of all arms, one of each, are released as well.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at level 1: the
-lower bound, but for the factor `ratio` [AWHOIB25].
+lower bound times the factor `ratio` [AWHOIB25].
 
 **Rare linear runs.** The divergence allows for the exponential tail of a single draw of noise, but S_a holds one draw
-for each of its O(log n_a) batches. So the index is too low more often than its level says: at epsilon 0.1, with 512
-users, it is below the true mean with a chance of 5 % where the level, ln 1000, says 0.1 %. A run in which that happens
+for each of its O(log n_a) batches. So the index is too low more often than it should be: at epsilon 0.1, with 512
+users, it is below the true mean with probability 5 %, where ln 1000 promises 0.1 %. A run in which that happens
 to the best arm may not play it again for a long time. The bound above is for T beyond practice; at a million users the
 mean is excellent, but the worst of some hundred runs can lose tens of times as much. `level` 1.5 makes such runs far
 rarer, for about 40 % more regret.
@@ -25,13 +25,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
 
@@ -85,6 +87,9 @@ class DPKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(2, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.level))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

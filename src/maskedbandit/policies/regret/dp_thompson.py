@@ -38,10 +38,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, KARY, Law, is_laplace, radius
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, ThompsonSampling, update
 
@@ -79,14 +81,14 @@ def worst(law: Law, horizon: int) -> int:
 
 
 @kernel
-def enough(law: Law, m: int, users: float, x: float, share: float) -> float:
-    """Least number of users, of at least `users`, whose mean is moved by m releases by at most `share`.
+def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
+    """Least number of users, of at least `users`, whose mean is moved by the noise of m releases by at most `shift`.
 
     m = 0: each user is a release, on channels where releases are independent.
     """
     for _ in range(200):  # the radius grows at most like the square root, so this climbs to the least solution
         n = int(min(users, LARGEST))
-        least = math.ceil(radius(law, m if m > 0 else n, n, x) / share)
+        least = math.ceil(radius(law, m if m > 0 else n, n, x) / shift)
         if least <= users:
             break
         users = least
@@ -182,6 +184,9 @@ class DPThompson(Policy):
         pilot = self.pilot if isinstance(self.pilot, int) else {"corrected": CORRECTED, "paper": PAPER}[self.pilot]
         parts = np.zeros(1, np.int64)
         return State(success, n, np.full(k, UNKNOWN), peak, part, parts, mean, np.ones(1), clock, horizon, pilot)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.success, s.n)
 
     @staticmethod
     @kernel

@@ -7,8 +7,8 @@ Epoch e gives every arm that is left to R new users and, from this epoch's sums 
     h = sqrt(y / 2R),   c = r / R,
 
 A the number of arms left. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
-paper; on channels whose noise grows with R, R is the least such number. If devices were lost, h and c are those of the
-least number of users told in the epoch.
+paper; on channels whose noise grows with R, R is the least such number. If devices drop out, h and c are those of the
+least number of users in a sum of the epoch.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, under central trust [SS19, Thm. 4.4].
 """
@@ -20,21 +20,23 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_choice, check_fraction
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,
     BATCH,
     FOREVER,
     answer,
+    batch_means,
     begin,
     eliminate,
-    file,
+    fewest_users,
     next_cohort,
-    told,
+    record,
 )
 
 
@@ -84,11 +86,14 @@ class DPSE(Policy):
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
         return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return batch_means(s)
+
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
-            e, n, arms = s.clock[BATCH], told(s), s.left.sum()
+            e, n, arms = s.clock[BATCH], fewest_users(s), s.left.sum()
             if e > 0:
                 y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
                 eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
@@ -99,4 +104,4 @@ class DPSE(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

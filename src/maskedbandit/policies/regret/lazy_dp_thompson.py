@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.parameters import check_positive
 from maskedbandit.policies.parts.batches import USERS, first, ready
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.anytime_lazy_ucb import fill, refill, sizes
 from maskedbandit.policies.regret.thompson_sampling import challenge, peak
@@ -53,7 +55,7 @@ class State(NamedTuple):
 
 
 @kernel
-def hopes(s: State, law: Law, a: int, t: int) -> float:
+def optimistic_total(s: State, law: Law, a: int, t: int) -> float:
     """G, the successes that arm a may have had."""
     n = s.n[a]
     return min(max(s.total[a] + radius(law, 1, n, s.level * math.log(t)), 0.0), float(n))
@@ -62,7 +64,7 @@ def hopes(s: State, law: Law, a: int, t: int) -> float:
 @kernel
 def look(s: State, law: Law, a: int, t: int) -> None:
     """The posterior of arm a in round t."""
-    s.success[a] = hopes(s, law, a, t)
+    s.success[a] = optimistic_total(s, law, a, t)
     s.mode[a] = s.success[a] / s.n[a]
     s.peak[a] = -1.0
 
@@ -119,6 +121,9 @@ class LazyDPThompson(Policy):
         total, success, mode, peak, top, height = np.zeros((6, k))
         return State(total, n, filled, clock, success, mode, peak, top, height, window, float(self.level))
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
+
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
@@ -128,7 +133,7 @@ class LazyDPThompson(Policy):
                 return first(s, 1)
             open_window(s, law, t)
         arm = int(s.window[LEAD])
-        good = hopes(s, law, arm, t)
+        good = optimistic_total(s, law, arm, t)
         x, u = rng.beta(1 + good, 1 + s.n[arm] - good), rng.random()
         if u < rivals(s, x):
             for a in range(s.n.size):

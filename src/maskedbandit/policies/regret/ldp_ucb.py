@@ -5,7 +5,7 @@
 
 X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a <= 4 ln(t + 1), where the tails of the noise
 are not yet Gaussian. A bit is 1 with probability f + (1 - 2f) r for a reward r, f = 1 / (1 + e^eps), so the channel's
-unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no radius for noise. The law of the
+unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no radius for noise. The noise of the
 channel decides between the two; without noise B is plain UCB. What the published program does besides is left out: an
 arm counts from its first real pull, where it began with one pull of reward 0.
 
@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_laplace, is_one_laplace_draw
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 
@@ -62,6 +64,9 @@ class LDPUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         total, n, width = np.zeros((3, k))
         return State(total, n, np.full(k, -math.inf), width, np.zeros(k, np.int64))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -1,29 +1,29 @@
 """KL-UCB that knows the noise: one Chernoff bound for rewards and noise together, on all that was ever released.
 
-Arms are played in batches (see batches.py) and nothing is forgotten: X_a is the sum of all m_a released totals of arm
+Arms are played in batches (see batches.py) and all releases count: X_a is the sum of all m_a released totals of arm
 a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z of those m releases
 
     P(X <= x) <= exp(-I(q)),    I(q) = sup over lam >= 0 of  -lam x - n ln(1 - q + q e^-lam) - ln E exp(lam Z),
 
 and the arm with the largest index max{q : I(q) <= f} gets the next batch. Both parts of the bound are exact Chernoff
-bounds, so for each n the index lies below the mean with probability <= exp(-f), whatever the law of the rewards in
-[0, 1] and on every channel whose noise has moments of this kind, but for sums that wrap around their modulus: the
-channel's `failure`. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the bracket is <= f for every
-lam, and the bracket is solved for q in closed form, the index is
+bounds, so for each n the index lies below the mean with probability <= exp(-f), for every distribution of rewards in
+[0, 1] and on every channel whose noise has such moments. The channel's `failure` is added for each sum that may wrap
+around its modulus. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the bracket is <= f for every lam,
+and the bracket is solved for q in closed form, the index is
 
     min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
 
 Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
 
-The level is f = ln(1 + T / n_a): a bound that fails when n users are known costs at most the T users that follow, and
-n / T is what the next batch is worth anyway. With `anytime` it is ln t, which depends on what was released, and
-the horizon is not used: there the bound holds for each t, and nothing is proved of the regret.
+The exploration rate is f = ln(1 + T / n_a): a bound that fails when n users are known costs at most the T users that
+follow, and n / T is what the next batch is worth anyway. With `anytime` it is ln t, which depends on what was released,
+and the horizon is not used: there the bound holds for each t, and nothing is proved of the regret.
 
-The first batch of an arm is the least n >= 2 radius(noise of one release, f): a smaller one would carry more noise than
-half a reward for each user, and teach next to nothing. Pure epsilon, central: n is near 2 ln(epsilon T) / epsilon.
+The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one there would be more
+noise than half a reward per user. Pure epsilon, central: n is near 2 ln(epsilon T) / epsilon.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) under central or distributed pure epsilon, if no gap
-is above ratio / 2 and no sum wraps around: the lower bound for bits but for the factor `ratio` [AWHOIB25,
+is above ratio / 2 and no sum wraps around: the lower bound for bits times the factor `ratio` [AWHOIB25,
 docs/noise_aware_klucb.md].
 """
 
@@ -34,14 +34,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import narrowed, whole
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
-from maskedbandit.parameters import check_cohort
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
@@ -78,7 +80,7 @@ def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
 
 @kernel
 def index(law: Law, x: float, m: int, n: int, f: float) -> float:
-    """The largest mean that the released sum x of n rewards, in m releases, does not rule out at level f.
+    """The largest mean that the released sum x of n rewards, in m releases, does not rule out at exploration rate f.
 
     Below 0 if every mean is ruled out.
 
@@ -101,13 +103,14 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
 
 @kernel
 def level(s: State, n: int) -> float:
-    """f, for an arm with n rewards; without noise close to the level of KL-UCB++ [MG17]."""
+    """f, for an arm with n rewards; without noise close to that of KL-UCB++ [MG17]."""
     return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
 
 
 @kernel
 def quiet(s: State, law: Law, n: int) -> bool:
-    """The noise of a release of n rewards is below half a reward for each; with `anytime`, at the level of later."""
+    """The noise of a release of n rewards is below half a reward for each; with `anytime`, at the exploration rate
+    after that cohort."""
     f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else level(s, n)
     return n >= 2 * radius(law, 1, n, f)
 
@@ -130,7 +133,7 @@ def smallest(s: State, law: Law) -> int:
 
 @dataclass(frozen=True)
 class NoiseAwareKLUCB(Policy):
-    """The best of what was released, with the benefit of the doubt that rewards and noise leave.
+    """Optimism on all releases, under a Chernoff bound for rewards and noise together.
 
     `ratio` is the growth of batches, `least` the smallest cohort, `anytime` whether the horizon stays unused.
 
@@ -157,6 +160,9 @@ class NoiseAwareKLUCB(Policy):
         n, m, clock = (np.zeros(size, np.int64) for size in (k, k, 2))
         settings = int(self.anytime), float(self.ratio), int(self.least)
         return State(np.zeros(k), n, m, np.full(k, math.nan), clock, horizon, *settings)
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -7,14 +7,14 @@ Batch b gives every arm that is left to n = max(least, base^b) new users and kee
 
 A the number of arms left. Rounded rewards stay in [0, 1] and keep their mean, so Hoeffding's bound holds for them and
 rounding costs nothing; each of the two terms fails with probability <= p / (2 A b (b + 1)), so every bound of every
-batch holds with probability >= 1 - p (on distributed trust, but for sums that wrap around: the channel's `failure`).
-If devices were lost, n in beta is the least number of users told.
-The paper's radius, `radius="paper"`, sums p / b^2 instead, which is 1.645 p:
+batch holds with probability >= 1 - p (on distributed trust, less the channel's `failure` for each sum that may wrap
+around). If devices drop out, n in beta is the least number of users in a sum of the batch. The paper's radius,
+`radius="paper"`, sums p / b^2 instead, which is 1.645 p:
 
     beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
 
 A batch that cannot finish by the horizon is skipped, because its sums could never be released: the users left are
-served the arm that looks best. The paper starts it all the same [CZ23, Alg. 1, line 9]: `unfinished="start"`.
+served the arm that looks best. The paper starts it nevertheless [CZ23, Alg. 1, line 9]: `unfinished="start"`.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
 """
@@ -26,17 +26,18 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit.checks import check_choice, check_cohort, check_fraction
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, radius, steps
-from maskedbandit.parameters import check_choice, check_cohort, check_fraction
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.policy import Policy
 
 
 class Rounds(Protocol):
-    """What every elimination in rounds remembers."""
+    """What every elimination in rounds keeps."""
 
     @property
     def mean(self) -> np.ndarray: ...
@@ -51,7 +52,7 @@ class State(NamedTuple):
 
     mean: np.ndarray  # [k] of the last batch
     left: np.ndarray  # [k] 1: not eliminated
-    clock: np.ndarray  # [6] batch, its size n, next arm, sums awaited, users left to ask for, most that a cohort lost
+    clock: np.ndarray  # [6] batch, its size n, next arm, sums awaited, users left to ask for, most dropouts in a cohort
     p: float
     base: float
     least: int
@@ -120,22 +121,28 @@ def next_cohort(s: Rounds) -> Decision:
 
 
 @kernel
-def file(s: Rounds, arm: int, n: int, total: float) -> None:
+def record(s: Rounds, arm: int, n: int, total: float) -> None:
     """Keep a released sum of the batch."""
     s.mean[arm] = total / n
-    note(s, n)
+    note_release(s, n)
 
 
 @kernel
-def note(s: Rounds, n: int) -> None:
-    """A cohort of the batch was told, of n users; devices may have been lost."""
+def note_release(s: Rounds, n: int) -> None:
+    """A cohort of the batch was told, of n users; devices may have dropped out."""
     s.clock[AWAITED] -= 1
     s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
 
 
+def batch_means(s: Rounds) -> npt.NDArray[np.float64]:
+    """Means of the last batch; nan before the whole first one was told."""
+    known = s.clock[BATCH] > 1 or (s.clock[BATCH] == 1 and s.clock[AWAITED] == 0)
+    return s.mean.copy() if known else np.full(s.mean.size, np.nan)
+
+
 @kernel
-def told(s: Rounds) -> int:
-    """The least number of users that a mean of the batch rests on: its radius is the widest."""
+def fewest_users(s: Rounds) -> int:
+    """The least number of users in a sum of the batch: that mean has the widest radius."""
     return s.clock[SIZE] - s.clock[LOST]
 
 
@@ -155,7 +162,7 @@ def published(law: Law, n: int, z: float) -> float:
 @kernel
 def confidence(s: State, law: Law) -> float:
     """beta of the batch that has just been released."""
-    b, n, arms = s.clock[BATCH], told(s), s.left.sum()
+    b, n, arms = s.clock[BATCH], fewest_users(s), s.left.sum()
     if s.paper == 1:
         z = math.log(2 * arms * b * b / s.p)
         return math.sqrt((z + math.log(2.0)) / (2 * n)) + published(law, n, z) / n
@@ -199,6 +206,9 @@ class SuccessiveElimination(Policy):
         paper = int(self.radius == "paper")
         return State(np.zeros(k), np.ones(k, np.int64), clock, p, float(self.base), int(self.least), paper)
 
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return batch_means(s)
+
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
@@ -212,4 +222,4 @@ class SuccessiveElimination(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        file(s, arm, n, total)
+        record(s, arm, n, total)

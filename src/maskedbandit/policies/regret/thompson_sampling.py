@@ -21,9 +21,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
@@ -136,6 +138,9 @@ class ThompsonSampling(Policy):
     def init(self, k: int, horizon: int) -> State:
         zero = np.zeros(k)
         return State(zero, zero.copy(), np.full(k, UNKNOWN), zero.copy(), zero.copy(), np.zeros(1, np.int64))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.success + s.part, s.n)
 
     @staticmethod
     @kernel

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_noiseless, radius
+from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 
@@ -55,6 +57,9 @@ class UCB1(Policy):
     def init(self, k: int, horizon: int) -> State:
         total, n, width = np.zeros((3, k))
         return State(total, n, np.full(k, -math.inf), width, np.zeros(2, np.int64), np.zeros(1, np.int64))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel
