@@ -224,11 +224,14 @@ class Client:
             raise Disagreement("this device sent its value, and is said to be lost")
         if flags.bit_count() < self.plan.least:
             raise TooFew(f"{flags.bit_count()} values are in the sum: at least {self.plan.least} must be")
+        near = sum(flags >> self.plan.index(user) & 1 for user in self._neighbours)
+        if near < self.plan.threshold:
+            raise TooFew(f"{near} neighbours are said to have survived: {self.plan.threshold} are needed")
         shared = {user for user, other in self._around.items() if other.present}
         if any(flags >> self.plan.index(user) & 1 and user not in shared for user in self._neighbours):
             raise Disagreement("a user is said to have survived who shared no secrets")
         self._survivors, self._next = message[2 + KEY :], self._reveal
-        if not self.plan.votes:
+        if not self.plan.signed:
             return self._shares(flags)
         assert self._signer is not None
         return packed(VOTE, self._session, self._signer.sign(survived(self._session, self._survivors)))

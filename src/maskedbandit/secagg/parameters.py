@@ -3,8 +3,10 @@
 Of n users at most c are corrupted and at most d are lost, chosen before the ring is drawn. A user has k neighbours, a
 random k of the n - 1 others, who hold shares of its two secrets; a threshold of t shares recovers one. Wanted are
 
-    E1  secrecy      of any user's neighbours at most a are corrupted, and the server learns one secret alone:
-                     t > a, or 2t > k + a if it may ask every other neighbour for the secret it likes
+    E1  secrecy      of any user's neighbours at most a are corrupted, and the threshold fits:
+                       t > a                                    if the server follows the protocol
+                       2t > k + a                               if it may lie, on the complete graph [BIK17]
+                       3t > 2k + 2a + 1  and  2t > k + 2a + 2   if it may lie, on a sparse one (docs/secure_sums.md)
     E2  one piece    the honest users who are left are connected
     E3  correctness  of any user's neighbours at most b are lost: t <= k - b
 
@@ -13,10 +15,12 @@ random k of the n - 1 others, who hold shares of its two secrets; a threshold of
     P(not E3) <= n P(Hyp(n-1, d, k) > b)
 
 **Guarantee**: P(not E1) and P(not E2) are below 2^-(secrecy+1) each, P(not E3) is below 2^-correctness. In the complete
-graph all three hold for sure. A server that chooses whom to lose once it knows the ring is outside of E2.
+graph all three hold for sure. Under a server that follows the protocol, corrupted users who choose whom to lose once
+they know the ring are outside of E2. Under a server that may lie secrecy rests on E1 alone, whoever is lost.
 
 Google's published parameters draw neighbours from all n users instead of the n - 1 others, so its k is sometimes
-smaller by 2. Its check of complete graphs asks for t >= n - d, where correctness needs t <= k - d.
+smaller by 2. Its check of complete graphs asks for t >= n - d, where correctness needs t <= k - d. Its sparse graphs
+have 2t > k + a under a lying server: no user's two secrets come out then, but parts of the sum may.
 """
 
 from __future__ import annotations
@@ -59,7 +63,7 @@ def neighbourhood(
     while k < n - 1:
         a = _most(n, corrupted, k, secrecy + 1)
         b = _most(n, lost, k, correctness)
-        found = Neighbourhood(k, _least(k, a, malicious), k - b)
+        found = Neighbourhood(k, sparse_threshold(k, a, malicious), k - b)
         short = found.least - found.most
         if short <= 0 and _connected(n, corrupted + lost, k, secrecy + 1):
             return found
@@ -79,15 +83,20 @@ def complete(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neig
     if not 0 <= corrupted <= n - 2:
         raise InvalidValue("corrupted", corrupted, f"from 0 to {n - 2} of {n} users: two must be honest")
     k = n - 1
-    least = _least(k, corrupted, malicious)
+    least = complete_threshold(k, corrupted, malicious)
     if not 0 <= lost <= k - least:
         raise InvalidValue("lost", lost, f"from 0 to {k - least} of {n} users, if {corrupted} are corrupted")
     return Neighbourhood(k, least, k - lost)
 
 
-def _least(k: int, a: int, malicious: bool) -> int:
-    """The least threshold that a corrupted neighbours cannot abuse; one share alone is never enough."""
-    return max((k + a) // 2 + 1 if malicious else a + 1, 2)
+def complete_threshold(k: int, a: int, malicious: bool) -> int:
+    """The least threshold with which a corrupted neighbours open nothing, if all are neighbours; at least 2."""
+    return (k + a) // 2 + 1 if malicious else max(a + 1, 2)
+
+
+def sparse_threshold(k: int, a: int, malicious: bool) -> int:
+    """The least threshold with which a corrupted ones of k neighbours on a ring open nothing; at least 2."""
+    return max((2 * k + 2 * a + 1) // 3 + 1, k // 2 + a + 2) if malicious else max(a + 1, 2)
 
 
 def _most(n: int, marked: int, k: int, power: int) -> int:

@@ -30,8 +30,9 @@ class Plan:
 
     `cohort` names the study, the cohort, the attempt and the noise that the devices add; `users` are all who are
     invited, in order. Each shares its secrets with `neighbours` others, of whom `threshold` can rebuild them; the sum
-    is opened only if `least` values are in it. `signed` rounds have signed keys, and on the complete graph
-    survivors that the devices compare. `ring` is the hash of the seed of the ring.
+    is opened only if `least` values are in it. In `signed` rounds devices sign their keys, and the list of survivors
+    that they were told: nobody answers before `threshold` neighbours have signed the same list. `ring` is the hash of
+    the seed of the ring.
 
     >>> users = tuple(range(64))
     >>> Plan(b"arm 3, cohort 1", users, 63, 40, 52, 2**10, True, sha256(b"seed").digest()).round.hex()[:8]
@@ -61,11 +62,6 @@ class Plan:
             raise InvalidValue("least", self.least, f"a whole number from {self.threshold + 1} to {self.n}")
         if not 2 <= self.modulus <= 1 << 64:
             raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 2^64")
-
-    @property
-    def votes(self) -> bool:
-        """Whether devices compare what they were told of the survivors: where each hears from all others."""
-        return self.signed and self.neighbours == self.n - 1
 
     @property
     def n(self) -> int:

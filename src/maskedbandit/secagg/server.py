@@ -111,7 +111,7 @@ class Server:
             Step("votes", lambda user: self._told, self._take_vote, self._end_votes),
             Step("shares", self._ballots, self._take_shares, self._end_shares),
         ]
-        if not plan.votes:
+        if not plan.signed:
             self._steps[3:] = [Step("shares", lambda user: self._told, self._take_shares, self._end_shares)]
 
     @property

@@ -157,8 +157,7 @@ def told(round: Round) -> str:
         "error": f"{round.released - true:+,.0f}, where the noise has a standard deviation of {spread:.2f}",
         "ε that holds": f"{float(epsilon):g}, computational: against whoever cannot break the cryptography, if at most "
         f"{c:,} devices are corrupted:",
-        "   ": f"at least {survivors - c:,} honest ones survived, and {least:,} are enough"
-        + ("" if complete or not plan.signed else "; that so many survived rests on the server's word"),
+        "   ": f"at least {survivors - c:,} honest ones survived, and {least:,} are enough",
     }
     return "\n".join(f"{name:14}{text}".rstrip() for name, text in rows.items())
 
