@@ -19,7 +19,18 @@ import numpy as np
 
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.codec import Residues, chance, decoded, encode, fitted, modulus, room_needed, tail, unwrap
+from maskedbandit.channels.codec import (
+    Residues,
+    chance,
+    decoded,
+    encode,
+    fitted,
+    modulus,
+    room_needed,
+    tail,
+    unwrap,
+    worst_shift,
+)
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -102,6 +113,17 @@ class Distributed(NoisyChannel):
 
     def analyze(self, total: float, n: int, bits: Bits, kept: Any = None, arm: int = 0) -> float:
         return decoded(int(total), self.numbers(1), self.law(), n, self.steps(n), n / self.counted_on(n))
+
+    def poisoning(self, n: int) -> float:
+        """How far a single device can move the sum of a cohort of n without being noticed.
+
+        It is n + 2 tau / g for rewards in steps of 1/g with room tau for the noise: more than all rewards together, and
+        many times more where epsilon n is small. It spoils the estimate, and the privacy of nobody.
+
+        >>> [round(Distributed(epsilon).poisoning(n) / n, 1) for epsilon, n in ((1, 1000), (1, 64), ("0.1", 64))]
+        [1.1, 1.9, 9.7]
+        """
+        return worst_shift(self.numbers(1), self.law(), n, self.steps(n), n / self.counted_on(n))
 
     def refuse(self, n: int) -> None:
         self.residues(n)

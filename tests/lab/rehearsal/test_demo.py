@@ -45,6 +45,7 @@ def test_all_is_said(round) -> None:
         "n = 48",
         f"n_cal = {least}",
         f"at least {least + c} values",
+        f"by up to {48 + 2 * tau:,} unnoticed, {1 + 2 * tau / 48:.1f} times n",
         f"m = {m:,}",
         f"tau = {tau:,}",
         f"k = 47 neighbours, any {round.plan.threshold} of",

@@ -154,6 +154,8 @@ def told(round: Round) -> str:
         "survivors": f"{survivors:,} devices whose values are in the sum",
         "true sum": f"{true:,}, of their bits",
         "noisy sum": f"{round.released:,.0f}: this is all that the server learns",
+        "poisoning": f"one device that lies can move the sum by up to {channel.poisoning(n):,.0f} unnoticed, "
+        f"{channel.poisoning(n) / n:.1f} times n",
         "error": f"{round.released - true:+,.0f}, where the noise has a standard deviation of {spread:.2f}",
         "ε that holds": f"{float(epsilon):g}, computational: against whoever cannot break the cryptography, if at most "
         f"{c:,} devices are corrupted:",
