@@ -16,6 +16,7 @@ from maskedbandit.secagg.messages import SHARES
 from maskedbandit.secagg.server import Server
 from maskedbandit.secagg.shamir import SHARE, combine, weights
 from tests.secagg.adversary import HEAD, LOW_ORDER, OWN, Liar, planned, seeded, signer
+from tests.secagg.lies import inverse, top_bit
 from tests.secagg.rounds import Round
 
 
@@ -108,6 +109,9 @@ KEYS = {
     "of low order": lambda others, own: LOW_ORDER[0] + own[KEY : 2 * KEY],
     "of low order, for masks": lambda others, own: own[:KEY] + LOW_ORDER[1],
     "one twice": lambda others, own: own[:KEY] * 2,
+    "one twice, with the top bit set": lambda others, own: own[:KEY] + top_bit(own[:KEY]),
+    "one of another, with the top bit set": lambda others, own: top_bit(others[2][:KEY]) + own[KEY : 2 * KEY],
+    "one of another, but for a point of low order": lambda others, own: own[:KEY] + inverse(others[2][:KEY]),
     "one of another": lambda others, own: others[2][:KEY] + own[KEY : 2 * KEY],
     "one of another, for masks": lambda others, own: own[:KEY] + others[2][:KEY],
     "both of another": lambda others, own: others[3],

@@ -167,7 +167,8 @@ class Client:
         if len(here) < plan.threshold:
             raise TooFew(f"{len(here)} neighbours came: {plan.threshold} are needed")
         public = [each for text in (self._keys, *keys.values()) for each in parted(text)[:2]]
-        if len(set(public)) < len(public):
+        secrets = {each: masks.agreed(self._seal, each) for each in public}
+        if len(set(secrets.values())) < len(public):
             raise Disagreement("two public keys are equal")
         self._session, self._neighbours = plan.session(root), around
         self._around: dict[int, Neighbour] = {}
@@ -175,8 +176,7 @@ class Client:
             seal_key, mask_key, signature = parted(keys[other])
             if plan.signed:
                 verify(self._identities, other, signature, advertised(plan, other, seal_key + mask_key))
-            secret = masks.agreed(self._seal, seal_key)
-            channel = masks.derived(secret, self._session, masks.between(b"seal", self.user, other))
+            channel = masks.derived(secrets[seal_key], self._session, masks.between(b"seal", self.user, other))
             self._around[other] = Neighbour(other, mask_key, channel)
         parcels, xs = [], [1 + i for i in range(len(around)) if came >> i & 1]
         shares = [split(int.from_bytes(each), plan.threshold, xs, self._bits) for each in self._seeds]

@@ -46,11 +46,15 @@ def key_pair(seed: bytes, session: bytes, purpose: bytes) -> tuple[X25519Private
 
 
 def agreed(private: X25519PrivateKey, public: bytes) -> bytes:
-    """The secret of two key pairs; public keys that would make it a constant are refused."""
+    """The secret of two key pairs; public keys that would make it a constant are refused.
+
+    A public key has several encodings (RFC 7748, section 5), and adding a point of low order gives further keys that
+    agree with everybody on the same secrets. So two keys are compared by what they agree on with one private key.
+    """
     try:
         return private.exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError:
-        raise Forged("a public key of another user is none") from None
+        raise Forged("another user's public key is not a valid X25519 key") from None
 
 
 def between(purpose: bytes, user: int, other: int) -> bytes:

@@ -96,7 +96,7 @@ class Server:
         self.total: int | None = None
         self._identities, self._spend = identities or {}, spend
         self._probe, _ = masks.key_pair(bytes(SEED), plan.round, b"probe")  # it keeps nothing secret
-        self._public: set[bytes] = set()
+        self._known: set[bytes] = set()  # what the public keys that came agree on with it
         self._keys: dict[int, bytes] = {}
         self._commitments: dict[int, bytes] = {}
         self._parcels: dict[int, dict[int, bytes]] = {}  # by sender, by receiver
@@ -158,12 +158,10 @@ class Server:
         reader.end()
         if self.plan.signed:
             verify(self._identities, user, signature, advertised(self.plan, user, keys))
-        pair = keys[:KEY], keys[KEY:]
-        for key in pair:
-            masks.agreed(self._probe, key)  # raises what all neighbours would
-        if pair[0] == pair[1] or not self._public.isdisjoint(pair):
+        pair = {masks.agreed(self._probe, key) for key in (keys[:KEY], keys[KEY:])}  # raises what all neighbours would
+        if len(pair) < 2 or self._known & pair:
             raise Disagreement(f"user {user} sent a public key that came before")
-        self._public.update(pair)
+        self._known |= pair
         self._keys[user] = keys + signature
 
     def _end_keys(self) -> Collection[int]:

@@ -33,6 +33,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from maskedbandit.errors import AlreadySpent, Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.masks import agreed
 
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 VERSION = 1
@@ -40,6 +41,7 @@ SHARE, PRESENT, TOTAL = 0x21, 0x22, 0x23
 NUMBER = 8  # bytes of a residue, of a user and of a count
 HASH = 32  # bytes of a hash and of a key
 SEALED = HASH + NUMBER + 16  # bytes of a share that is sealed
+PROBE = X25519PrivateKey.from_private_bytes(bytes(HASH))  # to compare public keys; it keeps nothing secret
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,12 @@ class Terms:
             raise InvalidValue("modulus", self.modulus, "a whole number above 1 and below 2^63")
         if type(self.least) is not int or not 1 <= self.least < 1 << 63:
             raise InvalidValue("least", self.least, "a whole number of at least 1")
-        if len(self.keys) != 2 or any(len(key) != HASH for key in self.keys) or self.keys[0] == self.keys[1]:
-            raise InvalidValue("keys", [key.hex() for key in self.keys], f"two different keys of {HASH} bytes")
+        try:
+            different = len({agreed(PROBE, key) for key in self.keys}) == 2 == len(self.keys)
+        except Forged:
+            different = False
+        if not different:
+            raise InvalidValue("keys", [key.hex() for key in self.keys], "two different public keys of X25519")
 
     @cached_property
     def session(self) -> bytes:
@@ -98,11 +104,8 @@ def key_pair(bits: Bits) -> tuple[X25519PrivateKey, bytes]:
 
 def sealed(terms: Terms, role: int, user: int, share: int) -> bytes:
     """The message with the share of a user for the server of this role."""
-    try:
-        key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), share.to_bytes(NUMBER)
-        return terms.packed(SHARE, role, SUITE.encrypt(text, key, terms.context(role, user)))
-    except ValueError:
-        raise Forged(f"the public key of server {role} is none") from None
+    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), share.to_bytes(NUMBER)
+    return terms.packed(SHARE, role, SUITE.encrypt(text, key, terms.context(role, user)))
 
 
 def shared(terms: Terms, user: int, value: int, bits: Bits) -> tuple[bytes, bytes]:
