@@ -31,7 +31,7 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.backends.backend import Adder, Aggregate, Phase, share
+from maskedbandit.backends.backend import Adder, Aggregate, Phase, fraction
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
@@ -41,17 +41,20 @@ from maskedbandit.secagg.parameters import Neighbourhood, complete, neighbourhoo
 from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.server import Server
 
-SMALL = 128  # users up to whom a complete graph costs little
-SECRECY = {"honest": 40, "malicious": 80}  # a ring gives secrets away with a chance of 2^-this; who lies may draw many
+SMALL = 128  # in cohorts up to this size a complete graph costs little
+SECRECY = {
+    "honest": 40,
+    "malicious": 80,
+}  # a ring fails to protect with probability 2^-this; a liar may draw many rings
 
 
 @dataclass(frozen=True)
 class SecAgg(Adder):
-    """A rehearsal of the whole round in one process: n clients and a server that exchange bytes.
+    """A rehearsal of the whole round in one process: n clients and a server exchange bytes.
 
-    A device is lost with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
-    times, each at its full price. Sums of fewer than `smallest` honest values are refused: noise protects a user
-    there as well, but hardly a crowd.
+    A device drops out with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
+    times; each attempt is charged in full. Cohorts that count on fewer than `smallest` honest users are refused: noise
+    protects a user there as well, but there is hardly a crowd to hide in.
 
     >>> SecAgg(corrupted=0.1).plan(1000, least=800, modulus=2**11).neighbours
     48
@@ -68,7 +71,7 @@ class SecAgg(Adder):
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            object.__setattr__(self, name, share(name, getattr(self, name)))
+            object.__setattr__(self, name, fraction(name, getattr(self, name)))
         if self.server not in ("honest", "malicious"):
             raise InvalidValue("server", self.server, "'honest' or 'malicious'")
         if self.graph not in ("auto", "complete", "sparse"):
@@ -78,11 +81,11 @@ class SecAgg(Adder):
                 raise InvalidValue(name, getattr(self, name), "a whole number of at least 1")
 
     def corrupted_of(self, n: int) -> int:
-        """Users who may be corrupted."""
+        """How many users may be corrupted."""
         return int(Fraction(self.corrupted) * n)
 
     def neighbourhood(self, n: int, least: int) -> Neighbourhood:
-        """How many neighbours a device has, and how many of them it takes to rebuild a secret."""
+        """How many neighbours a device has, and how many of them can rebuild its secrets."""
         c = self.corrupted_of(n)
         if least < self.smallest:
             allowed = f"at least {self.smallest}: take larger cohorts or two servers, or set `smallest` lower"
@@ -104,7 +107,7 @@ class SecAgg(Adder):
             raise
 
     def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> Plan:
-        """What the parties of a cohort's round agree on."""
+        """What the parties of a round agree on before it begins."""
         k, threshold, _ = self.neighbourhood(n, least)
         opened = least + self.corrupted_of(n)
         return Plan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
@@ -116,11 +119,11 @@ class SecAgg(Adder):
 
     @property
     def phases(self) -> int:
-        """How often a device is asked; rounds with votes have one phase more."""
+        """How many messages a device sends; signed rounds have one more, for votes."""
         return 5 if self.server == "malicious" else 4
 
     def leaves(self, n: int, bits: Bits) -> dict[int, int]:
-        """Who is lost, and before which phase, counted from 0."""
+        """Which users drop out, and before which phase, counted from 0."""
         return {user: bits.below(self.phases) for user in range(n) if bernoulli(Fraction(self.dropout), bits)}
 
 
@@ -132,12 +135,12 @@ def rehearsed(
     bits: Bits,
     watch: Callable[[Server], object] = lambda server: None,
 ) -> Aggregate:
-    """One round in this process; user u answers in the phases before number `leaves[u]`, counted from 0.
+    """One round in this process. User u drops out before phase `leaves[u]`, counted from 0.
 
-    `watch` is called after every message of a user.
+    `watch` is called after every message that a user sends.
     """
     signers: dict[int, Ed25519PrivateKey] = {}
-    if plan.signed:  # long-term keys: their making is no part of the round
+    if plan.signed:  # long-term keys: they exist before the round
         signers = {user: Ed25519PrivateKey.from_private_bytes(random_bytes(KEY, bits)) for user in values}
     identities = {user: signer.public_key().public_bytes_raw() for user, signer in signers.items()}
     began = time.process_time()
@@ -151,7 +154,7 @@ def rehearsed(
                 told = server.message_for(user)
                 try:
                     sent = clients[user].receive(told)
-                except TooFew:  # of its neighbours: it leaves, and counts as lost
+                except TooFew:  # too few neighbours are left: this device drops out too
                     continue
                 server.receive(user, sent)
                 up, down = up + len(sent), down + len(told)

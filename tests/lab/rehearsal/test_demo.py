@@ -213,5 +213,5 @@ def test_a_round_that_fails_is_one_line(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(SecAgg, "leaves", lambda self, n, bits: dict.fromkeys(range(20), 1))
     assert main(["secagg-demo", "-n", "64", "--lost", "0.2", "--corrupted", "0", "--out", str(tmp_path)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last.endswith("44 users are left after the phase of sealed shares: 51 are needed")
+    assert last.endswith("44 users are left after the phase of sealed key shares: 51 are needed")
     assert list(tmp_path.iterdir()) == []

@@ -1,22 +1,23 @@
-"""Two servers that do not work together: shares that mean nothing alone, and noise of each server [CB17].
+"""A sum by two servers that do not collude: one receives x - r of each value x, the other a uniform r [CB17].
 
-A device splits its residue x modulo m into a uniform r for the first server and x - r for the second, and seals each
-with HPKE to the server that it is for. A server adds up what it opened and adds noise of its own:
+A device splits its value x modulo m into two value shares, a uniform r for the first server and x - r for the second,
+and encrypts each with HPKE for its server. A server adds the value shares that it received, and noise of its own:
 
-    device              -> server 0    sealed r               the seal holds for one session, one server and one user
+    device              -> server 0    sealed r               encrypted for one session, one server and one user
                         -> server 1    sealed x - r
-    server 0           <-> server 1    PRESENT: whose shares it has
-    server i            -> collector   TOTAL: its shares of all users whom both have, summed up, + Z_i  (mod m)
+    server 0           <-> server 1    PRESENT: the users whose value shares it has
+    server i            -> collector   TOTAL: sum of its value shares over all users whom both have, + Z_i  (mod m)
     collector                          sum of x + Z_0 + Z_1  (mod m)
 
-**Guarantee**: if one server is honest, all that everybody else sees of a user's x, the other server, the collector and
-all other users together, is a function of uniform numbers and of the sum of x + Z_i, Z_i a whole draw that the honest
-server makes once and tells nobody. So it costs the user what one draw costs, however many are lost or corrupted.
+**Guarantee**: if one server is honest, all that the other server, the collector and all other users together see of a
+user's x is a function of uniform numbers and of the sum of x + Z_i, where Z_i is a complete draw of noise that the
+honest server makes once and reveals to nobody. So the user's loss is that of one draw, however many users are lost or
+corrupted.
 
-That the seals hold is a computational assumption. Who a user is, a server knows from the connection: seals do not say
-who made them. A device whose two messages do not both arrive is not in the sum. A wrong message is refused with a named
-error and changes nothing, so no device can stop the others; anything wrong between the servers ends the cohort. There
-is no proof that x is in range: one device can move the sum by anything modulo m.
+The encryption is a computational assumption. A server knows from the connection who a user is; a sealed message does
+not say who made it. A device is in the sum only if both of its messages arrive. A wrong message is refused with a named
+error and changes nothing, so no device can stop the others; any error between the servers ends the cohort. There is no
+proof that x is in range: one device can move the sum by any amount modulo m.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ from maskedbandit.secagg.masks import agreed
 
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 VERSION = 1
-SHARE, PRESENT, TOTAL = 0x21, 0x22, 0x23
+VALUE_SHARE, PRESENT, TOTAL = 0x21, 0x22, 0x23
 NUMBER = 8  # bytes of a residue, of a user and of a count
 HASH = 32  # bytes of a hash and of a key
-SEALED = HASH + NUMBER + 16  # bytes of a share that is sealed
+SEALED = HASH + NUMBER + 16  # bytes of a sealed value share
 PROBE = X25519PrivateKey.from_private_bytes(bytes(HASH))  # to compare public keys; it keeps nothing secret
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What all parties of a cohort agree on before it begins: nobody takes them from a server unseen.
+    """What all parties of a cohort agree on before it begins, so that no server can change it.
 
-    `cohort` names the study, the cohort and the noise, `least` is the least number of users in a sum that is shown,
+    `cohort` names the study, the cohort and the noise, `least` is the least number of users in a sum that is revealed,
     `keys` are the public keys of both servers.
     """
 
@@ -67,51 +68,51 @@ class Terms:
         except Forged:
             different = False
         if not different:
-            raise InvalidValue("keys", [key.hex() for key in self.keys], "two different public keys of X25519")
+            raise InvalidValue("keys", "hidden", "two different public keys of X25519")
 
     @cached_property
     def session(self) -> bytes:
-        """What everything said in the cohort is bound to."""
+        """The name of the cohort's session, which every message contains."""
         numbers = b"".join(number.to_bytes(NUMBER) for number in (len(self.cohort), self.modulus, self.least))
         return sha256(
             b"maskedbandit two servers" + bytes((VERSION,)) + numbers + self.cohort + b"".join(self.keys)
         ).digest()
 
     def packed(self, kind: int, role: int, *parts: bytes) -> bytes:
-        """A message for, or of, the server of this role."""
+        """A message to or from the server of this role."""
         return b"".join((bytes((VERSION, kind, role)), self.session, *parts))
 
     def unpacked(self, message: bytes, kind: int, role: int) -> bytes:
-        """What is in a message, if it is of the kind that is due."""
+        """The content of a message, if it is of the kind that is due."""
         if not isinstance(message, bytes) or len(message) < 3 + HASH or message[0] != VERSION:
-            raise Malformed("bytes that are no message of this version")
+            raise Malformed("these bytes are not a message of this version")
         if message[1:3] != bytes((kind, role)):
-            raise OutOfTurn("a message of another kind, or of another server, is due")
+            raise OutOfTurn("the message is not of the kind, or not of the server, that is due")
         if message[3 : 3 + HASH] != self.session:
             raise OutOfTurn("a message belongs to another cohort")
         return message[3 + HASH :]
 
     def context(self, role: int, user: int) -> bytes:
-        """What a seal is bound to, besides the key of its server."""
-        return b"maskedbandit share" + self.session + bytes((role,)) + user.to_bytes(NUMBER)
+        """What a sealed value share is bound to, besides the key of its server."""
+        return b"maskedbandit value share" + self.session + bytes((role,)) + user.to_bytes(NUMBER)
 
 
 def key_pair(bits: Bits) -> tuple[X25519PrivateKey, bytes]:
-    """A server's keys for one cohort; devices must have the public one from somebody whom they trust."""
+    """A server's keys for one cohort; devices must have the public one from a party that they trust."""
     private = X25519PrivateKey.from_private_bytes(bits.below(1 << 8 * HASH).to_bytes(HASH))
     return private, private.public_key().public_bytes_raw()
 
 
-def sealed(terms: Terms, role: int, user: int, share: int) -> bytes:
-    """The message with the share of a user for the server of this role."""
-    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), share.to_bytes(NUMBER)
-    return terms.packed(SHARE, role, SUITE.encrypt(text, key, terms.context(role, user)))
+def sealed(terms: Terms, role: int, user: int, value_share: int) -> bytes:
+    """The message with the value share of a user for the server of this role."""
+    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), value_share.to_bytes(NUMBER)
+    return terms.packed(VALUE_SHARE, role, SUITE.encrypt(text, key, terms.context(role, user)))
 
 
 def shared(terms: Terms, user: int, value: int, bits: Bits) -> tuple[bytes, bytes]:
-    """The one message that the device of a user sends to each server."""
+    """The two messages of a user's device, one for each server."""
     if type(value) is not int or not 0 <= value < terms.modulus:
-        raise InvalidValue("value", "hidden", "a residue")
+        raise InvalidValue("value", "hidden", f"a whole number of at least 0, below the modulus {terms.modulus}")
     first = bits.below(terms.modulus)
     return sealed(terms, 0, user, first), sealed(terms, 1, user, (value - first) % terms.modulus)
 
@@ -119,8 +120,9 @@ def shared(terms: Terms, user: int, value: int, bits: Bits) -> tuple[bytes, byte
 class Server:
     """The server of one role, 0 or 1, in one cohort.
 
-    `noise` draws the noise of one release: once, and before all shares come, as the time that it takes tells something
-    of it. `spend` is called for each user whose share comes: it writes down that the user took part, or raises.
+    `noise` draws the noise of one release. It is called once, before any value share comes, because the time that it
+    takes depends on the noise. `spend` is called for each user whose value share comes: it records that the user took
+    part, or raises.
 
     >>> bits, keys = Bits(), [key_pair(Bits()) for role in range(2)]
     >>> terms = Terms(b"example", 100, 2, (keys[0][1], keys[1][1]))
@@ -144,68 +146,70 @@ class Server:
         if role not in (0, 1):
             raise InvalidValue("role", role, "0 or 1")
         if private.public_key().public_bytes_raw() != terms.keys[role]:
-            raise InvalidValue("private", "hidden", f"the key of server {role}, which the terms name")
+            raise InvalidValue(
+                "private", "hidden", f"the private key of server {role}, whose public key the terms name"
+            )
         self.terms, self.role = terms, role
-        self.survivors: tuple[int, ...] = ()  # who is in the total
+        self.survivors: tuple[int, ...] = ()  # the users in the total
         self._private, self._noise, self._spend = private, noise(), spend
-        self._shares: dict[int, int] = {}
-        self._phase = SHARE
+        self._value_shares: dict[int, int] = {}
+        self._phase = VALUE_SHARE
 
     def _due(self, phase: int) -> None:
         if self._phase != phase:
-            raise OutOfTurn("this server is in another phase of the cohort, or at its end")
+            raise OutOfTurn("this server is in another phase of the cohort, or has ended it")
 
     def _forget(self) -> None:
         self._phase = 0
-        del self._private, self._noise, self._spend, self._shares
+        del self._private, self._noise, self._spend, self._value_shares
 
     def receive(self, user: int, message: bytes) -> None:
-        """Take the share of a user."""
-        self._due(SHARE)
+        """Take the value share of a user."""
+        self._due(VALUE_SHARE)
         if type(user) is not int or not 0 <= user < 1 << 63:
-            raise Malformed(f"a user is {user!r}: it must be a whole number of at least 0, below 2^63")
-        if user in self._shares:
-            raise AlreadySpent(f"user {user} sent a share before")
-        body = self.terms.unpacked(message, SHARE, self.role)
+            raise Malformed("a user is not a whole number of at least 0, below 2^63")
+        if user in self._value_shares:
+            raise AlreadySpent(f"user {user} sent a value share before")
+        body = self.terms.unpacked(message, VALUE_SHARE, self.role)
         if len(body) != SEALED:
-            raise Malformed(f"a sealed share has {len(body)} bytes instead of {SEALED}")
+            raise Malformed(f"a sealed value share has {len(body)} bytes instead of {SEALED}")
         try:
-            share = int.from_bytes(SUITE.decrypt(body, self._private, self.terms.context(self.role, user)))
+            value_share = int.from_bytes(SUITE.decrypt(body, self._private, self.terms.context(self.role, user)))
         except (InvalidTag, ValueError):
-            raise Forged(f"the seal of user {user} does not hold for this server and cohort") from None
-        if share >= self.terms.modulus:
-            raise Malformed(f"user {user} sealed something that is no residue")
+            raise Forged(f"what user {user} sealed is not for this server and cohort, or was altered") from None
+        if value_share >= self.terms.modulus:
+            raise Malformed(f"user {user} sealed a value share that is not below the modulus")
         self._spend(user)
-        self._shares[user] = share
+        self._value_shares[user] = value_share
 
     def close(self) -> bytes:
-        """Take no more shares; what the other server is told of who sent some."""
-        self._due(SHARE)
+        """Take no more value shares; the message that tells the other server whose there are."""
+        self._due(VALUE_SHARE)
         self._phase = PRESENT
-        return self.terms.packed(PRESENT, self.role, *(user.to_bytes(NUMBER) for user in sorted(self._shares)))
+        return self.terms.packed(PRESENT, self.role, *(user.to_bytes(NUMBER) for user in sorted(self._value_shares)))
 
     def publish(self, present: bytes) -> bytes:
-        """The noisy total of the users whom the other server has too. There is no second one, whatever happens."""
+        """The noisy total over the users whom the other server has too. It is computed once, whatever happens."""
         self._due(PRESENT)
-        shares, noise = self._shares, self._noise
+        value_shares, noise = self._value_shares, self._noise
         self._forget()
         listed = self.terms.unpacked(present, PRESENT, 1 - self.role)
         if len(listed) % NUMBER:
-            raise Malformed("a list of users ends within one of them")
+            raise Malformed("a list of users ends in the middle of a user")
         users = [int.from_bytes(listed[i : i + NUMBER]) for i in range(0, len(listed), NUMBER)]
         if any(user >= after for user, after in pairwise(users)):
-            raise Malformed("a list of users is not in order, or names one twice")
-        both = [user for user in users if user in shares]
+            raise Malformed("a list of users is not in order, or names a user twice")
+        both = [user for user in users if user in value_shares]
         if len(both) < self.terms.least:
-            raise TooFew(f"both servers have shares of {len(both)} users: {self.terms.least} are needed")
+            raise TooFew(f"both servers have value shares of {len(both)} users: {self.terms.least} are needed")
         self.survivors = tuple(both)
-        total = (sum(shares[user] for user in both) + noise) % self.terms.modulus
+        total = (sum(value_shares[user] for user in both) + noise) % self.terms.modulus
         names = sha256(b"".join(user.to_bytes(NUMBER) for user in both)).digest()
         return self.terms.packed(TOTAL, self.role, len(both).to_bytes(NUMBER), names, total.to_bytes(NUMBER))
 
 
 def collected(terms: Terms, first: bytes, second: bytes) -> tuple[int, int]:
-    """The sum modulo m with the noise of both servers, and the number of users in it."""
+    """The sum modulo m with the noise of both servers, and how many users are in it."""
     total, heads = 0, []
     for role, message in enumerate((first, second)):
         body = terms.unpacked(message, TOTAL, role)
@@ -214,8 +218,8 @@ def collected(terms: Terms, first: bytes, second: bytes) -> tuple[int, int]:
         heads.append(body[:-NUMBER])
         part = int.from_bytes(body[-NUMBER:])
         if part >= terms.modulus:
-            raise Malformed("a total is no residue")
+            raise Malformed("a total is not below the modulus")
         total += part
     if heads[0] != heads[1]:
-        raise Disagreement("the servers added up the shares of different users")
+        raise Disagreement("the servers added value shares of different users")
     return total % terms.modulus, int.from_bytes(heads[0][:NUMBER])
