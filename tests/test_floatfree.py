@@ -18,7 +18,7 @@ def test_protocols_are_free_of_floats_and_seeds(path: Path) -> None:
 
 def test_the_files_of_every_protocol_are_found() -> None:
     found = {str(path.relative_to(SOURCE)) for path in FILES}
-    assert {"secagg/client.py", "secagg/server.py", "secagg/shamir.py", "secagg/two_servers.py"} <= found
+    assert {"secagg/client.py", "secagg/server.py", "secagg/shamir.py", "secagg/server_pair.py"} <= found
     assert any(name.startswith("shuffle/") and not name.endswith("__init__.py") for name in found)
 
 

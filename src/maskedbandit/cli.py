@@ -246,7 +246,7 @@ def demonstrate(options: argparse.Namespace) -> None:
     """Show a round of secure aggregation."""
     from tqdm import tqdm
 
-    from maskedbandit.lab.rehearsal.demo import Demo, told
+    from maskedbandit.lab.rehearsal.demo import Demo, report
     from maskedbandit.lab.rehearsal.demo_figure import drawn
 
     names = ("n", "dropout", "corrupted", "epsilon", "lost", "server", "graph", "seed")
@@ -257,9 +257,9 @@ def demonstrate(options: argparse.Namespace) -> None:
         raise InvalidValue("--out", str(options.out), f"a folder that can be written ({wrong.strerror})") from None
     with tqdm(unit="message", total=demo.messages, file=sys.stderr, leave=False) as bar:
         round = demo.run(bar.update)
-    print(told(round))
+    print(report(round))
     save(drawn(round), options.out / "graph")
-    print(f"{'picture':14}{options.out / 'graph.png'}")
+    print(f"{'picture':19}{options.out / 'graph.png'}")
 
 
 def show(options: argparse.Namespace) -> None:

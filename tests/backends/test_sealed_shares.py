@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.secagg.two_servers import HASH, SEALED
+from maskedbandit.secagg.server_pair import HASH, SEALED
 from tests.statistics import at_most, seeded
 
 
@@ -49,7 +49,7 @@ class TestPhases:
     def test_bytes_are_those_of_the_devices(self):
         keys, shares, totals = added(SealedShares(), [1, 2, 3]).phases
         assert (keys.name, keys.up, keys.down) == ("keys", 0, 3 * 2 * HASH)
-        assert (shares.name, shares.up, shares.down) == ("shares", 3 * 2 * (3 + HASH + SEALED), 0)
+        assert (shares.name, shares.up, shares.down) == ("value shares", 3 * 2 * (3 + HASH + SEALED), 0)
         assert (totals.name, totals.up, totals.down) == ("totals", 0, 0)
         assert all(phase.seconds >= 0 for phase in (keys, shares, totals))
 

@@ -18,7 +18,7 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue, ProtocolError, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.client import Client
-from maskedbandit.secagg.messages import SHARES
+from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.parameters import complete, neighbourhood
 from maskedbandit.secagg.plan import Plan
 from tests.statistics import at_most, same_law, seeded
@@ -142,6 +142,13 @@ class TestPlan:
         with pytest.raises(InvalidValue, match=message):
             replace(plan, **changed)
 
+    @pytest.mark.parametrize("users", [(5, 70077, 6), (70077, 70077, 70078)])
+    def test_users_are_not_printed(self, users):
+        plan = Plan(b"x", (5, 6, 70077), 2, 2, 3, 100, True, sha256(SEED).digest())
+        assert "70077" not in repr(plan)
+        with pytest.raises(InvalidValue, match="users is 'hidden'"):
+            replace(plan, users=users)
+
 
 class TestSum:
     @pytest.mark.parametrize("server", ["honest", "malicious"])
@@ -155,8 +162,8 @@ class TestSum:
     @pytest.mark.parametrize(
         ("server", "names"),
         [
-            ("honest", ["keys", "sealed shares", "masked values", "shares"]),
-            ("malicious", ["keys", "sealed shares", "masked values", "votes", "shares"]),
+            ("honest", ["keys", "sealed key shares", "masked values", "key shares"]),
+            ("malicious", ["keys", "sealed key shares", "masked values", "votes", "key shares"]),
         ],
     )
     def test_phases(self, server, names):
@@ -321,7 +328,7 @@ class TestEndToEnd:
         with pytest.raises(TooFew, match="2 users are left after the phase of masked values: 3 are needed"):
             noise(self.channel(lost=4), 1)
         assert len(Heard.sent) == 6 + 6 + 2
-        assert all(message[1] != SHARES for message in Heard.sent)
+        assert all(message[1] != KEY_SHARES for message in Heard.sent)
 
     def test_noise_is_drawn_before_the_round_begins(self, monkeypatch):
         """What devices bring to the round is fixed: their clients are made of noisy values, before any message."""

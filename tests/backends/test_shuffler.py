@@ -10,8 +10,8 @@ from maskedbandit.backends.backend import Mixer
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.errors import Forged, InvalidValue, OutOfTurn, TooFew
-from maskedbandit.shuffle import shuffler
-from maskedbandit.shuffle.shuffler import SEAL
+from maskedbandit.shuffle import sealed_messages
+from maskedbandit.shuffle.sealed_messages import SEAL
 from tests.statistics import seeded
 
 BUNDLES = st.lists(st.lists(st.integers(0, 99), max_size=4), min_size=1, max_size=6)
@@ -108,23 +108,27 @@ class TestAttacks:
             Shuffler().mix([[1, 2]] * 3, 100, 3, b"cohort", seeded(1))
 
     def test_a_tampered_seal(self, monkeypatch):
-        honest = shuffler.seal
-        monkeypatch.setattr(shuffler, "seal", lambda *args: (bundle := honest(*args))[:-1] + bytes([bundle[-1] ^ 1]))
+        honest = sealed_messages.seal
+        monkeypatch.setattr(
+            sealed_messages, "seal", lambda *args: (bundle := honest(*args))[:-1] + bytes([bundle[-1] ^ 1])
+        )
         self.ends(Forged)
 
     def test_a_seal_of_another_cohort(self, monkeypatch):
-        honest = shuffler.seal
-        monkeypatch.setattr(shuffler, "seal", lambda messages, below, key, _: honest(messages, below, key, b"other"))
+        honest = sealed_messages.seal
+        monkeypatch.setattr(
+            sealed_messages, "seal", lambda messages, below, key, _: honest(messages, below, key, b"other")
+        )
         self.ends(Forged)
 
     def test_a_replay(self, monkeypatch):
-        honest, kept = shuffler.seal, []
+        honest, kept = sealed_messages.seal, []
 
         def replay(*args):
             kept.append(honest(*args))
             return kept[0]
 
-        monkeypatch.setattr(shuffler, "seal", replay)
+        monkeypatch.setattr(sealed_messages, "seal", replay)
         self.ends(OutOfTurn)
 
 

@@ -5,6 +5,7 @@ Seeds are fixed; under a new seed each random assertion rejects a correct codec 
 
 import inspect
 import math
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
@@ -216,7 +217,7 @@ class TestImplausibleSums:
                 channel.analyze(residue, 100, Bits(), answers=100)
 
     def test_one_device_can_move_a_sum_by_half_the_modulus(self):
-        """And is noticed; by less than the size of the cohort it is not."""
+        """And is noticed; by as much as all rewards and the room for noise take, it is not."""
         channel, bits = Distributed(epsilon=1), seeded(1)
         sent = [channel.randomize(0, 100, bits) for _ in range(100)]
         m, honest = channel.residues(100)[0], channel.analyze(sum(sent), 100, bits, answers=100)
@@ -224,6 +225,27 @@ class TestImplausibleSums:
         with pytest.raises(Implausible):
             channel.analyze(sum(sent) + m // 2 + 40, 100, bits, answers=100)
         assert channel.analyze(sum(sent) + 90, 100, bits, answers=100) == honest + 90
+
+    @pytest.mark.parametrize(
+        ("epsilon", "n", "times"), [(1, 1000, 1.1), (1, 64, 1.9), ("0.1", 64, 9.7), ("0.01", 64, 87.4)]
+    )
+    def test_the_worst_shift_is_more_than_the_cohort(self, epsilon, n, times):
+        """From a cohort in which everything is as low as it goes to one where everything is as high."""
+        channel = Distributed(epsilon)
+        _, room = channel.residues(n)
+        assert channel.analyze(-room, n, Bits()) == -room
+        assert channel.analyze(-room + n + 2 * room, n, Bits()) == n + room
+        assert channel.poisoning(n) == n + 2 * room == pytest.approx(times * n, abs=0.05 * n)
+
+    @pytest.mark.parametrize(
+        "more", [{}, {"grid": 3}, {"honest": "0.7"}, {"modulus": "tight"}, {"failure": 0.01}, {"modulus": 1000}]
+    )
+    def test_the_worst_shift_by_all_residues(self, more):
+        channel, found = Distributed(1, **more), []
+        for residue in range(channel.residues(20)[0]):
+            with suppress(Implausible):
+                found.append(channel.analyze(residue, 20, Bits()))
+        assert channel.poisoning(20) == pytest.approx(max(found) - min(found))
 
     def test_honest_noise_that_wraps_often_is_not_refused(self):
         channel = Distributed(epsilon=1, failure=0.1)

@@ -25,7 +25,7 @@ from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.shuffle.split_and_mix import shares_needed, split
+from maskedbandit.shuffle.splitting import messages_needed, split
 from tests.floatfree import offences
 from tests.statistics import same_law, same_law_of_two, seeded
 
@@ -158,13 +158,13 @@ class TestLoss:
 
     def test_what_is_seen_of_neighbours(self):
         """By enumeration of a tiny cohort: noise of its own law modulo q, two devices, seven shares each."""
-        from tests.shuffle.test_split_and_mix import seen
+        from tests.shuffle.test_splitting import seen
 
         q, k, epsilon, n = 3, 7, Fraction(1), 2
         z = np.arange(-200, 201)
         share = np.bincount(z % q, weights=DiscreteLaplace(1 / epsilon).pmf(z, 1 / n), minlength=q)
         eta = Fraction(1, 2)
-        while shares_needed(n, q, eta * Fraction(9, 10)) <= k:
+        while messages_needed(n, q, eta * Fraction(9, 10)) <= k:
             eta *= Fraction(9, 10)  # nearly the least that seven shares are worth
         delta = float((1 + Fraction(power_above(epsilon), ONE)) * eta)
 
@@ -204,7 +204,7 @@ class TestNumbers:
     @pytest.mark.parametrize(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
     def test_shares_follow_from_honest_devices_and_modulus(self, n, honest, eta):
         made = SplitAndMix(1, eta=eta, honest=honest)
-        assert made.shares(n) == shares_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
+        assert made.shares(n) == messages_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
         assert made.counted_on(n) == math.ceil(Fraction(honest) * n)
 
     def test_law_is_that_of_distributed_trust(self):

@@ -22,10 +22,10 @@ from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.graph import Tree
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import (
+    KEY_SHARE,
     PARCEL,
     POST,
     ROSTER,
-    SHARE,
     SIGNATURE,
     SURVIVORS,
     VOTES,
@@ -129,7 +129,7 @@ class Liar:
         around = [other.user for other in self.clients[user]._around.values()]
         for which, shares in dealt:
             for other, share in zip(around, shares, strict=True):
-                self.dealt[share.to_bytes(SHARE)] = user, which, other
+                self.dealt[share.to_bytes(KEY_SHARE)] = user, which, other
         pieces = answer[HEAD + KEY :]
         self.parcels[user] = {other: pieces[i * PARCEL : (i + 1) * PARCEL] for i, other in enumerate(around)}
         return answer

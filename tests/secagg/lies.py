@@ -36,6 +36,16 @@ def flipped(message: bytes, at: int = 0, bit: int = 0) -> bytes:
     return message[:at] + bytes([message[at] ^ 1 << bit]) + message[at + 1 :]
 
 
+def top_bit(key: bytes) -> bytes:
+    """The same X25519 key: the top bit is ignored."""
+    return flipped(key, 31, 7)
+
+
+def inverse(key: bytes) -> bytes:
+    """The key plus the point of order 2, whose u is 1 / u: it agrees with everybody on the same secrets."""
+    return pow(int.from_bytes(key, "little"), -1, 2**255 - 19).to_bytes(32, "little")
+
+
 def ends(it: Liar, user: int, message: bytes, error: type[ProtocolError], match: str) -> None:
     """The device refuses the message, by this name, and has forgotten its secrets; the invariant holds."""
     with pytest.raises(error, match=match) as refused:

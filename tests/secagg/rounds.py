@@ -83,7 +83,7 @@ def succeeds(plan: Plan, leaves, ring) -> set[int] | None:
     if len(survivors) < plan.least:
         return None
     last = survivors & here[3]
-    if plan.votes:
+    if plan.signed:
         if len(last) < plan.threshold:
             return None
         last = fed(last, last) & here[4]

@@ -73,7 +73,7 @@ def clean(error: BaseException) -> None:
 
 ERRORS = {
     "keys": (1, lambda it: it.roster(0, keys=it.keys | {4: bytes(len(it.keys[4]))})),
-    "sealed shares": (2, lambda it: it.post(0, parcels={o: it.parcels[o][0] for o in (1, 2, 3)} | {4: bytes(50)})),
+    "sealed key shares": (2, lambda it: it.post(0, parcels={o: it.parcels[o][0] for o in (1, 2, 3)} | {4: bytes(50)})),
     "survivors": (3, lambda it: it.survivors(0, range(2))),
     "votes": (4, lambda it: it.ballots(0, range(5))[:-1] + b"x"),
 }
@@ -102,7 +102,7 @@ class TestTracebacks:
         monkeypatch.setattr(clients, "clear_frames", lambda traceback: None)
         it = Liar(planned(5)).until(2)
         with pytest.raises(ProtocolError) as refused:
-            it.tell(0, ERRORS["sealed shares"][1](it))
+            it.tell(0, ERRORS["sealed key shares"][1](it))
         with pytest.raises(AssertionError, match="pairs"):
             clean(refused.value)
 

@@ -8,14 +8,15 @@ from itertools import product
 import pytest
 
 from maskedbandit.errors import Disagreement, Forged, TooFew
-from maskedbandit.secagg import masks, shares
+from maskedbandit.secagg import key_shares, masks
 from maskedbandit.secagg.client import advertised
 from maskedbandit.secagg.correction import corrected
 from maskedbandit.secagg.masks import KEY, SEED
-from maskedbandit.secagg.messages import SHARES
+from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.server import Server
-from maskedbandit.secagg.shamir import SHARE, combine, weights
+from maskedbandit.secagg.shamir import KEY_SHARE, combine, weights
 from tests.secagg.adversary import HEAD, LOW_ORDER, OWN, Liar, planned, seeded, signer
+from tests.secagg.lies import inverse, top_bit
 from tests.secagg.rounds import Round
 
 
@@ -24,7 +25,7 @@ class TestWrongShares:
 
     def spoiled(self, plan, who, wrong, leaves=None, seed=1):
         def change(phase, user, message):
-            return message[:HEAD] + wrong(message[HEAD:], user) if message[1] == SHARES and user in who else message
+            return message[:HEAD] + wrong(message[HEAD:], user) if message[1] == KEY_SHARES and user in who else message
 
         return Round(plan, [5] * plan.n, leaves, change=change, seed=seed)
 
@@ -36,7 +37,9 @@ class TestWrongShares:
         noise = seeded(9)
 
         def wrong(shares, user):  # below the prime, or they would be no shares
-            return b"".join(bytes(1) + masks.random_bytes(SHARE - 1, noise) for _ in range(len(shares) // SHARE))
+            return b"".join(
+                bytes(1) + masks.random_bytes(KEY_SHARE - 1, noise) for _ in range(len(shares) // KEY_SHARE)
+            )
 
         made = self.spoiled(plan, range(liars), wrong, leaves, seed=liars)
         assert made.run().total == 5 * (10 - len(leaves))
@@ -44,7 +47,7 @@ class TestWrongShares:
     @pytest.mark.parametrize("wrong", [
         lambda shares, user: bytes(len(shares)),
         lambda shares, user: b"\xff" * len(shares),  # above the prime: no shares
-        lambda shares, user: shares[SHARE:] + shares[:SHARE],
+        lambda shares, user: shares[KEY_SHARE:] + shares[:KEY_SHARE],
         lambda shares, user: shares[:-1] + bytes([shares[-1] ^ 1]),
     ], ids=["zeros", "too large", "rotated", "one bit"])  # fmt: skip
     @pytest.mark.parametrize("liars", range(9))
@@ -68,16 +71,16 @@ class TestWrongShares:
     def test_shares_of_who_was_wrong_before_are_tried_last(self, liars, monkeypatch):
         """To correct takes long: it is done at most once for each liar, not for each secret."""
         calls = []
-        monkeypatch.setattr(shares, "corrected", lambda *args: calls.append(args) or corrected(*args))
+        monkeypatch.setattr(key_shares, "corrected", lambda *args: calls.append(args) or corrected(*args))
         plan = planned(10, t=5, least=6)
         made = self.spoiled(plan, liars, lambda shares, user: bytes(len(shares)), {3: 2})
         assert made.run().total == 45
         assert len(calls) <= len(liars)
-        assert made.server._shares.doubted == set(liars)
+        assert made.server._key_shares.doubted == set(liars)
 
 
 def combined(server, user):
-    senders, ys = zip(*list(server._shares.given[user].items())[: server.plan.threshold], strict=True)
+    senders, ys = zip(*list(server._key_shares.given[user].items())[: server.plan.threshold], strict=True)
     xs = [1 + server.ring.number(sender, of=user) for sender in senders]
     return (combine(ys, weights(xs)) % (1 << 8 * SEED)).to_bytes(SEED)
 
@@ -108,6 +111,9 @@ KEYS = {
     "of low order": lambda others, own: LOW_ORDER[0] + own[KEY : 2 * KEY],
     "of low order, for masks": lambda others, own: own[:KEY] + LOW_ORDER[1],
     "one twice": lambda others, own: own[:KEY] * 2,
+    "one twice, with the top bit set": lambda others, own: own[:KEY] + top_bit(own[:KEY]),
+    "one of another, with the top bit set": lambda others, own: top_bit(others[2][:KEY]) + own[KEY : 2 * KEY],
+    "one of another, but for a point of low order": lambda others, own: own[:KEY] + inverse(others[2][:KEY]),
     "one of another": lambda others, own: others[2][:KEY] + own[KEY : 2 * KEY],
     "one of another, for masks": lambda others, own: own[:KEY] + others[2][:KEY],
     "both of another": lambda others, own: others[3],

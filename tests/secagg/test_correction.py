@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskedbandit.secagg.correction import corrected
+from maskedbandit.secagg.correction import Correction, corrected
 from maskedbandit.secagg.shamir import PRIME, split
 from tests.statistics import seeded
 
@@ -44,6 +44,10 @@ def test_one_error_more_is_not_corrected():
     assert {found and found.secret for found in every} > {4, None}
 
 
+def test_a_secret_is_not_printed():
+    assert repr(corrected(dict.fromkeys(range(1, 5), SECRET), 2)) == "Correction(wrong=[])"
+
+
 def nearest(shares, threshold, prime):
     """By trying all polynomials: the only one from which at most half of the shares that are over differ, if any."""
     may = (len(shares) - threshold) // 2
@@ -53,7 +57,7 @@ def nearest(shares, threshold, prime):
         if len(wrong) <= may:
             found.append((polynomial[0], wrong))
     assert len(found) <= 1
-    return found[0] if found else None
+    return Correction(*found[0]) if found else None
 
 
 @pytest.mark.parametrize(
@@ -66,17 +70,19 @@ def test_all_shares_of_tiny_fields(prime, xs, t):
         shares = dict(zip(xs, values, strict=True))
         found = nearest(shares, t, prime)
         assert corrected(shares, t, prime) == found
-        outcomes.add(found and found[0])
+        outcomes.add(found and found.secret)
     assert outcomes >= set(range(prime))
     assert None in outcomes or len(xs) == t
 
 
 def test_the_secret_zero_comes_out_of_zeros():
-    assert corrected({1: 0, 2: 0, 3: 0, 4: 5}, 2) == (0, [4])
-    assert corrected(dict.fromkeys(range(1, 5), 0), 2) == (0, [])
+    assert corrected({1: 0, 2: 0, 3: 0, 4: 5}, 2) == Correction(0, [4])
+    assert corrected(dict.fromkeys(range(1, 5), 0), 2) == Correction(0, [])
 
 
 def test_a_large_crowd():
     xs = range(1, 301)
     shares = dict(zip(xs, split(SECRET, 160, xs, seeded(1)), strict=True))
-    assert corrected(shares | dict.fromkeys(xs[::5], 5), 160) == (SECRET, list(xs[::5]))  # 60 of 300, where 70 may be
+    assert corrected(shares | dict.fromkeys(xs[::5], 5), 160) == Correction(
+        SECRET, list(xs[::5])
+    )  # 60 of 300, where 70 may be

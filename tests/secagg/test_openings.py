@@ -1,8 +1,9 @@
 """What a lying server can open: the sum of all values that honest devices agreed on, or nothing.
 
-In a signed round on the complete graph with the least threshold that the calculator allows, the server lies at random
-to real devices: who shared secrets, who survived, who voted, who is told nothing. What then comes out is computed from
-the bytes that devices sent: own masks and keys for masks from shares, and sums in which no unknown mask is left.
+In a signed round with the least threshold that the calculator allows, on the complete graph or on a sparse ring, the
+server lies at random to real devices: who shared secrets, who survived, who voted, who is told nothing. What then comes
+out is computed from the bytes that devices sent: own masks and keys for masks from shares, and sums in which no unknown
+mask is left.
 
 Seeds are fixed. A lower threshold is the control: there the same lies open parts of sums, and single values.
 """
@@ -17,6 +18,7 @@ from maskedbandit.errors import ProtocolError
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.masks import KEY, SEED
+from maskedbandit.secagg.parameters import complete_threshold, sparse_threshold
 from maskedbandit.secagg.shamir import combine, weights
 from tests.secagg.adversary import FOR_MASKS, OWN, Liar, planned
 from tests.secagg.lies import vote
@@ -32,7 +34,7 @@ class Opener(Liar):
     def lie(self, user: int, shared: set[int]) -> None:
         """Tell a device who shared secrets."""
         self.hide([user], absent=self.values.keys() - shared)
-        self.posted[user] = shared - {user}
+        self.posted[user] = shared & set(self.around(user))
 
     def secret(self, user: int, which: int) -> bytes | None:
         """A secret of an honest user, if enough shares of it are known."""
@@ -74,11 +76,11 @@ class Opener(Liar):
         return found
 
 
-def lied(n: int, c: int, lower: int, seed: int, kind=Client) -> Opener:
+def lied(n: int, c: int, lower: int, seed: int, kind=Client, k=None) -> Opener:
     """A random liar. Every device belongs to one of two camps, which mostly hear what their camp is to believe."""
     random = Random(seed)
-    t = (n - 1 + c) // 2 + 1 - lower
-    plan = planned(n, t=t, least=random.choice([t + 1, random.randint(t + 1, n)]), m=2**40)
+    t = (complete_threshold(n - 1, c, True) if k is None else sparse_threshold(k, c, True)) - lower
+    plan = planned(n, k=k, t=t, least=random.choice([t + 1, random.randint(t + 1, n)]), m=2**40)
     it = Opener(plan, {user: 1 << user for user in range(n)}, corrupted=range(n - c, n), kind=kind, seed=seed).until(2)
     everyone, honest = set(range(n)), range(n - c)
     camp = set(random.sample(honest, random.choice([len(honest) // 2, random.randint(0, len(honest))])))
@@ -115,14 +117,14 @@ def answered(what, *args) -> None:
         what(*args)
 
 
-CROWDS = [(4, 0), (5, 1), (6, 0), (6, 1), (6, 2), (7, 1)]  # users, corrupted ones
+CROWDS = [(4, 0, None), (5, 1, None), (6, 0, None), (6, 1, None), (6, 2, None), (7, 1, None), (8, 0, 6), (10, 1, 8)]
 
 
-@pytest.mark.parametrize(("n", "c"), CROWDS)
-def test_all_that_honest_devices_agreed_on_or_nothing(n, c):
+@pytest.mark.parametrize(("n", "c", "k"), CROWDS)  # users, corrupted ones, neighbours on a sparse ring
+def test_all_that_honest_devices_agreed_on_or_nothing(n, c, k):
     sums = 0
     for seed in range(40):
-        it = lied(n, c, 0, seed)
+        it = lied(n, c, 0, seed, k=k)
         assert it.kept()
         opened = it.opened()
         assert len(opened) <= 1

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.secagg.graph import window
-from maskedbandit.secagg.parameters import _connected, _least, _most, complete, neighbourhood
+from maskedbandit.secagg.parameters import (
+    _connected,
+    _most,
+    complete,
+    complete_threshold,
+    neighbourhood,
+    sparse_threshold,
+)
 from tests.statistics import at_most
 
 # --- known answers ------------------------------------------------------------------------------------------
@@ -25,17 +32,39 @@ TABLE = {  # malicious, corrupted and lost in thousandths: (k, least, most) for 
     (False, 100, 100): "14,7,8 24,13,13 36,20,21 42,24,24 48,27,28 54,31,31 58,33,33",
     (False, 200, 200): "26,13,14 48,26,26 70,38,39 88,48,49 98,54,54 122,67,67 134,73,73",
     (False, 333, 100): "28,22,22 48,36,36 72,52,52 90,64,64 102,72,72 126,88,88 138,96,96",
-    (True, 50, 50): "10,7,7 20,14,14 34,24,24 44,31,31 52,37,37 62,44,44 68,48,48",
-    (True, 100, 100): "20,14,14 38,26,26 62,43,43 82,57,57 96,67,67 122,85,85 134,93,93",
-    (True, 200, 200): "38,26,26 76,51,51 144,98,98 220,150,150 302,206,206 482,328,328 552,375,375",
+    (True, 50, 50): "18,15,15 32,26,26 62,50,50 102,84,84 132,109,109 180,148,148 200,164,164",
+    (True, 100, 100): "32,26,26 62,50,50 128,103,103 220,179,179 318,259,259 540,439,439 626,508,508",
+    (True, 200, 200): "62,50,50 127,77,102 255,154,204 511,307,409 999,600,799 9999,6000,7999 99999,60000,79999",
 }
-ROWS = [(n, *key, row) for key, rows in TABLE.items() for n, row in zip(SIZES, rows.split(), strict=True)]
+TWICE = {  # for 2t > k + a alone, which keeps one of a user's secrets from a lying server
+    (50, 50): "10,7,7 20,14,14 34,24,24 44,31,31 52,37,37 62,44,44 68,48,48",
+    (100, 100): "20,14,14 38,26,26 62,43,43 82,57,57 96,67,67 122,85,85 134,93,93",
+    (200, 200): "38,26,26 76,51,51 144,98,98 220,150,150 302,206,206 482,328,328 552,375,375",
+}
 
 
-@pytest.mark.parametrize(("n", "malicious", "corrupted", "lost", "row"), ROWS)
+def rows(table):
+    return [(n, *key, row) for key, rows in table.items() for n, row in zip(SIZES, rows.split(), strict=True)]
+
+
+@pytest.mark.parametrize(("n", "malicious", "corrupted", "lost", "row"), rows(TABLE))
 def test_the_table(n, malicious, corrupted, lost, row):
     found = neighbourhood(n, corrupted * n // 1000, lost * n // 1000, malicious)
     assert ",".join(map(str, found)) == row
+
+
+def asked_twice(n, corrupted, lost):
+    """The least k if a server that lies is to have one secret of each user, and may open parts of sums."""
+    for k in range(2, n - 1, 2):
+        a, b = _most(n, corrupted, k, 41), _most(n, lost, k, 20)
+        if (k + a) // 2 < k - b and _connected(n, corrupted + lost, k, 41):
+            return k, (k + a) // 2 + 1, k - b
+    return None
+
+
+@pytest.mark.parametrize(("n", "corrupted", "lost", "row"), rows(TWICE))
+def test_known_answers_for_one_secret_of_two(n, corrupted, lost, row):
+    assert ",".join(map(str, asked_twice(n, corrupted * n // 1000, lost * n // 1000))) == row
 
 
 @pytest.mark.parametrize(
@@ -52,13 +81,13 @@ def test_the_table(n, malicious, corrupted, lost, row):
     ],
 )
 def test_known_answers_of_another_implementation(n, malicious, corrupted, lost, k, threshold):
-    found = neighbourhood(n, corrupted * n // 100, lost * n // 100, malicious)
+    found = (asked_twice if malicious else neighbourhood)(n, corrupted * n // 100, lost * n // 100)
     assert found[:2] == (k, threshold)
 
 
 def test_close_to_impossible_is_still_quick():
-    assert neighbourhood(10**5, 33_000, 32_000, malicious=True) == (54094, 36291, 36291)
-    assert neighbourhood(10**5, 33_000, 33_499, malicious=True).k == 10**5 - 1
+    assert neighbourhood(10**5, 20_000, 18_500, malicious=True) == (51560, 41610, 41610)
+    assert neighbourhood(10**5, 20_000, 20_000, malicious=True).k == 10**5 - 1
 
 
 # --- the definition -----------------------------------------------------------------------------------------
@@ -89,7 +118,8 @@ def by_definition(n, corrupted, lost, malicious, secrecy, correctness):
     for k in range(2, n - 1, 2):
         a = next(a for a in range(k + 1) if tail(n, corrupted, k, a) * 2 ** (secrecy + 1) < 1)
         b = next(b for b in range(k + 1) if tail(n, lost, k, b) * 2**correctness < 1)
-        least = max((k + a) // 2 + 1 if malicious else a + 1, 2)
+        fits = [t for t in range(2, k + 1) if (3 * t > 2 * k + 2 * a + 1 and 2 * t > k + 2 * a + 2) or not malicious]
+        least = next((t for t in fits if t > a), k + 1)
         if least <= k - b and cut(n, corrupted + lost, k) * 2 ** (secrecy + 1) < 1:
             return k, least, k - b
     return None
@@ -221,9 +251,10 @@ def test_a_server_that_asks_for_both_secrets(k):
     for corrupted in range(k):
         for threshold in range(1, k + 1):
             assert both(k, corrupted, threshold) == (2 * threshold <= k + corrupted)
-        least = _least(k, corrupted, malicious=True)
+        least = complete_threshold(k, corrupted, malicious=True)
         assert not both(k, corrupted, least)
         assert both(k, corrupted, least - 1)
+        assert not both(k, corrupted, sparse_threshold(k, corrupted, malicious=True))
 
 
 # --- large rings, by chance ---------------------------------------------------------------------------------
@@ -246,7 +277,7 @@ def cuts(bad, k):
 @pytest.mark.parametrize(("n", "corrupted", "lost", "malicious", "power"), SETTINGS)
 def test_failures_are_rarer_than_promised(n, corrupted, lost, malicious, power):
     k, least, most = neighbourhood(n, corrupted, lost, malicious, power, power)
-    a, b = (2 * least - k - 1 if malicious else least - 1), k - most
+    a, b = ((3 * least - 2 * k - 2) // 2 if malicious else least - 1), k - most
     ring = np.random.default_rng(5).permuted(np.tile(np.arange(n), (RINGS, 1)), axis=1)
     c, d = ring < corrupted, (ring >= corrupted) & (ring < corrupted + lost)
     corrupt, gone = around(c, k), around(d, k)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.two_servers import SUITE
+from maskedbandit.secagg.server_pair import SUITE
 
 h = bytes.fromhex
 

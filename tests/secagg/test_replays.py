@@ -33,7 +33,7 @@ class TestReplays:
         for number, old in enumerate(told):
             it = liar(phase)
             if number == phase - 1 == 0 and "seed" in other:  # the same round, but with other keys of this device
-                ends(it, 0, old, Disagreement, "this device's own perhaps")
+                ends(it, 0, old, Disagreement, "the keys do not fit their root")
             else:
                 ends(it, 0, old, OutOfTurn, "another session" if number == phase - 1 else "is due")
 
@@ -42,12 +42,12 @@ class TestReplays:
         for user in (0, 1):
             for said in liar(5).sent[user]:
                 it = liar(phase)
-                error = "has not begun" if phase == 0 else "is due|left the round|belongs to another"
+                error = "came before its keys were sent" if phase == 0 else "is due|left the round|belongs to another"
                 ends(it, 0, said, OutOfTurn, error)
 
     def test_a_round_does_not_begin_twice(self):
         it = liar(1)
-        ends(it, 0, b"", Malformed, "no kind and session")
+        ends(it, 0, b"", Malformed, "no kind or no session")
 
 
 class TestHarness:

@@ -17,7 +17,7 @@ from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, TooFew
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.masks import KEY, SEED
-from maskedbandit.secagg.messages import SHARES
+from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.server import Server
 from maskedbandit.secagg.shamir import combine, weights
@@ -114,8 +114,8 @@ class Asks(Server):
 
     def _end_masked(self):
         alive = super()._end_masked()
-        flags = int.from_bytes(self._told[HEAD:], "little") ^ 1 << self.plan.index(min(alive))
-        self._told = self._told[:HEAD] + flags.to_bytes(len(self._told) - HEAD, "little")
+        flags = int.from_bytes(self._announced[HEAD:], "little") ^ 1 << self.plan.index(min(alive))
+        self._announced = self._announced[:HEAD] + flags.to_bytes(len(self._announced) - HEAD, "little")
         return alive
 
 
@@ -139,7 +139,7 @@ class TestLosses:
             made.run()
         assert made.total is None
         assert not made.server.phase
-        assert all(message[1] != SHARES for phase in made.sent for message in phase.values())
+        assert all(message[1] != KEY_SHARES for phase in made.sent for message in phase.values())
 
     def test_a_late_masked_value_is_refused_and_stays_hidden(self):
         """A user said to be lost answers after all: nobody ever asks for its own mask, so its value stays masked."""
@@ -165,7 +165,7 @@ class TestLosses:
         made.phase()
         with pytest.raises(OutOfTurn, match="nothing is due from user 0"):
             made.server.receive(0, made.clients[0].receive(late))
-        with pytest.raises(OutOfTurn, match="nothing to tell user 0"):
+        with pytest.raises(OutOfTurn, match="no message for user 0"):
             made.server.message_for(0)
         assert made.run().total == 1 + 2 + 3 + 4
         assert 0 not in made.server.survivors

@@ -59,7 +59,7 @@ class TestUnsigned:
     def test_too_few_shares_of_who_sealed_garbage_end_the_round(self):
         """Any device can do that; it learns nothing, as no secret of others was asked for twice."""
         made = garbled(Round(self.PLAN, range(1, 7)), {0}, {1, 2, 3})
-        with pytest.raises(TooFew, match="2 shares of a secret of user 0 came back: 3 are needed"):
+        with pytest.raises(TooFew, match="2 key shares of a seed of user 0 came back: 3 are needed"):
             made.run()
         assert made.gone == {}
         assert made.total is None
@@ -68,7 +68,7 @@ class TestUnsigned:
         """Its own secrets have too few holders then who answered it."""
         made = garbled(Round(self.PLAN, range(1, 7)), {0, 1, 2}, {5}).run()
         assert type(made.gone[5]) is TooFew
-        assert "2 neighbours sealed their shares well: 3 are needed" in str(made.gone[5])
+        assert "2 neighbours sealed their key shares well: 3 are needed" in str(made.gone[5])
         assert made.gone.keys() == {5}
         assert made.total == 15
         assert all(message[1] != MASKED for phase in made.sent for user, message in phase.items() if user == 5)

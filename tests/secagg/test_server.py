@@ -12,9 +12,9 @@ from maskedbandit.errors import Disagreement, Forged, InvalidValue, Malformed, T
 from maskedbandit.secagg import client
 from maskedbandit.secagg.client import Client, survived
 from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.messages import SHARES
+from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.server import Server
-from maskedbandit.secagg.shamir import PRIME, SHARE
+from maskedbandit.secagg.shamir import KEY_SHARE, PRIME
 from tests.secagg.adversary import HEAD, SEED_OF_RING, identities_of, planned, signer
 from tests.secagg.rounds import Round
 
@@ -76,7 +76,7 @@ class TestTooFew:
         ("lost", "least", "phase", "after"),
         [
             (0, 4, 1, "keys: 4"),
-            (1, 4, 2, "sealed shares: 4"),
+            (1, 4, 2, "sealed key shares: 4"),
             (2, 4, 3, "masked values: 4"),
             (3, 3, 4, "votes: 3"),
         ],
@@ -111,19 +111,19 @@ def test_the_largest_residue_is_taken():
 
 def raised(message):
     """The same shares, each larger by the prime."""
-    shares = [int.from_bytes(message[at : at + SHARE]) + PRIME for at in range(HEAD, len(message), SHARE)]
-    return message[:HEAD] + b"".join(share.to_bytes(SHARE) for share in shares)
+    shares = [int.from_bytes(message[at : at + KEY_SHARE]) + PRIME for at in range(HEAD, len(message), KEY_SHARE)]
+    return message[:HEAD] + b"".join(share.to_bytes(KEY_SHARE) for share in shares)
 
 
 class TestShares:
     def test_above_the_prime_are_none(self):
         """Or a share could be written in many ways."""
-        made = Round(PLAN, VALUES, change=lambda phase, user, m: raised(m) if m[1] == SHARES else m)
-        with pytest.raises(TooFew, match=r"0 shares of a secret of user \d came back: 3 are needed"):
+        made = Round(PLAN, VALUES, change=lambda phase, user, m: raised(m) if m[1] == KEY_SHARES else m)
+        with pytest.raises(TooFew, match=r"0 key shares of a seed of user \d came back: 3 are needed"):
             made.run()
 
     def test_of_one_device_are_not_missed(self):
-        made = Round(PLAN, VALUES, change=lambda phase, user, m: raised(m) if m[1] == SHARES and user == 1 else m)
+        made = Round(PLAN, VALUES, change=lambda phase, user, m: raised(m) if m[1] == KEY_SHARES and user == 1 else m)
         assert made.run().total == total_without()
 
     def test_of_a_lost_user_without_surviving_neighbours_are_not_needed(self):
@@ -162,7 +162,7 @@ def test_a_secret_that_is_no_seed_never_breaks_the_server(which, lost, signed):
     kind = type("Kind", (Shares,), {"which": which})
     made = Round(replace(PLAN, signed=signed), VALUES, {2: 2} if lost else {}, kind=kind)
     if int(lost) in which:
-        with pytest.raises(Disagreement, match="user 2's secret do not give what the user published"):
+        with pytest.raises(Disagreement, match="user 2's seed do not give what the user published"):
             made.run()
         assert made.total is None
     else:

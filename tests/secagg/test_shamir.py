@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.secagg.shamir import PRIME, SHARE, combine, split, weights
+from maskedbandit.secagg.shamir import KEY_SHARE, PRIME, combine, split, weights
 from tests.statistics import seeded
 
 secrets = st.integers(0, 2**128 - 1) | st.sampled_from([0, 1, 2**128 - 1, PRIME - 1])
@@ -34,7 +34,7 @@ def test_any_threshold_of_shares_recovers(secret, xs, data):
     shares = dict(zip(xs, split(secret, threshold, xs, Bits()), strict=True))
     some = data.draw(st.permutations(xs))[: data.draw(st.integers(threshold, len(xs)))]
     assert combine([shares[x] for x in some], weights(some)) == secret
-    assert all(share < 1 << 8 * SHARE for share in shares.values())
+    assert all(share < 1 << 8 * KEY_SHARE for share in shares.values())
 
 
 def test_every_subset_of_a_sharing_recovers():
@@ -57,7 +57,7 @@ def test_weights_are_those_of_lagrange():
 
 
 def test_the_field_holds_a_secret_and_a_share_fits():
-    assert 2**128 <= PRIME < 1 << 8 * SHARE
+    assert 2**128 <= PRIME < 1 << 8 * KEY_SHARE
     assert all(pow(base, PRIME - 1, PRIME) == 1 for base in (2, 3, 5, 7, 11, 13))
 
 
@@ -117,5 +117,5 @@ def test_a_secret_outside_the_field_is_refused_and_not_shown(secret):
 
 
 def test_as_many_shares_as_weights():
-    with pytest.raises(InvalidValue, match="2 shares"):
+    with pytest.raises(InvalidValue, match="2 key shares"):
         combine([1, 2], weights([1, 2, 3]))

@@ -69,7 +69,7 @@ class SkipsVotes(Client):
     """A twin that does not verify whether its neighbours were told the same."""
 
     def _reveal(self, message):
-        return self._shares(int.from_bytes(self._survivors, "little"))
+        return self._key_shares(int.from_bytes(self._survivors, "little"))
 
 
 class AnswersTwice(Client):

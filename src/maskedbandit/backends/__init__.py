@@ -1,4 +1,4 @@
-"""Backends carry what the devices of a cohort send to a sum: S of the protocol P = (R, S, A). Drop a file here."""
+"""Backends: how what the devices of a cohort send becomes a sum, S of the protocol P = (R, S, A). Drop a file here."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """What a backend is: the S of the protocol P = (R, S, A), which turns what the devices of a cohort send into a sum.
 
-The ideal one adds up, which is all that the lab needs to draw releases of the right law. A real one runs a protocol
-with keys and messages, all parties in one process, as a rehearsal of the study: devices may be lost on the way.
+The ideal backend just adds; the lab needs no more to draw releases of the right distribution. A real backend runs the
+protocol with keys and messages, all parties in one process, as a rehearsal of the study: devices may drop out.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits
 
 
-def share(name: str, value: Number) -> Fraction:
-    """A share of the users, exactly."""
+def fraction(name: str, value: Number) -> Fraction:
+    """A fraction of the users as an exact number; raises unless 0 <= value < 1."""
     found = exact(name, value, strict=False)
     if found >= 1:
-        raise InvalidValue(name, value, "a share of the users, at least 0 and below 1")
+        raise InvalidValue(name, value, "a fraction of the users, at least 0 and below 1")
     return found
 
 
@@ -34,39 +34,39 @@ class Phase(NamedTuple):
 
 
 class Aggregate(NamedTuple):
-    """What came of a cohort: the sum, and whose values are in it."""
+    """The result of a cohort: the sum, and the users whose values are in it."""
 
     total: Any
-    survivors: Sequence[int]  # places in the cohort, in order
+    survivors: Sequence[int]  # positions in the cohort, in order
     phases: tuple[Phase, ...] = ()
 
 
 class Backend(ABC):
-    """A way to a sum, of one kind below or several. Subclasses are frozen dataclasses of parameters.
+    """A way to compute a sum, of one or several of the kinds below. Subclasses are frozen dataclasses of parameters.
 
-    A cohort that cannot be summed up raises a `ProtocolError`, and nothing of it is released. It may then be tried
-    again with fresh noise, `attempts` times in all, and each time costs its full price.
+    A cohort whose sum cannot be computed raises a `ProtocolError`, and nothing about it is released. It may be tried
+    again with fresh noise, up to `attempts` times in all; every attempt is charged in full.
     """
 
     @property
     @abstractmethod
     def attempts(self) -> int:
-        """How many times a cohort may be tried; a field of backends that can try again."""
+        """How many times a cohort may be tried; a field in backends that can try again."""
 
 
 class Adder(Backend):
-    """Adds up residues: whoever hears the sum hears nothing else."""
+    """Adds residues, and reveals their sum alone."""
 
     @abstractmethod
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
-        """The sum, modulo the modulus, of the values of the survivors, if `least` of them are honest.
+        """The sum of the survivors' values modulo `modulus`; raises unless at least `least` honest users survive.
 
-        `cohort` names the cohort and all that its devices must agree on; `bits` are for keys and losses.
+        `cohort` names the cohort and everything its devices must agree on; `bits` are for keys and dropouts.
         """
 
 
 class NoisyAdder(Backend):
-    """Adds up residues by two servers, each of which adds noise."""
+    """Adds residues with the help of two servers, each of which adds noise."""
 
     @abstractmethod
     def noisy_sum(
@@ -76,7 +76,7 @@ class NoisyAdder(Backend):
 
 
 class Mixer(Backend):
-    """Hands over messages without their senders."""
+    """Delivers messages without their senders."""
 
     @abstractmethod
     def mix(
@@ -88,8 +88,8 @@ class Mixer(Backend):
         bits: Bits,
         weights: Sequence[int] | None = None,
     ) -> tuple[list[int], Aggregate]:
-        """All messages, whole numbers `below` a bound, in an order that tells nothing; and who sent them.
+        """All messages, whole numbers `below` a bound, in an order that reveals nothing; and whose messages they are.
 
-        The aggregate's total is the sum of the messages. It takes `least` honest survivors; if devices have weights,
-        honest survivors of that weight.
+        The aggregate's total is the sum of the messages. Raises unless at least `least` honest users survive, or, if
+        devices have weights, honest users of that total weight.
         """

@@ -1,4 +1,4 @@
-"""The ideal sum: somebody whom all trust adds up what the devices send, and tells the sum alone."""
+"""The ideal sum: an ideal trusted party sums the devices' values and reveals the sum alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maskedbandit.privacy.sampling import Bits
 
 @dataclass(frozen=True)
 class Ideal(Adder, NoisyAdder, Mixer):
-    """Nobody is lost, nobody looks. The lab draws the noise of such a sum at once, instead of every share.
+    """No device drops out, and no value is seen. The lab draws the noise of such a sum at once, not device by device.
 
     >>> Ideal().sum([3, 4, 6], modulus=8, least=3, cohort=b"", bits=Bits()).total
     5

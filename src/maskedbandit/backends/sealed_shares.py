@@ -1,8 +1,7 @@
-"""Two servers that do not work together: shares sealed to each, and noise of each [CB17].
+"""Two servers that do not collude: each receives an additive share of every value, and adds noise of its own [CB17].
 
-A device sends one message to each server and is done: nobody waits for it, whatever the size of the cohort. Each server
-adds a whole draw of noise, so the privacy of a release rests on one honest server and on no other device. The price is
-twice the variance.
+A device sends one message to each server and is done. Each server adds a complete draw of noise, so the privacy of a
+release rests on one honest server and on no other device. The price is twice the variance.
 """
 
 from __future__ import annotations
@@ -13,17 +12,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase, share
+from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase, fraction
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
-from maskedbandit.secagg.two_servers import HASH, Server, Terms, collected, key_pair, shared
+from maskedbandit.secagg.server_pair import HASH, Server, Terms, collected, key_pair, shared
 
 
 @dataclass(frozen=True)
 class SealedShares(NoisyAdder):
-    """A rehearsal in one process: devices, both servers and the collector, which exchange bytes.
+    """A rehearsal in one process: devices, both servers and the collector exchange bytes.
 
-    A device is lost with probability `dropout`: before its first message or between the two. It is not in the sum.
+    A device drops out with probability `dropout`, before its first message or between the two. Its value is then not in
+    the sum.
 
     >>> SealedShares().noisy_sum([3, 4, 6], 100, noise=lambda: 1, cohort=b"example", bits=Bits())[:2]
     (15, (0, 1, 2))
@@ -33,7 +33,7 @@ class SealedShares(NoisyAdder):
     attempts = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dropout", share("dropout", self.dropout))
+        object.__setattr__(self, "dropout", fraction("dropout", self.dropout))
 
     def noisy_sum(
         self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
@@ -55,5 +55,5 @@ class SealedShares(NoisyAdder):
         total, _ = collected(terms, first.publish(to_first), second.publish(to_second))
         clock.append(time.process_time())
         seconds = [end - start for start, end in pairwise(clock)]
-        phases = Phase("keys", 0, 2 * HASH * n, seconds[0]), Phase("shares", up, 0, seconds[1])
+        phases = Phase("keys", 0, 2 * HASH * n, seconds[0]), Phase("value shares", up, 0, seconds[1])
         return Aggregate(total, first.survivors, (*phases, Phase("totals", 0, 0, seconds[2])))

@@ -1,16 +1,23 @@
 """Secure aggregation by one server and the devices themselves [BIK17; BBG20].
 
-Of the n users of a cohort some c = floor(corrupted n) may work for whoever wants to know; `least` honest ones are
-counted on, so d = n - c - least may be lost: the sum is opened only if c + least values are in it. On the complete
-graph every device shares its secrets with every other one. On a sparse graph it has k neighbours, so that its work
-grows with log n; secrets then hold but for a chance of 2^-40, and the round ends well but for one of 2^-20, if c and d
-are not exceeded.
+Of the n users of a cohort up to c = floor(corrupted n) may be corrupted: they tell the server all that they know. The
+noise of `least` honest users is counted on, so the sum is opened only if it has c + least values, and up to
+d = n - c - least users may be lost. On the complete graph every device shares its secrets with every other device. On a
+sparse graph it shares them with k neighbours, and k grows with log n.
 
-An "honest" server follows the protocol, and only looks; so do the corrupted devices, which tell it what they see, and
-at most send nonsense. A "malicious" server may tell every device another story: keys are signed, and on the complete
-graph survivors too. There that protects all that is promised, so that is what "auto" means then, whatever it costs. A
-sparse graph protects the secrets of every device, unless the server tries 2^80 rings by lying about keys that a device
-cannot see; the number of values in the sum rests on the server there, as no device hears from all others.
+An "honest" server follows the protocol and only looks; corrupted devices do the same, or send nonsense. A "malicious"
+server may send anything to anybody. Then devices sign their keys and the list of survivors that they were told, and
+none helps to open a sum before enough neighbours have signed the same list.
+
+**Guarantee**: if at most c users are corrupted, all that the server and these users learn of the values of honest users
+is their sum over one list of survivors, with at least `least` honest users in it. On the complete graph this holds for
+sure. On a sparse graph it fails with probability below 2^-40 under an honest server, and below 2^-80 for each ring
+that a malicious server tries (docs/secure_sums.md has the proof). If at most d users are lost, a round on a sparse
+graph fails to end with probability below 2^-20, unless somebody sends nonsense.
+
+"auto" takes the complete graph for up to 128 users and under a malicious server, where a sparse graph needs more
+neighbours than under an honest one: k = 48 of 1000 users under an honest server, 372 under a malicious one, if a tenth
+may be corrupted and a tenth lost.
 """
 
 from __future__ import annotations
@@ -24,7 +31,7 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.backends.backend import Adder, Aggregate, Phase, share
+from maskedbandit.backends.backend import Adder, Aggregate, Phase, fraction
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
@@ -34,17 +41,20 @@ from maskedbandit.secagg.parameters import Neighbourhood, complete, neighbourhoo
 from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.server import Server
 
-SMALL = 128  # users up to whom a complete graph costs little
-SECRECY = {"honest": 40, "malicious": 80}  # a ring gives secrets away with a chance of 2^-this; who lies may draw many
+SMALL = 128  # in cohorts up to this size a complete graph costs little
+SECRECY = {
+    "honest": 40,
+    "malicious": 80,
+}  # a ring fails to protect with probability 2^-this; a liar may draw many rings
 
 
 @dataclass(frozen=True)
 class SecAgg(Adder):
-    """A rehearsal of the whole round in one process: n clients and a server that exchange bytes.
+    """A rehearsal of the whole round in one process: n clients and a server exchange bytes.
 
-    A device is lost with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
-    times, each at its full price. Sums of fewer than `smallest` honest values are refused: noise protects a user
-    there as well, but hardly a crowd.
+    A device drops out with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
+    times; each attempt is charged in full. Cohorts that count on fewer than `smallest` honest users are refused: noise
+    protects a user there as well, but there is hardly a crowd to hide in.
 
     >>> SecAgg(corrupted=0.1).plan(1000, least=800, modulus=2**11).neighbours
     48
@@ -61,7 +71,7 @@ class SecAgg(Adder):
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            object.__setattr__(self, name, share(name, getattr(self, name)))
+            object.__setattr__(self, name, fraction(name, getattr(self, name)))
         if self.server not in ("honest", "malicious"):
             raise InvalidValue("server", self.server, "'honest' or 'malicious'")
         if self.graph not in ("auto", "complete", "sparse"):
@@ -71,11 +81,11 @@ class SecAgg(Adder):
                 raise InvalidValue(name, getattr(self, name), "a whole number of at least 1")
 
     def corrupted_of(self, n: int) -> int:
-        """Users who may be corrupted."""
+        """How many users may be corrupted."""
         return int(Fraction(self.corrupted) * n)
 
     def neighbourhood(self, n: int, least: int) -> Neighbourhood:
-        """How many neighbours a device has, and how many of them it takes to rebuild a secret."""
+        """How many neighbours a device has, and how many of them can rebuild its secrets."""
         c = self.corrupted_of(n)
         if least < self.smallest:
             allowed = f"at least {self.smallest}: take larger cohorts or two servers, or set `smallest` lower"
@@ -97,7 +107,7 @@ class SecAgg(Adder):
             raise
 
     def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> Plan:
-        """What the parties of a cohort's round agree on."""
+        """What the parties of a round agree on before it begins."""
         k, threshold, _ = self.neighbourhood(n, least)
         opened = least + self.corrupted_of(n)
         return Plan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
@@ -109,11 +119,11 @@ class SecAgg(Adder):
 
     @property
     def phases(self) -> int:
-        """How often a device is asked; rounds with votes have one phase more."""
-        return 5 if self.server == "malicious" and self.graph != "sparse" else 4
+        """How many messages a device sends; signed rounds have one more, for votes."""
+        return 5 if self.server == "malicious" else 4
 
     def leaves(self, n: int, bits: Bits) -> dict[int, int]:
-        """Who is lost, and before which phase, counted from 0."""
+        """Which users drop out, and before which phase, counted from 0."""
         return {user: bits.below(self.phases) for user in range(n) if bernoulli(Fraction(self.dropout), bits)}
 
 
@@ -125,12 +135,12 @@ def rehearsed(
     bits: Bits,
     watch: Callable[[Server], object] = lambda server: None,
 ) -> Aggregate:
-    """One round in this process; user u answers in the phases before number `leaves[u]`, counted from 0.
+    """One round in this process. User u drops out before phase `leaves[u]`, counted from 0.
 
-    `watch` is called after every message of a user.
+    `watch` is called after every message that a user sends.
     """
     signers: dict[int, Ed25519PrivateKey] = {}
-    if plan.signed:  # long-term keys: their making is no part of the round
+    if plan.signed:  # long-term keys: they exist before the round
         signers = {user: Ed25519PrivateKey.from_private_bytes(random_bytes(KEY, bits)) for user in values}
     identities = {user: signer.public_key().public_bytes_raw() for user, signer in signers.items()}
     began = time.process_time()
@@ -144,7 +154,7 @@ def rehearsed(
                 told = server.message_for(user)
                 try:
                     sent = clients[user].receive(told)
-                except TooFew:  # of its neighbours: it leaves, and counts as lost
+                except TooFew:  # too few neighbours are left: this device drops out too
                     continue
                 server.receive(user, sent)
                 up, down = up + len(sent), down + len(told)

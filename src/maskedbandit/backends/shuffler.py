@@ -1,7 +1,7 @@
 """A shuffler between the devices and the analyzer: messages arrive without their senders.
 
-The parties are those of a real study: devices that seal, a shuffler that mixes, an analyzer that opens. What it adds to
-the ideal one is trust in the shuffler, which must not collude with the analyzer, and in X25519 and AES-GCM.
+The parties are those of a real study: devices encrypt messages for the analyzer, the shuffler mixes them, the analyzer
+decrypts them. The shuffler must be trusted not to collude with the analyzer; encryption rests on X25519 and AES-GCM.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from maskedbandit.backends.backend import Aggregate, Mixer, Phase, share
+from maskedbandit.backends.backend import Aggregate, Mixer, Phase, fraction
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
-from maskedbandit.shuffle import shuffler
+from maskedbandit.shuffle import sealed_messages
 
 
 @dataclass(frozen=True)
 class Shuffler(Mixer):
-    """A rehearsal in one process. A device is lost with probability `dropout`, before it sends.
+    """A rehearsal in one process. A device drops out with probability `dropout`, before it sends anything.
 
-    Of the n users of a cohort floor(`corrupted` n) may work for the server, so none of what they send is counted on:
-    the shuffler waits for `least` devices and so many more, or for as much more weight as so many can have.
+    Up to floor(`corrupted` n) of the n users of a cohort may work for the analyzer, and the messages of any of them may
+    be missing. So the shuffler waits for that many users more than the `least` honest ones; if users have weights, for
+    the largest weight that so many users can have more than `least`.
 
     >>> mixed, aggregate = Shuffler().mix([[1, 0], [1, 1]], below=2, least=2, cohort=b"example", bits=Bits())
     >>> sorted(mixed), aggregate.total, aggregate.survivors
@@ -36,10 +37,10 @@ class Shuffler(Mixer):
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            object.__setattr__(self, name, share(name, getattr(self, name)))
+            object.__setattr__(self, name, fraction(name, getattr(self, name)))
 
     def awaited(self, weights: Sequence[int], least: int) -> int:
-        """Weight of the devices that the shuffler waits for."""
+        """Total weight of the devices that the shuffler waits for."""
         lost = sum(sorted(weights, reverse=True)[: int(Fraction(self.corrupted) * len(weights))])
         if not 1 <= least <= sum(weights) - lost:
             allowed = f"from 1 to {sum(weights) - lost}, as {lost} may be corrupted: lower `honest` of the channel"
@@ -58,14 +59,14 @@ class Shuffler(Mixer):
         n, weights = len(bundles), weights or [1] * len(bundles)
         awaited = self.awaited(weights, least)
         here = [device for device in range(n) if not bernoulli(Fraction(self.dropout), bits)]
-        analyzer = shuffler.Analyzer(below, cohort)
-        middle = shuffler.Shuffler([len(bundle) for bundle in bundles], below, awaited, bits, weights)
+        analyzer = sealed_messages.Analyzer(below, cohort)
+        mixer = sealed_messages.Shuffler([len(bundle) for bundle in bundles], below, awaited, bits, weights)
         began = time.process_time()
-        sealed = {device: shuffler.seal(bundles[device], below, analyzer.key, cohort) for device in here}
+        sealed = {device: sealed_messages.seal(bundles[device], below, analyzer.key, cohort) for device in here}
         sent = time.process_time()
         for device, bundle in sealed.items():
-            middle.receive(device, bundle)
-        batch, came = middle.release()
+            mixer.receive(device, bundle)
+        batch, came = mixer.release()
         mixed = time.process_time()
         opened = analyzer.open(batch, sum(len(bundles[device]) for device in came))
         phases = (

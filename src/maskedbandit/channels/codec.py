@@ -138,13 +138,20 @@ def decoded(total: int, rule: ModulusRule, law: Law, n: int, g: int, draws: floa
     """The sum of n rewards that a residue stands for.
 
     What is outside of the room for noise is refused, if honest noise goes there once in 10^9 cohorts at most: a single
-    device can put it there.
+    device can put it there. What it can do without being refused is `worst_shift`.
     """
     m, room = fitted(rule, law, n, g, draws)
     found = unwrap(total % m, m, n * g + room)
     if found < rule.low * n * g - room and rule.failure <= 1e-9:
         raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")
     return found / g
+
+
+def worst_shift(residues: Residues, law: Law, n: int, g: int, draws: float) -> float:
+    """How far one device that sends what it likes can move the sum of n rewards, at most, so that it is not refused."""
+    m, room = fitted(residues, law, n, g, draws)
+    accepted = room_needed(residues, n, g, room) if residues.failure <= 1e-9 else m
+    return (accepted - 1) / g
 
 
 @kernel

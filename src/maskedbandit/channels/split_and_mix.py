@@ -39,7 +39,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.shuffle.split_and_mix import shares_needed, split
+from maskedbandit.shuffle.splitting import messages_needed, split
 
 
 def power_above(epsilon: Fraction) -> int:
@@ -116,7 +116,7 @@ class SplitAndMix(Carrier):
     def shares(self, n: int) -> int:
         """Messages that each device of a cohort of n sends."""
         self.check_size(n)
-        return shares_needed(self.counted_on(n), self.summed.residues(n)[0], Fraction(self.eta))
+        return messages_needed(self.counted_on(n), self.summed.residues(n)[0], Fraction(self.eta))
 
     @property
     def draws(self) -> Any:

@@ -1,19 +1,21 @@
-"""The client of a round: one device, as a machine that turns the server's messages into its own [BIK17, Fig. 4].
+"""The client of a round: one device, as a state machine that answers the server's messages [BIK17, Fig. 4].
 
-    it was told                      it sends
-    nothing                          ADVERT: two fresh public keys, for seals and for masks
-    ROSTER: keys of its neighbours   PARCELS: shares of two seeds, that of its own mask and that of its key for masks
-    POST: shares of its neighbours   MASKED: its value + own mask + masks of pairs
-    SURVIVORS: whose values count    VOTE: the same survivors, signed; where nobody votes, at once
-    VOTES: signatures of neighbours  SHARES: for a survivor the share of its own mask, for one who was lost the other
+    it receives                          it sends
+    nothing                              ADVERT: two fresh public keys, one to seal key shares, one for pair masks
+    ROSTER: its neighbours' keys         PARCELS: key shares of two seeds, that of its own mask and of its mask key
+    POST: its neighbours' key shares     MASKED: its value + its own mask + its pair masks
+    SURVIVORS: whose values are summed   VOTE: a signature of that list, in signed rounds alone
+    VOTES: its neighbours' signatures    KEY_SHARES: of each survivor's own mask, of each lost neighbour's mask key
 
-**Guarantee**: if fewer than `threshold` of a user's neighbours are corrupted, and `2 threshold > neighbours +
-corrupted` in rounds where the server may lie, then at most one of the two seeds of the user can ever be rebuilt: a
-client gives one share of each neighbour, once, and a session has no second round. With one of them missing the masked
-value is a uniform number to whoever has the rest.
+**Guarantee**: in a signed round whose threshold is one of `parameters.py` for at most a corrupted ones among the
+neighbours of each honest user, whatever the server sends to whom: all that the server and corrupted users learn of the
+values of honest users is the sum over all honest users of one list of survivors, a list of at least `least` users.
+Proof: [BIK17] on the complete graph, docs/secure_sums.md on a sparse one. In an unsigned round this holds if the server
+follows the protocol, threshold > a, and the honest survivors are connected. Without one of its two seeds, the masked
+value of a user is uniform; of a neighbour's two seeds a client reveals a key share of one, once.
 
 Anything unexpected ends the round for this client: it raises a `ProtocolError` and forgets its secrets. A client
-serves one round; a new attempt is a new client, with fresh keys, masks and noise.
+serves one round; a new attempt needs a new client, with fresh keys, masks and noise.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ from maskedbandit.secagg.graph import root_from
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
     ADVERT,
+    KEY_SHARES,
     MASKED,
     PARCEL,
     PARCELS,
     POST,
     ROSTER,
-    SHARES,
     SIGNATURE,
     SURVIVORS,
     VALUE,
@@ -47,47 +49,50 @@ from maskedbandit.secagg.messages import (
     packed,
 )
 from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.shamir import SHARE, split
+from maskedbandit.secagg.shamir import KEY_SHARE, split
 
-NONE = b"\xff" * (2 * SHARE)  # no shares: numbers above all shares
-Identities = Mapping[int, bytes]  # the public signing key of every enrolled user, from somebody who is not the server
+INVALID = b"\xff" * (2 * KEY_SHARE)  # two numbers above all key shares
+Identities = Mapping[int, bytes]  # the public signing key of every enrolled user, from a party that is not the server
 
 
 def advertised(plan: Plan, user: int, keys: bytes) -> bytes:
-    """What a user signs of its keys."""
+    """The text that a user signs to vouch for its public keys."""
     return b"maskedbandit keys" + plan.round + masks.name(user) + keys
 
 
 def survived(session: bytes, survivors: bytes) -> bytes:
-    """What a user signs of the survivors."""
+    """The text that a user signs to vote for a list of survivors."""
     return b"maskedbandit survivors" + session + survivors
 
 
 def verify(identities: Identities, user: int, signature: bytes, text: bytes) -> None:
-    """Refuse what an enrolled user did not sign."""
+    """Raise unless this enrolled user signed this text."""
     if user not in identities:
         raise Forged(f"user {user} is not enrolled")
     try:
         Ed25519PublicKey.from_public_bytes(identities[user]).verify(signature, text)
     except InvalidSignature:
-        raise Forged(f"user {user} did not sign what came with this signature") from None
+        raise Forged(f"user {user} did not sign this message") from None
 
 
 class Neighbour:
-    """What a client knows of another one."""
+    """What a client knows about a neighbour: `mask_key` is public, `channel` is the secret key of what they seal.
 
-    __slots__ = ("channel", "key", "present", "shares", "user")
+    `present` says that the neighbour sent its key shares; `key_shares` are those for this client, of both seeds.
+    """
 
-    def __init__(self, user: int, key: bytes, channel: bytes) -> None:
-        self.user, self.key, self.channel = user, key, channel  # `key` for masks is public, `channel` is secret
-        self.present, self.shares = False, b""
+    __slots__ = ("channel", "key_shares", "mask_key", "present", "user")
+
+    def __init__(self, user: int, mask_key: bytes, channel: bytes) -> None:
+        self.user, self.mask_key, self.channel = user, mask_key, channel
+        self.present, self.key_shares = False, b""
 
 
 class Client:
-    """One device in one round. `value` is below the modulus, and has its noise already.
+    """One device in one round. `value` is below the modulus and already includes the device's noise.
 
     Signed rounds need the device's signing key and the `identities` of all who may take part. `spend` is called before
-    the masked value leaves: it writes down that the user took part, or raises if that was so before.
+    the masked value leaves the device: it records that the user took part, or raises if the user did so before.
     """
 
     def __init__(
@@ -116,18 +121,18 @@ class Client:
         return self.receive(b"")
 
     def receive(self, message: bytes) -> bytes:
-        """The answer to a message, which is empty when there is nothing more to say."""
+        """The answer to a message from the server."""
         answer = self._next
         self._next = self._refuse
         try:
-            return answer(message)  # which says what is due next
+            return answer(message)  # it sets what is due next
         except BaseException as wrong:
             self.leave()
-            clear_frames(wrong.__traceback__)  # which hold secrets of neighbours too
+            clear_frames(wrong.__traceback__)  # its frames hold secrets, also of neighbours
             raise
 
     def leave(self) -> None:
-        """Forget all secrets; whatever comes after is refused."""
+        """Forget all secrets; refuse every later message."""
         for secret in ("_value", "_bits", "_signer", "_seal", "_mask", "_seeds", "_around", "_survivors"):
             self.__dict__.pop(secret, None)
         self._next = self._refuse
@@ -137,7 +142,7 @@ class Client:
 
     def _start(self, message: bytes) -> bytes:
         if message:
-            raise OutOfTurn(f"user {self.user} has not begun the round")
+            raise OutOfTurn(f"a message for user {self.user} came before its keys were sent")
         self._seeds = masks.random_bytes(SEED, self._bits), masks.random_bytes(SEED, self._bits)
         self._seal, seal_key = masks.key_pair(masks.random_bytes(KEY, self._bits), self.plan.round, b"seal")
         self._mask, mask_key = masks.key_pair(self._seeds[1], self.plan.round, b"mask")
@@ -149,7 +154,7 @@ class Client:
         return packed(ADVERT, self.plan.round, self._keys)
 
     def _share(self, message: bytes) -> bytes:
-        """Check the keys of the neighbours; share both seeds among them."""
+        """Check the keys of the neighbours, and share both seeds among them."""
         plan, reader = self.plan, Reader(message, ROSTER, self.plan.round)
         seed, root = reader.take(KEY), reader.take(KEY)
         if sha256(seed).digest() != plan.ring:
@@ -163,11 +168,12 @@ class Client:
             entries[plan.index(other)] += keys[other]
         entries[plan.index(self.user)] = masks.name(self.user) + self._keys
         if root_from(plan.n, entries, reader.pieces(KEY)) != root:
-            raise Disagreement("the server changed keys, this device's own perhaps")
+            raise Disagreement("the keys do not fit their root: the server changed some, or this device's own")
         if len(here) < plan.threshold:
             raise TooFew(f"{len(here)} neighbours came: {plan.threshold} are needed")
         public = [each for text in (self._keys, *keys.values()) for each in parted(text)[:2]]
-        if len(set(public)) < len(public):
+        secrets = {each: masks.agreed(self._seal, each) for each in public}
+        if len(set(secrets.values())) < len(public):
             raise Disagreement("two public keys are equal")
         self._session, self._neighbours = plan.session(root), around
         self._around: dict[int, Neighbour] = {}
@@ -175,19 +181,18 @@ class Client:
             seal_key, mask_key, signature = parted(keys[other])
             if plan.signed:
                 verify(self._identities, other, signature, advertised(plan, other, seal_key + mask_key))
-            secret = masks.agreed(self._seal, seal_key)
-            channel = masks.derived(secret, self._session, masks.between(b"seal", self.user, other))
+            channel = masks.derived(secrets[seal_key], self._session, masks.between(b"seal", self.user, other))
             self._around[other] = Neighbour(other, mask_key, channel)
         parcels, xs = [], [1 + i for i in range(len(around)) if came >> i & 1]
-        shares = [split(int.from_bytes(each), plan.threshold, xs, self._bits) for each in self._seeds]
-        for of_own, of_key, neighbour in zip(*shares, self._around.values(), strict=True):
-            text = of_own.to_bytes(SHARE) + of_key.to_bytes(SHARE)
+        key_shares = [split(int.from_bytes(each), plan.threshold, xs, self._bits) for each in self._seeds]
+        for of_own, of_key, neighbour in zip(*key_shares, self._around.values(), strict=True):
+            text = of_own.to_bytes(KEY_SHARE) + of_key.to_bytes(KEY_SHARE)
             parcels.append(masks.seal(neighbour.channel, self.user, neighbour.user, self._session, text))
         self._next = self._hide
         return packed(PARCELS, self._session, masks.commitment(self._seeds[0], self._session, self.user), *parcels)
 
     def _hide(self, message: bytes) -> bytes:
-        """Open what the neighbours sealed, before anything is spent; mask the value with those who did."""
+        """Open the neighbours' key shares, before anything is spent; then mask the value."""
         reader, session, m = Reader(message, POST, self._session), self._session, self.plan.modulus
         flags = reader.flags(len(self._around))
         sealed = iter(reader.pieces(PARCEL, flags.bit_count()))
@@ -198,43 +203,47 @@ class Client:
             if flags >> i & 1:
                 other.present = True
                 try:
-                    other.shares = masks.opened(other.channel, other.user, self.user, session, next(sealed))
+                    other.key_shares = masks.opened(other.channel, other.user, self.user, session, next(sealed))
                     opened += 1
                 except Forged:
-                    if self.plan.signed:  # the server may have done it
+                    if self.plan.signed:  # the server may have altered it
                         raise
-                    other.shares = NONE  # a device did: if this one left, corrupted ones could choose whom to lose
-                secret = masks.agreed(self._mask, other.key)
+                    # The neighbour sent nonsense. If this device left, corrupted ones could choose who drops out.
+                    other.key_shares = INVALID
+                secret = masks.agreed(self._mask, other.mask_key)
                 pairs.append(masks.pair_mask(secret, session, self.user, other.user, m))
         if opened < self.plan.threshold:
-            raise TooFew(f"{opened} neighbours sealed their shares well: {self.plan.threshold} are needed")
+            raise TooFew(f"{opened} neighbours sealed their key shares well: {self.plan.threshold} are needed")
         own = masks.own_mask(self._seeds[0], session, self.user, m)
         self._spend(self.user)
         hidden = masks.masked(self._value, own, pairs, m)
-        del self._value, self._mask, self._seeds  # the others have what is needed of them
+        del self._value, self._mask, self._seeds  # what is still needed of them, the neighbours have
         self._next = self._agree
         return packed(MASKED, session, hidden.to_bytes(VALUE))
 
     def _agree(self, message: bytes) -> bytes:
-        """Check the survivors, as far as this device can; sign them."""
+        """Check the list of survivors, as far as this device can, and sign it."""
         reader = Reader(message, SURVIVORS, self._session)
         flags = reader.flags(self.plan.n)
         reader.end()
         if not flags >> self.plan.index(self.user) & 1:
-            raise Disagreement("this device sent its value, and is said to be lost")
+            raise Disagreement("this device sent its value and is said to be lost")
         if flags.bit_count() < self.plan.least:
             raise TooFew(f"{flags.bit_count()} values are in the sum: at least {self.plan.least} must be")
+        near = sum(flags >> self.plan.index(user) & 1 for user in self._neighbours)
+        if near < self.plan.threshold:
+            raise TooFew(f"{near} neighbours are said to have survived: {self.plan.threshold} are needed")
         shared = {user for user, other in self._around.items() if other.present}
         if any(flags >> self.plan.index(user) & 1 and user not in shared for user in self._neighbours):
-            raise Disagreement("a user is said to have survived who shared no secrets")
+            raise Disagreement("a neighbour is said to have survived that sent no key shares")
         self._survivors, self._next = message[2 + KEY :], self._reveal
-        if not self.plan.votes:
-            return self._shares(flags)
+        if not self.plan.signed:
+            return self._key_shares(flags)
         assert self._signer is not None
         return packed(VOTE, self._session, self._signer.sign(survived(self._session, self._survivors)))
 
     def _reveal(self, message: bytes) -> bytes:
-        """Check that enough neighbours were told of the same survivors."""
+        """Check that enough neighbours signed the same list of survivors."""
         reader = Reader(message, VOTES, self._session)
         flags = reader.flags(len(self._around))
         votes = iter(reader.pieces(SIGNATURE, flags.bit_count()))
@@ -243,20 +252,20 @@ class Client:
         for i, other in enumerate(self._around.values()):
             if flags >> i & 1:
                 verify(self._identities, other.user, next(votes), survived(self._session, self._survivors))
-        return self._shares(int.from_bytes(self._survivors, "little"))
+        return self._key_shares(int.from_bytes(self._survivors, "little"))
 
-    def _shares(self, survivors: int) -> bytes:
-        """One share of each neighbour that sealed some: of the own mask of a survivor, else of the key for masks."""
-        shares = []
+    def _key_shares(self, survivors: int) -> bytes:
+        """A key share of each neighbour that is present: of its own mask if it survived, else of its mask key."""
+        key_shares = []
         for user, other in self._around.items():
             if other.present:
                 alive = survivors >> self.plan.index(user) & 1
-                shares.append(other.shares[:SHARE] if alive else other.shares[SHARE:])
-        sent = packed(SHARES, self._session, *shares)
+                key_shares.append(other.key_shares[:KEY_SHARE] if alive else other.key_shares[KEY_SHARE:])
+        sent = packed(KEY_SHARES, self._session, *key_shares)
         self.leave()
         return sent
 
 
 def parted(keys: bytes) -> tuple[bytes, bytes, bytes]:
-    """Key for seals, key for masks, signature."""
+    """Seal key, mask key and signature."""
     return keys[:KEY], keys[KEY : 2 * KEY], keys[2 * KEY :]

@@ -1,56 +1,58 @@
-"""A secret from shares of which some are wrong: the errors of a Reed-Solomon code [Gao03].
+"""A secret from key shares of which some are wrong: decoding of a Reed-Solomon code [Gao03].
 
-The shares at r points are the values of a polynomial of degree below t, but for e wrong ones. Let g be the product of
-all X - x_i and h the polynomial through all shares. Euclid's algorithm on g and h, stopped at the first remainder of a
-degree below (r + t) / 2, gives that remainder = (the polynomial) * (a multiple of the product over the wrong points).
+All but e of the key shares at r points are the values of one polynomial of degree below t. Let g be the product of all
+X - x_i, and h the polynomial through all key shares. Euclid's algorithm on g and h stops at the first remainder of
+degree below (r + t) / 2, which is the polynomial times a multiple of the product of X - x_i over the wrong points.
 
-**Guarantee**: the secret comes out whenever 2e <= r - t, whichever shares are wrong. Beyond that no answer is unique.
+**Guarantee**: the secret is found whenever 2e <= r - t, whichever key shares are wrong. Beyond that it is not unique.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from maskedbandit.secagg.shamir import PRIME
 
 Polynomial = list[int]  # coefficients, the constant one first; none is zero at the end
 
 
-class Correction(NamedTuple):
-    """A secret, and the points of the shares that are not its."""
+@dataclass(frozen=True)
+class Correction:
+    """A secret, and the points of the key shares that do not belong to it."""
 
-    secret: int
+    secret: int = field(repr=False)
     wrong: list[int]
 
 
-def corrected(shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> Correction | None:
-    """The secret behind shares, by their points; None if too many are wrong for it to be told.
+def corrected(key_shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> Correction | None:
+    """The secret of some key shares, which are given by point; None if too many are wrong.
 
     >>> from maskedbandit.privacy.sampling import Bits
     >>> from maskedbandit.secagg.shamir import split
-    >>> shares = dict(enumerate(split(7, 2, range(1, 7), Bits()), start=1))
-    >>> corrected(shares | {2: 11, 5: 12}, threshold=2)
-    Correction(secret=7, wrong=[2, 5])
+    >>> key_shares = dict(enumerate(split(7, 2, range(1, 7), Bits()), start=1))
+    >>> found = corrected(key_shares | {2: 11, 5: 12}, threshold=2)
+    >>> found, found.secret
+    (Correction(wrong=[2, 5]), 7)
     """
     whole = [1]
-    for x in shares:
+    for x in key_shares:
         whole = product(whole, [-x % prime, 1], prime)
-    last, rest, before, factor = whole, through(shares, whole, prime), list[int](), [1]
-    while 2 * (len(rest) - 1) >= len(shares) + threshold:
+    last, rest, before, factor = whole, through(key_shares, whole, prime), list[int](), [1]
+    while 2 * (len(rest) - 1) >= len(key_shares) + threshold:
         quotient, remainder = divided(last, rest, prime)
         last, rest = rest, remainder
         before, factor = factor, difference(before, product(quotient, factor, prime), prime)
     found, remainder = divided(rest, factor, prime)
     if remainder or len(found) > threshold:
         return None
-    return Correction(value(found, 0, prime), [x for x, y in shares.items() if value(found, x, prime) != y % prime])
+    return Correction(value(found, 0, prime), [x for x, y in key_shares.items() if value(found, x, prime) != y % prime])
 
 
-def through(shares: Mapping[int, int], whole: Polynomial, prime: int) -> Polynomial:
-    """The polynomial through all shares, by Lagrange; `whole` is the product of all X - x."""
-    total = [0] * len(shares)
-    for x, y in shares.items():
+def through(key_shares: Mapping[int, int], whole: Polynomial, prime: int) -> Polynomial:
+    """The polynomial through all key shares, by Lagrange; `whole` is the product of all X - x."""
+    total = [0] * len(key_shares)
+    for x, y in key_shares.items():
         others, _ = divided(whole, [-x % prime, 1], prime)
         scale = y * pow(value(others, x, prime), -1, prime) % prime
         total = [(a + scale * b) % prime for a, b in zip(total, others, strict=True)]
@@ -92,7 +94,7 @@ def divided(a: Polynomial, b: Polynomial, prime: int) -> tuple[Polynomial, Polyn
 
 
 def trimmed(a: Polynomial) -> Polynomial:
-    """Without zeros at the end."""
+    """The polynomial without zeros at its end."""
     while a and a[-1] == 0:
         a.pop()
     return a

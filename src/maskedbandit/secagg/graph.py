@@ -1,14 +1,14 @@
-"""Who is whose neighbour in a round, and a commitment to all users that each can check in part.
+"""Which users are neighbours in a round, and a commitment to all users of which each can check a part.
 
-Users stand on a ring in the order of SHA-256(seed | user): a random order that everybody can compute. Neighbours are
-the k users nearest on the ring, k/2 on each side [BBG20], or all others.
+Users are on a ring in the order of SHA-256(seed | user): a random order that everybody can compute. The neighbours of a
+user are the k nearest users on the ring, k/2 on each side [BBG20], or all others.
 
-Each user is a leaf of a Merkle tree: the pairs of a level are hashed into the next level, and a last one without a
-partner moves up as it is. The root binds the number of leaves, each leaf and its position. Whoever knows some leaves
-recomputes the root from them and from the hashes of the parts of the tree without any of them.
+Each user is a leaf of a Merkle tree: pairs of hashes of a level are hashed into the next level, and a last one without
+a partner moves up unchanged. The root binds the number of leaves, each leaf and its position. From some of the leaves
+and a proof, the hashes of all subtrees without any of them, everybody can recompute the root.
 
-**Guarantee**: two lists of leaves with one root, or a leaf and a proof that lead to the root of a list with another
-leaf in its place, give a collision of SHA-256.
+**Guarantee**: two lists of leaves with the same root, or a leaf and a proof that lead to the root of a list with
+another leaf at its position, give a collision of SHA-256.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RANK, _LEAF, _NODE, _ROOT = (b"maskedbandit secagg " + part for part in (b"rank
 
 
 def rank(seed: bytes, user: int) -> bytes:
-    """Where a user stands: the lower rank is earlier on the ring.
+    """What users are sorted by: the one with the lower rank is earlier on the ring.
 
     >>> rank(b"seed", 7).hex()[:16]
     '01aabe21c6bbb1ab'
@@ -35,19 +35,19 @@ def rank(seed: bytes, user: int) -> bytes:
 
 
 def order(seed: bytes, users: Iterable[int]) -> list[int]:
-    """The ring: users by their rank.
+    """The users in the order of the ring.
 
     >>> order(b"seed", range(8))
     [7, 0, 4, 6, 2, 3, 1, 5]
     """
     users = list(users)
     if users and (min(users) < 0 or max(users) >= USERS or len(set(users)) < len(users)):
-        raise InvalidValue("users", users, "different whole numbers from 0 to 2^64 - 1")
+        raise InvalidValue("users", "hidden", "different whole numbers from 0 to 2^64 - 1")
     return sorted(users, key=lambda user: rank(seed, user))
 
 
 def window(position: int, n: int, k: int) -> list[int]:
-    """Positions of the k neighbours of a position on a ring of n; all others if k is n - 1 or more.
+    """The positions of the k neighbours of a position on a ring of n; all other positions if k is n - 1 or more.
 
     >>> window(0, n=8, k=4), window(0, n=4, k=3)
     ([1, 2, 6, 7], [1, 2, 3])
@@ -62,7 +62,7 @@ def window(position: int, n: int, k: int) -> list[int]:
 
 
 class Ring:
-    """All users in their order, and the k neighbours of each.
+    """All users in their order on the ring, and the k neighbours of each.
 
     >>> ring = Ring(b"seed", range(8), k=4)
     >>> ring.around(4), ring.number(6, of=4)
@@ -71,26 +71,26 @@ class Ring:
 
     def __init__(self, seed: bytes, users: Iterable[int], k: int) -> None:
         self.order, self._k = order(seed, users), k
-        self._place = {user: place for place, user in enumerate(self.order)}
+        self._position = {user: position for position, user in enumerate(self.order)}
         self._windows: dict[int, list[int]] = {}
 
-    def _window(self, place: int) -> list[int]:
-        found = self._windows.get(place)
+    def _window(self, position: int) -> list[int]:
+        found = self._windows.get(position)
         if found is None:
-            found = self._windows[place] = window(place, len(self.order), self._k)
+            found = self._windows[position] = window(position, len(self.order), self._k)
         return found
 
     def around(self, user: int) -> list[int]:
-        """The neighbours of a user, from the first place of the ring on."""
-        return [self.order[place] for place in self._window(self._place[user])]
+        """The neighbours of a user, in the order of their positions."""
+        return [self.order[position] for position in self._window(self._position[user])]
 
     def number(self, user: int, of: int) -> int:
-        """Which neighbour a user is of another one, counted from 0."""
-        return bisect_left(self._window(self._place[of]), self._place[user])
+        """The index of a user among the neighbours of another one, counted from 0."""
+        return bisect_left(self._window(self._position[of]), self._position[user])
 
 
 class Tree:
-    """The Merkle tree of some leaves, in their order.
+    """The Merkle tree of a list of leaves.
 
     >>> tree = Tree([b"a", b"b", b"c"])
     >>> root_from(3, {1: b"b"}, tree.proof([1])) == tree.root
@@ -109,9 +109,9 @@ class Tree:
         self.root = _root(len(leaves), level[0])
 
     def proof(self, positions: Sequence[int]) -> list[bytes]:
-        """The hashes that are missing to get from the leaves at these positions to the root.
+        """The hashes needed to compute the root from the leaves at these positions.
 
-        Level after level from the leaves up, in the order of positions.
+        They come level by level from the leaves up, in the order of positions.
         """
         _check(len(self._levels[0]), positions, InvalidValue("positions", positions, "some positions of leaves"))
         known, missing = sorted(set(positions)), []
@@ -123,9 +123,9 @@ class Tree:
 
 
 def root_from(n: int, leaves: Mapping[int, bytes], proof: Sequence[bytes]) -> bytes:
-    """The root of n leaves of which some are known, by their positions, with the proof for these positions.
+    """The root of n leaves, from some of them by position and the proof for these positions.
 
-    Raises `Malformed` if the proof is for other positions or another n. It takes at most 32 steps for each leaf.
+    Raises `Malformed` if the proof is for other positions or another n. It takes at most 32 steps per leaf.
     """
     if not 1 <= n <= LEAVES:
         raise Malformed(f"a tree of {n} leaves")
@@ -145,7 +145,7 @@ def root_from(n: int, leaves: Mapping[int, bytes], proof: Sequence[bytes]) -> by
 
 
 def _up(level: list[tuple[int, bytes]], size: int, hashes: Iterator[bytes]) -> list[tuple[int, bytes]]:
-    """The known hashes of the next level, of those of a level of this size."""
+    """The known hashes of the next level, from the known ones of a level of this size."""
     above = []
     at = 0
     while at < len(level):

@@ -1,9 +1,9 @@
-"""Keys, masks and seals: what two devices know together, and nobody else.
+"""Keys, masks and seals: the secrets that two devices have in common.
 
 Two devices agree on a secret by X25519; HKDF turns it into a key for what they send each other, or into a mask. A mask
-is 32 bytes modulo m: uniform if m is a power of two, to within m / 2^256 otherwise. A device has two key pairs, because
-the one for masks is revealed if the device is lost, and what was sealed before must stay sealed then. The private key
-for masks comes from a seed of 16 bytes, as short as the seed of the device's own mask: both are shared alike.
+is 32 bytes modulo m: uniform if m is a power of two, and within m / 2^256 of uniform otherwise. A device has two key
+pairs, because the mask key is revealed if the device is lost, and what was sealed before must stay sealed. The private
+mask key is derived from a seed of 16 bytes, like the device's own mask, so that both seeds are shared in the same way.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from maskedbandit.errors import Forged
 from maskedbandit.privacy.sampling import Bits
 
-SEED = 16  # bytes of a seed; it fits the field of the shares
+SEED = 16  # bytes of a seed; as a number it is below the prime of the key shares
 KEY = 32  # bytes of a public key, of a session and of a hash
-SEAL = 16  # bytes that sealing adds
+SEAL = 16  # bytes that encryption adds
 
 
 def random_bytes(n: int, bits: Bits) -> bytes:
@@ -40,60 +40,64 @@ def derived(secret: bytes, session: bytes, purpose: bytes) -> bytes:
 
 
 def key_pair(seed: bytes, session: bytes, purpose: bytes) -> tuple[X25519PrivateKey, bytes]:
-    """A private key made from a seed, and the public one."""
+    """The private and public key that a seed gives."""
     private = X25519PrivateKey.from_private_bytes(derived(seed, session, purpose))
     return private, private.public_key().public_bytes_raw()
 
 
 def agreed(private: X25519PrivateKey, public: bytes) -> bytes:
-    """The secret of two key pairs; public keys that would make it a constant are refused."""
+    """The secret that two key pairs agree on; public keys that would make it a constant are refused.
+
+    A public key has several encodings (RFC 7748, section 5), and adding a point of low order gives further keys that
+    agree with everybody on the same secrets. So two keys are compared by what they agree on with one private key.
+    """
     try:
         return private.exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError:
-        raise Forged("a public key of another user is none") from None
+        raise Forged("another user's public key is not a valid X25519 key") from None
 
 
 def between(purpose: bytes, user: int, other: int) -> bytes:
-    """A purpose of two users, the same for both."""
+    """A purpose in which two users are named, the same for both."""
     return purpose + name(min(user, other)) + name(max(user, other))
 
 
 def pair_mask(secret: bytes, session: bytes, user: int, other: int, modulus: int) -> int:
-    """What `user` adds and `other` subtracts, or the reverse: the user with the smaller number adds."""
+    """What `user` adds to its value: the mask if it has the smaller number, else minus the mask. The pair cancels."""
     mask = int.from_bytes(derived(secret, session, between(b"pair", user, other))) % modulus
     return mask if user < other else -mask
 
 
 def own_mask(seed: bytes, session: bytes, user: int, modulus: int) -> int:
-    """What a user adds to stay hidden even if all masks of pairs are known."""
+    """The mask that hides a user even if all its pair masks are known."""
     return int.from_bytes(derived(seed, session, b"own" + name(user))) % modulus
 
 
 def masked(value: int, own: int, pairs: list[int], modulus: int) -> int:
-    """What the server receives: the value under the user's own mask and those of all pairs that it is in."""
+    """What the server receives: the value plus the user's own mask and all its pair masks."""
     return (value + own + sum(pairs)) % modulus
 
 
 def commitment(seed: bytes, session: bytes, user: int) -> bytes:
-    """What shows later that a seed put together from shares is the user's."""
+    """A hash by which a seed that was rebuilt from key shares is checked."""
     return sha256(b"maskedbandit own mask" + session + name(user) + seed).digest()
 
 
 def envelope(sender: int, receiver: int, session: bytes) -> tuple[bytes, bytes]:
-    """Nonce and associated data of the one thing that a user sends another in a session."""
-    return name(sender) + bytes(4), b"maskedbandit shares" + session + name(sender) + name(receiver)
+    """Nonce and associated data of the one message that a user seals for another in a session."""
+    return name(sender) + bytes(4), b"maskedbandit key shares" + session + name(sender) + name(receiver)
 
 
 def seal(key: bytes, sender: int, receiver: int, session: bytes, text: bytes) -> bytes:
-    """Encrypt for one receiver."""
+    """Encrypt a text for one receiver."""
     nonce, context = envelope(sender, receiver, session)
     return ChaCha20Poly1305(key).encrypt(nonce, text, context)
 
 
 def opened(key: bytes, sender: int, receiver: int, session: bytes, sealed: bytes) -> bytes:
-    """Decrypt what one sender sealed for this receiver in this session."""
+    """Decrypt what a sender sealed for this receiver in this session."""
     nonce, context = envelope(sender, receiver, session)
     try:
         return ChaCha20Poly1305(key).decrypt(nonce, sealed, context)
     except InvalidTag:
-        raise Forged(f"what user {sender} sealed for user {receiver} was altered, or is of another session") from None
+        raise Forged(f"what user {sender} sealed for user {receiver} was altered or is of another session") from None

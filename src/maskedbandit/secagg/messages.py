@@ -1,20 +1,20 @@
 """The messages of a round, as bytes of fixed widths.
 
-    up     ADVERT     two public keys [a signature]
-    down   ROSTER     seed of the ring, root of the tree of keys, which neighbours came, their keys, proof
-    up     PARCELS    commitment, shares sealed for every neighbour that came
-    down   POST       which neighbours sealed shares, and what they sealed
-    up     MASKED     the masked value
-    down   SURVIVORS  whose masked values are in the sum, of all users
-    up     VOTE       a signature of the survivors                               on complete graphs, if signed
-    down   VOTES      which neighbours signed, and their signatures              on complete graphs, if signed
-    up     SHARES     one share for every neighbour that sealed some
+    up     ADVERT      two public keys, and in signed rounds a signature
+    down   ROSTER      seed of the ring, root of the tree of keys, which neighbours came, their keys, proof
+    up     PARCELS     commitment, key shares sealed for every neighbour that came
+    down   POST        which neighbours sent key shares, and their sealed key shares for this device
+    up     MASKED      the masked value
+    down   SURVIVORS   whose masked values are in the sum: a bit for each user
+    up     VOTE        a signature of the survivors                               in signed rounds
+    down   VOTES       which neighbours signed, and their signatures              in signed rounds
+    up     KEY_SHARES  one key share of every neighbour that sent some
 
-Every message begins with the version, its kind, and the round (ADVERT, ROSTER) or session it belongs to. Nothing in a
-message says how long it is: its length is due to the plan and to what was said before, or it is refused.
+Every message begins with the version, its kind, and the round (ADVERT, ROSTER) or session that it belongs to. Its
+length follows from the plan and from earlier messages; a message of another length is refused.
 
-A survivor's bit is set or not, so the server cannot ask for both secrets of a user in one message; a second message of
-a kind is refused.
+A survivor's bit is set or not, so the server cannot ask for both seeds of a user in one message; a second message of
+the same kind is refused.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from collections.abc import Sequence
 from maskedbandit.errors import Malformed, OutOfTurn
 from maskedbandit.secagg.masks import KEY, SEAL
 from maskedbandit.secagg.plan import VERSION
-from maskedbandit.secagg.shamir import SHARE
+from maskedbandit.secagg.shamir import KEY_SHARE
 
-ADVERT, ROSTER, PARCELS, POST, MASKED, SURVIVORS, VOTE, VOTES, SHARES = range(1, 10)
-KINDS = "", "keys", "roster", "sealed shares", "post", "masked value", "survivors", "vote", "votes", "shares"
+ADVERT, ROSTER, PARCELS, POST, MASKED, SURVIVORS, VOTE, VOTES, KEY_SHARES = range(1, 10)
+KINDS = "", "keys", "roster", "sealed key shares", "post", "masked value", "survivors", "vote", "votes", "key shares"
 SIGNATURE = 64
-PARCEL = 2 * SHARE + SEAL
+PARCEL = 2 * KEY_SHARE + SEAL
 VALUE = 8
 
 
@@ -39,13 +39,13 @@ def packed(kind: int, session: bytes, *parts: bytes) -> bytes:
 
 
 class Reader:
-    """What is left of a message that is of the kind that is due, and of this session."""
+    """A message of the kind that is due and of this session, read from the start."""
 
     def __init__(self, message: bytes, kind: int, session: bytes) -> None:
         if not isinstance(message, bytes) or len(message) < 2 + KEY or not 0 < message[1] < len(KINDS):
-            raise Malformed("a message has no kind and session")
+            raise Malformed("a message has no kind or no session")
         if message[0] != VERSION:
-            raise Malformed(f"a message is of version {message[0]}, and this is {VERSION}")
+            raise Malformed(f"a message is of version {message[0]}: it must be {VERSION}")
         if message[1] != kind:
             raise OutOfTurn(f"a message of {KINDS[message[1]]} came where {KINDS[kind]} is due")
         if message[2 : 2 + KEY] != session:
@@ -64,19 +64,19 @@ class Reader:
         return int.from_bytes(self.take(width))
 
     def flags(self, n: int) -> int:
-        """The next n bits, the first one lowest."""
+        """The next n bits; the first one is the lowest bit."""
         flags = int.from_bytes(self.take(-(-n // 8)), "little")
         if flags >> n:
             raise Malformed(f"a message of {KINDS[self.kind]} has bits for users that do not exist")
         return flags
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Raise unless the whole message was read."""
         if self.at < len(self.message):
             raise Malformed(f"a message of {KINDS[self.kind]} is too long")
 
     def pieces(self, width: int, n: int | None = None) -> list[bytes]:
-        """All that is left, in pieces of one width: n of them, or as many as there are."""
+        """The rest of the message, in pieces of one width: n of them, or as many as there are."""
         count, over = divmod(len(self.message) - self.at, width)
         if over or (n is not None and n != count):
             raise Malformed(f"a message of {KINDS[self.kind]} is too short or too long")
@@ -89,6 +89,6 @@ def flagged(flags: int, n: int) -> bytes:
 
 
 def chosen(pieces: Sequence[bytes | None]) -> bytes:
-    """Which pieces there are, and these."""
+    """A bit for each piece that says whether it is there, and those that are."""
     flags = sum(1 << i for i, piece in enumerate(pieces) if piece is not None)
     return flagged(flags, len(pieces)) + b"".join(piece for piece in pieces if piece is not None)

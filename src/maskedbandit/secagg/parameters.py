@@ -1,22 +1,26 @@
-"""How many neighbours a user needs, and how many of them must answer [BBG20], in whole numbers alone.
+"""How many neighbours a user needs, and how many of them must answer [BBG20], computed in whole numbers.
 
 Of n users at most c are corrupted and at most d are lost, chosen before the ring is drawn. A user has k neighbours, a
-random k of the n - 1 others, who hold shares of its two secrets; a threshold of t shares recovers one. Wanted are
+random k of the n - 1 others, who hold key shares of its two seeds; any t of them recover a seed. The conditions are
 
-    E1  secrecy      of any user's neighbours at most a are corrupted, and the server learns one secret alone:
-                     t > a, or 2t > k + a if it may ask every other neighbour for the secret it likes
-    E2  one piece    the honest users who are left are connected
+    E1  secrecy      of any user's neighbours at most a are corrupted, and the threshold fits:
+                       t > a                                    if the server follows the protocol
+                       2t > k + a                               if it may lie, on the complete graph [BIK17]
+                       3t > 2k + 2a + 1  and  2t > k + 2a + 2   if it may lie, on a sparse one (docs/secure_sums.md)
+    E2  connection   the honest users who are left are connected on the ring
     E3  correctness  of any user's neighbours at most b are lost: t <= k - b
 
     P(not E1) <= n P(Hyp(n-1, c, k) > a)
     P(not E2) <= n(n-k-1)/2 C(n-k, c+d-k) / C(n, c+d)      two runs of k/2 bad users cut the ring
     P(not E3) <= n P(Hyp(n-1, d, k) > b)
 
-**Guarantee**: P(not E1) and P(not E2) are below 2^-(secrecy+1) each, P(not E3) is below 2^-correctness. In the complete
-graph all three hold for sure. A server that chooses whom to lose once it knows the ring is outside of E2.
+**Guarantee**: P(not E1) and P(not E2) are each below 2^-(secrecy+1), P(not E3) is below 2^-correctness. On the complete
+graph all three hold with certainty. If the server follows the protocol, E2 assumes that corrupted users do not choose
+whom to lose after they have seen the ring. If the server may lie, secrecy rests on E1 alone, whoever is lost.
 
 Google's published parameters draw neighbours from all n users instead of the n - 1 others, so its k is sometimes
-smaller by 2. Its check of complete graphs asks for t >= n - d, where correctness needs t <= k - d.
+smaller by 2. Its check of complete graphs asks for t >= n - d, where correctness needs t <= k - d. Its sparse graphs
+have 2t > k + a under a lying server: no user's two secrets come out then, but parts of the sum may.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from maskedbandit.errors import InvalidValue
 
 
 class Neighbourhood(NamedTuple):
-    """How many neighbours each user has, and the thresholds allowed."""
+    """How many neighbours each user has, and the least and the largest threshold allowed."""
 
     k: int
     least: int
@@ -59,7 +63,7 @@ def neighbourhood(
     while k < n - 1:
         a = _most(n, corrupted, k, secrecy + 1)
         b = _most(n, lost, k, correctness)
-        found = Neighbourhood(k, _least(k, a, malicious), k - b)
+        found = Neighbourhood(k, sparse_threshold(k, a, malicious), k - b)
         short = found.least - found.most
         if short <= 0 and _connected(n, corrupted + lost, k, secrecy + 1):
             return found
@@ -69,7 +73,7 @@ def neighbourhood(
 
 
 def complete(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neighbourhood:
-    """The complete graph, in which nothing is left to chance.
+    """The complete graph, on which all conditions hold with certainty.
 
     >>> complete(10, corrupted=3, lost=2, malicious=True)
     Neighbourhood(k=9, least=7, most=7)
@@ -79,22 +83,28 @@ def complete(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neig
     if not 0 <= corrupted <= n - 2:
         raise InvalidValue("corrupted", corrupted, f"from 0 to {n - 2} of {n} users: two must be honest")
     k = n - 1
-    least = _least(k, corrupted, malicious)
+    least = complete_threshold(k, corrupted, malicious)
     if not 0 <= lost <= k - least:
         raise InvalidValue("lost", lost, f"from 0 to {k - least} of {n} users, if {corrupted} are corrupted")
     return Neighbourhood(k, least, k - lost)
 
 
-def _least(k: int, a: int, malicious: bool) -> int:
-    """The least threshold that a corrupted neighbours cannot abuse; one share alone is never enough."""
-    return max((k + a) // 2 + 1 if malicious else a + 1, 2)
+def complete_threshold(k: int, a: int, malicious: bool) -> int:
+    """The least threshold with E1 on the complete graph, where a of the k neighbours are corrupted; at least 2."""
+    return (k + a) // 2 + 1 if malicious else max(a + 1, 2)
+
+
+def sparse_threshold(k: int, a: int, malicious: bool) -> int:
+    """The least threshold with E1 on a sparse graph, where at most a of k neighbours are corrupted; at least 2."""
+    return max((2 * k + 2 * a + 1) // 3 + 1, k // 2 + a + 2) if malicious else max(a + 1, 2)
 
 
 def _most(n: int, marked: int, k: int, power: int) -> int:
-    """The least a such that any user has more than a marked neighbours with probability below 2^-power, summed up.
+    """The least a with n P(Hyp(n-1, marked, k) > a) < 2^-power: nobody has more than a marked neighbours.
 
-    The law is walked from its mode by P(j+1) / P(j) = (marked - j)(k - j) / ((j + 1)(n - marked - k + j)) and scaled in
-    the end. Numbers have 128 bits more than the tail needs; the tail is rounded up and the sum of all down.
+    The probabilities are computed from the mode outwards, up to a factor, by
+    P(j+1) / P(j) = (marked - j)(k - j) / ((j + 1)(n - marked - k + j)). Numbers have 128 bits more than the tail needs;
+    the tail is rounded up, and the sum of all down.
     """
     one = 1 << power + 128
     mode, last = (k + 1) * (marked + 1) // (n + 1), min(k, marked)
@@ -107,7 +117,7 @@ def _most(n: int, marked: int, k: int, power: int) -> int:
     above = [one]
     for j in range(mode, last):
         above.append(-(-above[-1] * (marked - j) * (k - j) // ((j + 1) * (n - marked - k + j))))
-        if above[-1] == 1:  # as are all that follow
+        if above[-1] == 1:  # all further terms are 1 too
             break
     whole = below + sum(above) - len(above) ** 2  # each term is rounded up by less than their number
     j = mode + len(above) - 1
@@ -120,7 +130,7 @@ def _most(n: int, marked: int, k: int, power: int) -> int:
 
 
 def _connected(n: int, bad: int, k: int, power: int) -> bool:
-    """Two runs of k/2 bad users, with somebody between them on both sides, have a probability below 2^-power."""
+    """Whether two runs of k/2 bad users that cut the ring in two have a probability below 2^-power."""
     if k > bad:
         return True
     return n * (n - k - 1) * comb(n - k, bad - k) << power < 2 * comb(n, bad)

@@ -1,19 +1,19 @@
 """What all parties of a round agree on before it begins.
 
-Everybody computes the plan alone and takes nothing of it from the server: its hash names the round, and whoever has
-another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; it is in
-every seal, mask and vote, so nothing of one session means anything in another.
+Every party computes the plan itself and takes no part of it from the server. Its hash names the round, so a party with
+another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; every
+seal, mask and vote includes it, so a message of one session is worthless in another.
 
-The ring in which users find their neighbours holds all who are invited: whoever does not come leaves a gap, and counts
-as lost. Its order comes from a seed that the plan commits to before there are keys, and from the keys, so nobody knows
-it before. As a device sees the keys of its neighbours alone, a server that lies about others can have the ring drawn
-again, as often as it can hash n names; it takes a k for which that is hopeless.
+The ring on which users find their neighbours holds all who are invited; a user who does not come counts as lost. The
+order follows from a seed that the plan commits to before there are keys, and from the keys, so nobody knows it in
+advance. A device sees the keys of its neighbours alone, so a server that lies about other keys can draw the ring again,
+as often as it can hash n names; the number of neighbours is chosen so that this is hopeless.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
@@ -29,9 +29,10 @@ class Plan:
     """The parameters of one round.
 
     `cohort` names the study, the cohort, the attempt and the noise that the devices add; `users` are all who are
-    invited, in order. Each shares its secrets with `neighbours` others, of whom `threshold` can rebuild them; the sum
-    is opened only if `least` values are in it. `signed` rounds have signed keys, and on the complete graph
-    survivors that the devices compare. `ring` is the hash of the seed of the ring.
+    invited, in order. Each shares its two seeds with `neighbours` others, any `threshold` of whom can rebuild them; the
+    sum is opened only if `least` values are in it. In `signed` rounds devices sign their keys and the list of survivors
+    that they received, and no device reveals key shares before `threshold` neighbours have signed the same list. `ring`
+    is the hash of the seed of the ring.
 
     >>> users = tuple(range(64))
     >>> Plan(b"arm 3, cohort 1", users, 63, 40, 52, 2**10, True, sha256(b"seed").digest()).round.hex()[:8]
@@ -39,7 +40,7 @@ class Plan:
     """
 
     cohort: bytes
-    users: tuple[int, ...]
+    users: tuple[int, ...] = field(repr=False)
     neighbours: int
     threshold: int
     least: int
@@ -52,24 +53,19 @@ class Plan:
             raise InvalidValue("the number of users", self.n, "at least 3, and below 2^32")
         rising = all(user < after for user, after in pairwise(self.users))
         if not rising or self.users[0] < 0 or self.users[-1] >= USERS:
-            raise InvalidValue("users", self.users, "different whole numbers from 0 to 2^64 - 1, in order")
+            raise InvalidValue("users", "hidden", "different whole numbers from 0 to 2^64 - 1, in order")
         if self.neighbours != self.n - 1 and (self.neighbours % 2 or not 2 <= self.neighbours < self.n):
             raise InvalidValue("neighbours", self.neighbours, f"{self.n - 1}, or an even number below that")
         if not 2 <= self.threshold <= self.neighbours:
             raise InvalidValue("threshold", self.threshold, f"a whole number from 2 to {self.neighbours}")
-        if not self.threshold < self.least <= self.n:  # a survivor's secret is rebuilt by others
+        if not self.threshold < self.least <= self.n:  # a survivor's seed is rebuilt by other survivors
             raise InvalidValue("least", self.least, f"a whole number from {self.threshold + 1} to {self.n}")
         if not 2 <= self.modulus <= 1 << 64:
             raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 2^64")
 
     @property
-    def votes(self) -> bool:
-        """Whether devices compare what they were told of the survivors: where each hears from all others."""
-        return self.signed and self.neighbours == self.n - 1
-
-    @property
     def n(self) -> int:
-        """How many are invited."""
+        """How many users are invited."""
         return len(self.users)
 
     @cached_property
@@ -88,7 +84,7 @@ class Plan:
         return {}
 
     def drawn(self, seed: bytes, root: bytes) -> Ring:
-        """The ring; parties in one process compute it once."""
+        """The ring; parties in the same process compute it once."""
         key = sha256(b"maskedbandit ring" + seed + root).digest()
         found = self._rings.get(key)
         if found is None:
@@ -98,5 +94,5 @@ class Plan:
         return found
 
     def index(self, user: int) -> int:
-        """Which of the users this is, counted from 0."""
+        """The position of a user in `users`, counted from 0."""
         return bisect_left(self.users, user)

@@ -1,15 +1,15 @@
-"""The server of a round: it passes messages on, and learns the sum of the values of those who stay [BIK17, Fig. 4].
+"""The server of a round: it forwards messages, and learns the sum of the survivors' values [BIK17, Fig. 4].
 
-With y the masked values, b the own masks and p the masks of pairs, all modulo m,
+With x the values, y the masked values, b the own masks and p the pair masks, all modulo m,
 
-    sum of x over survivors = sum of y - sum of b over survivors - sum of p over (survivor, lost one) pairs.
+    sum of x over survivors = sum of y - sum of b over survivors - sum of p over pairs of a survivor and a lost user.
 
-The users answer in phases: keys, sealed shares, masked values, votes in some rounds, shares. `close` ends a phase:
-whoever has not answered by then is lost. The server rebuilds the own masks of survivors and the keys of the lost from
-the shares of their neighbours (shares.py), and checks both against what the users published.
+The users answer in phases: keys, sealed key shares, masked values, votes in signed rounds, key shares. `close` ends a
+phase; a user who has not answered by then is lost. The server rebuilds the own masks of survivors and the mask keys of
+lost users from their neighbours' key shares (key_shares.py), and checks both against what the users published.
 
-It runs without trust in clients: a message that is wrong is refused with a named error, its sender is as good as lost,
-and what others sent stays. It never holds a secret of a device that is not meant for it.
+It does not trust clients: it refuses a wrong message with a named error and treats the sender as lost, and the round
+goes on with the others.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import Identities, advertised, survived, verify
 from maskedbandit.secagg.graph import Tree
+from maskedbandit.secagg.key_shares import KeyShares
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
     ADVERT,
+    KEY_SHARES,
     MASKED,
     PARCEL,
     PARCELS,
     POST,
     ROSTER,
-    SHARES,
     SIGNATURE,
     SURVIVORS,
     VALUE,
@@ -45,23 +46,22 @@ from maskedbandit.secagg.messages import (
     packed,
 )
 from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.shamir import SHARE
-from maskedbandit.secagg.shares import Shares
+from maskedbandit.secagg.shamir import KEY_SHARE
 
 
 class Step(NamedTuple):
-    """One phase: what is due from the users, what they are told, and what becomes of their answers."""
+    """One phase: what is due from the users, what they are sent before, and what is done with their answers."""
 
     due: str
     tell: Callable[[int], bytes]
     take: Callable[[int, bytes], None]
-    end: Callable[[], Collection[int]]  # whose answers are due next
+    end: Callable[[], Collection[int]]  # returns the users whose answers are due next
 
 
 class Server:
-    """The server in one round. `seed` puts the users in order; the plan commits to it.
+    """The server in one round. `seed` determines the order of the ring; the plan commits to it.
 
-    `spend` is called for each user whose masked value comes: it writes down that the user took part, or raises.
+    `spend` is called for each user whose masked value comes: it records that the user took part, or raises.
 
     >>> from maskedbandit.secagg.client import Client
     >>> from maskedbandit.privacy.sampling import Bits
@@ -91,43 +91,45 @@ class Server:
         if plan.signed and identities is None:
             raise InvalidValue("identities", None, "given, as the round is signed")
         self.plan, self.seed = plan, seed
-        self.waiting = set(plan.users)  # users whose message is due
+        self.waiting = set(plan.users)  # the users whose message is due
         self.survivors: frozenset[int] = frozenset()
         self.total: int | None = None
         self._identities, self._spend = identities or {}, spend
-        self._probe, _ = masks.key_pair(bytes(SEED), plan.round, b"probe")  # it keeps nothing secret
-        self._public: set[bytes] = set()
+        self._probe, _ = masks.key_pair(bytes(SEED), plan.round, b"probe")  # to compare public keys; it is not secret
+        self._known: set[bytes] = set()  # what the public keys that came agree on with the probe
         self._keys: dict[int, bytes] = {}
         self._commitments: dict[int, bytes] = {}
         self._parcels: dict[int, dict[int, bytes]] = {}  # by sender, by receiver
         self._masked: dict[int, int] = {}
         self._votes: dict[int, bytes] = {}
-        self._shares = Shares(plan.threshold)
+        self._key_shares = KeyShares(plan.threshold)
         self._session = plan.round
         self._steps = [
             Step("keys", lambda user: b"", self._take_keys, self._end_keys),
-            Step("sealed shares", self._roster, self._take_parcels, self._end_parcels),
+            Step("sealed key shares", self._roster, self._take_parcels, self._end_parcels),
             Step("masked values", self._post, self._take_masked, self._end_masked),
-            Step("votes", lambda user: self._told, self._take_vote, self._end_votes),
-            Step("shares", self._ballots, self._take_shares, self._end_shares),
+            Step("votes", lambda user: self._announced, self._take_vote, self._end_votes),
+            Step("key shares", self._ballots, self._take_key_shares, self._end_key_shares),
         ]
-        if not plan.votes:
-            self._steps[3:] = [Step("shares", lambda user: self._told, self._take_shares, self._end_shares)]
+        if not plan.signed:
+            self._steps[3:] = [
+                Step("key shares", lambda user: self._announced, self._take_key_shares, self._end_key_shares)
+            ]
 
     @property
     def phase(self) -> str:
-        """What is due from the users; empty when the round is over."""
+        """The name of what is due from the users; empty when the round is over."""
         return self._steps[0].due if self._steps else ""
 
     def receive(self, user: int, message: bytes) -> None:
-        """Take what a user answers in this phase."""
+        """Take the answer of a user in this phase."""
         if user not in self.waiting:
             raise OutOfTurn(f"nothing is due from user {user}")
         self._steps[0].take(user, message)
         self.waiting.remove(user)
 
     def close(self) -> None:
-        """End the phase; whoever has not answered is lost. The round is over if too few are left."""
+        """End the phase; users who have not answered are lost. If too few are left, the round is over."""
         if not self._steps:
             raise OutOfTurn("the round is over")
         try:
@@ -139,13 +141,13 @@ class Server:
         self._steps.pop(0)
 
     def message_for(self, user: int) -> bytes:
-        """What the user is told in this phase."""
+        """The message to the user in this phase."""
         if user not in self.waiting:
-            raise OutOfTurn(f"there is nothing to tell user {user}")
+            raise OutOfTurn(f"there is no message for user {user}")
         return self._steps[0].tell(user)
 
     def _enough(self, users: Collection[int], least: int) -> Collection[int]:
-        """These users, if they are enough to go on with."""
+        """These users, if they are enough to continue."""
         if len(users) < least:
             raise TooFew(f"{len(users)} users are left after the phase of {self.phase}: {least} are needed")
         return users
@@ -158,12 +160,10 @@ class Server:
         reader.end()
         if self.plan.signed:
             verify(self._identities, user, signature, advertised(self.plan, user, keys))
-        pair = keys[:KEY], keys[KEY:]
-        for key in pair:
-            masks.agreed(self._probe, key)  # raises what all neighbours would
-        if pair[0] == pair[1] or not self._public.isdisjoint(pair):
+        pair = {masks.agreed(self._probe, key) for key in (keys[:KEY], keys[KEY:])}  # raises if a key is not valid
+        if len(pair) < 2 or self._known & pair:
             raise Disagreement(f"user {user} sent a public key that came before")
-        self._public.update(pair)
+        self._known |= pair
         self._keys[user] = keys + signature
 
     def _end_keys(self) -> Collection[int]:
@@ -180,10 +180,10 @@ class Server:
         return packed(ROSTER, self.plan.round, self.seed, self._tree.root, keys, *proof)
 
     def _around(self, user: int) -> list[int]:
-        """The neighbours of a user that came."""
+        """The neighbours of a user that sent their keys."""
         return [other for other in self.ring.around(user) if other in self._keys]
 
-    # --- sealed shares
+    # --- sealed key shares
 
     def _take_parcels(self, user: int, message: bytes) -> None:
         reader, around = Reader(message, PARCELS, self._session), self._around(user)
@@ -206,7 +206,7 @@ class Server:
         value = reader.number(VALUE)
         reader.end()
         if value >= self.plan.modulus:
-            raise Malformed(f"user {user} sent a value that is no residue")
+            raise Malformed(f"user {user} sent a masked value that is not below the modulus")
         self._spend(user)
         self._masked[user] = value
 
@@ -214,7 +214,7 @@ class Server:
         self._enough(self._masked, self.plan.least)
         self.survivors = frozenset(self._masked)
         flags = sum(1 << self.plan.index(user) for user in self.survivors)
-        self._told = packed(SURVIVORS, self._session, flagged(flags, self.plan.n))
+        self._announced = packed(SURVIVORS, self._session, flagged(flags, self.plan.n))
         return self.survivors
 
     # --- votes
@@ -223,14 +223,14 @@ class Server:
         reader = Reader(message, VOTE, self._session)
         vote = reader.take(SIGNATURE)
         reader.end()
-        verify(self._identities, user, vote, survived(self._session, self._told[2 + KEY :]))
+        verify(self._identities, user, vote, survived(self._session, self._announced[2 + KEY :]))
         self._votes[user] = vote
 
     def _end_votes(self) -> Collection[int]:
         return self._enough(self._votes, self.plan.threshold)
 
     def _ballots(self, user: int) -> bytes:
-        """As many votes as a client asks for; more would only have to be verified."""
+        """As many votes as a client needs; it would have to verify further ones in vain."""
         votes, left = list[bytes | None](), self.plan.threshold
         for other in self._around(user):
             vote = self._votes.get(other) if left else None
@@ -238,16 +238,16 @@ class Server:
             votes.append(vote)
         return packed(VOTES, self._session, chosen(votes))
 
-    # --- shares
+    # --- key shares
 
-    def _take_shares(self, user: int, message: bytes) -> None:
-        reader = Reader(message, SHARES, self._session)
+    def _take_key_shares(self, user: int, message: bytes) -> None:
+        reader = Reader(message, KEY_SHARES, self._session)
         around = [other for other in self._around(user) if other in self._parcels]
-        for other, share in zip(around, reader.pieces(SHARE, len(around)), strict=True):
-            self._shares.add(other, user, share)
+        for other, key_share in zip(around, reader.pieces(KEY_SHARE, len(around)), strict=True):
+            self._key_shares.add(other, user, key_share)
 
-    def _end_shares(self) -> Collection[int]:
-        """Rebuild what hides the sum, and take it away."""
+    def _end_key_shares(self) -> Collection[int]:
+        """Rebuild the masks that hide the sum, and subtract them."""
         m, session = self.plan.modulus, self._session
         total = sum(self._masked.values())
         for user in self.survivors:
@@ -268,14 +268,14 @@ class Server:
         return ()
 
     def _rebuilt(self, user: int, publish: Callable[[bytes], bytes], published: bytes) -> bytes:
-        """The seed of a user: the one behind the shares that gives what the user published."""
-        return self._shares.rebuilt(user, lambda sender: 1 + self.ring.number(sender, of=user), publish, published)
+        """The seed of a user: the one that gives what the user published."""
+        return self._key_shares.rebuilt(user, lambda sender: 1 + self.ring.number(sender, of=user), publish, published)
 
     def _forget(self) -> None:
-        for kept in (self._parcels, self._masked, self._votes, self._shares, self._commitments):
+        for kept in (self._parcels, self._masked, self._votes, self._key_shares, self._commitments):
             kept.clear()
 
 
 def mask_keys(plan: Plan, seed: bytes) -> tuple[X25519PrivateKey, bytes]:
-    """The key pair for masks that a seed gives."""
+    """The mask keys that a seed gives."""
     return masks.key_pair(seed, plan.round, b"mask")

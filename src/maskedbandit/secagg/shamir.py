@@ -1,12 +1,13 @@
-"""A secret in shares: any t of them give it back, t - 1 of them tell nothing [Sha79].
+"""Shamir's secret sharing: any t key shares give the secret back, and t - 1 of them reveal nothing [Sha79].
 
-    share at x = secret + c_1 x + ... + c_{t-1} x^(t-1)  mod p,    c_i uniform below p
+    key share at x = secret + c_1 x + ... + c_{t-1} x^(t-1)  mod p,    c_i uniform below p
 
-**Guarantee**: whatever the secret, any t - 1 shares are uniform and independent; nothing rests on computing power.
-A changed share changes what comes out and is not noticed here: shares travel sealed, and secrets are committed to.
+**Guarantee**: whatever the secret is, any t - 1 key shares are uniform and independent, against unlimited computing
+power. An altered key share gives another secret, which is not noticed here: key shares travel sealed, and the protocol
+checks every secret against a commitment.
 
-The field has p = 2^130 - 5 elements, the least prime field above 16-byte secrets that wastes less than a byte. It is
-written here because the one sharing that a maintained library offers, PyCryptodome's, takes 50 to 100 times longer.
+The prime p = 2^130 - 5 is above all 16-byte secrets, and a key share takes 17 bytes. This is our own implementation
+because the only one in a maintained library, PyCryptodome's, takes 50 to 100 times longer.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
 PRIME = 2**130 - 5
-SHARE = 17  # bytes of a share, big-endian
+KEY_SHARE = 17  # bytes of a key share, big-endian
 
 
 def split(secret: int, threshold: int, xs: Sequence[int], bits: Bits, prime: int = PRIME) -> list[int]:
-    """The share at each of the points `xs`; `threshold` of them recover the secret.
+    """The key share at each of the points `xs`; any `threshold` of them give the secret back.
 
-    >>> shares = split(7, 2, [1, 2, 3], Bits())
-    >>> combine(shares[1:], weights([2, 3]))
+    >>> key_shares = split(7, 2, [1, 2, 3], Bits())
+    >>> combine(key_shares[1:], weights([2, 3]))
     7
     """
     _check(xs, prime)
     if not 0 <= secret < prime:
-        raise InvalidValue("secret", "...", "a whole number below the prime")  # the message shows no secret
+        raise InvalidValue("secret", "hidden", "a whole number below the prime")
     if not 1 <= threshold <= len(xs):
-        raise InvalidValue("threshold", threshold, f"from 1 to {len(xs)}, the number of shares")
+        raise InvalidValue("threshold", threshold, f"from 1 to {len(xs)}, the number of key shares")
     coefficients = [bits.below(prime) for _ in range(threshold - 1)]
-    shares = []
+    key_shares = []
     for x in xs:
         y = 0
-        for c in coefficients:  # points are small: to reduce once is faster than to reduce at every step
+        for c in coefficients:  # points are small: one reduction is faster than a reduction at every step
             y = (y + c) * x
-        shares.append((y + secret) % prime)
-    return shares
+        key_shares.append((y + secret) % prime)
+    return key_shares
 
 
 def weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
@@ -64,13 +65,13 @@ def weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
 
 
 def combine(ys: Sequence[int], weights: Sequence[int], prime: int = PRIME) -> int:
-    """The secret behind shares `ys`, given the weights of their points: a wrong share gives a wrong secret.
+    """The secret of the key shares `ys`, given the weights of their points: a wrong key share gives a wrong secret.
 
     >>> combine([5, 3], weights([1, 2], prime=11), prime=11)
     7
     """
     if len(ys) != len(weights):
-        raise InvalidValue("ys", f"{len(ys)} shares", f"{len(weights)}, one for each weight")
+        raise InvalidValue("ys", f"{len(ys)} key shares", f"{len(weights)}, one for each weight")
     return sum(map(mul, ys, weights)) % prime
 
 

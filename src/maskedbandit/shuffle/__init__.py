@@ -1,1 +1,1 @@
-"""Shuffling: what many devices send reaches the analyzer without senders."""
+"""Shuffling: the messages of many devices reach the analyzer without their senders."""

@@ -1,23 +1,24 @@
-"""Counting bits: a sum modulo m from anonymous bits, with hardly any loss and no delta; for tiny m alone [CY21].
+"""Bit counting: a sum modulo m from anonymous bits, almost without extra loss and without delta; for tiny m [CY21].
 
-Each of n devices sends d bits, and the server counts the ones of all. Most of what a device sends is a count of fair
-coins, moved a little so that its residue is that of the value:
+Each of n devices sends d bits, and the server counts the ones among all of them. The number of ones that a device sends
+is that of d fair coins, changed a little so that its residue modulo m is the device's value x:
 
-    c ~ Bin(d, 1/2),  o uniform below m;   B = the m successive counts around c that begin at a multiple of m, plus o;
-    with probability alpha(B), send the count in B that is x modulo m; else send c.
+    c ~ Bin(d, 1/2),  o uniform below m,  B = the block of m successive counts that contains c and starts at o modulo m;
+    with probability alpha(B) the device sends the count in B that is x modulo m, else c.
 
-alpha is 0 for blocks within 2 m^2 of either end, 1 from 2d/5 to 3d/5, and smooth in between. Most likely all are moved,
-and the number K of ones is the sum modulo m. Whatever happens, the law of K depends on the values hardly more than by
-their sum: that is what a relaxed secure sum is [CZ23, App. C.2], with relaxation eps_hat if for every sum s there is a
-law Q with |ln P(K | values) - ln Q(K)| <= eps_hat for all values that add up to s, and all K. One exists exactly if
+alpha is 0 for blocks within 2 m^2 of either end, 1 from 2d/5 to 3d/5, and smooth in between. With high probability all
+devices change their counts, and the total number K of ones is the sum modulo m. In every case the distribution of K
+depends on little more than the sum of the values. This is a relaxed secure sum [CZ23, App. C.2]: its relaxation is
+eps_hat if for every sum s there is a distribution Q with |ln P(K | values) - ln Q(K)| <= eps_hat for all K and all
+values that add up to s. Such a Q exists if and only if
 
     eps_hat >= max( ln max_K (high / low) / 2,  ln sum_K high,  - ln sum_K low ),
 
-where high and low are the largest and the least P(K | values) of these values: Q must lie between high e^-eps_hat and
-low e^eps_hat, and add up to one. `certificate` computes this for all values, in whole numbers; half of the worst ratio
-alone would not do. This is a reference and proves nothing beyond the cases that were computed: [CY21] has the theorem,
-with other bits. Either takes far too many: d is 5 m^2 here at the
-least, and for the cohort sums of a study m is in the thousands.
+where high and low are the largest and the smallest P(K | values) over these values: Q must lie between high e^-eps_hat
+and low e^eps_hat, and add up to one. `certificate` computes this for all values, in whole numbers; half of the
+logarithm of the worst ratio alone is not enough. This is a reference, and proves nothing beyond the cases that are
+computed; [CY21] proves a theorem, for other bits. Both need far too many bits: here d is at least 5 m^2, and for the
+cohort sums of a study m is in the thousands.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ FINE = 1 << 20  # alpha is a multiple of 1 / FINE
 
 @dataclass(frozen=True)
 class BitCounting:
-    """A device's bits, of which `messages` make a value below `modulus`.
+    """A device's randomizer, which turns a value below `modulus` into `messages` bits.
 
-    **Guarantee**: for n devices, and any values with the same sum modulo m, the number of ones has one law to within
-    a factor e^eps_hat, where `certificate(n)` is e^(2 eps_hat); and it is the sum modulo m but for a chance of
-    n `missed()`.
+    **Guarantee**: for n devices and any values with the same sum modulo m, the distribution of the number of ones is
+    the same within a factor e^eps_hat, where `certificate(n)` is e^(2 eps_hat). The number of ones is the sum modulo m,
+    except with probability at most n `missed()`.
 
     >>> from math import log
     >>> tiny = BitCounting(modulus=2, messages=64)
@@ -60,7 +61,7 @@ class BitCounting:
 
     @cached_property
     def chances(self) -> dict[int, int]:
-        """FINE * alpha of a block, by its first count; blocks that are left out have alpha = 0."""
+        """FINE * alpha of each block, by its first count; for all other blocks alpha is 0."""
         m, d, found = self.modulus, self.messages, {}
         for first in range(d - m + 2):
             middle = Fraction(2 * first + m - 1, 2)
@@ -81,7 +82,7 @@ class BitCounting:
         return count
 
     def weights(self, value: int) -> list[int]:
-        """The law of `randomize`, times `self.total`."""
+        """The distribution of `randomize`, times `self.total`."""
         m, d = self.modulus, self.messages
         found = [0] * (d + 1)
         for count in range(d + 1):
@@ -95,11 +96,11 @@ class BitCounting:
 
     @property
     def total(self) -> int:
-        """What `weights` add up to."""
+        """The sum of `weights`."""
         return FINE * self.modulus << self.messages
 
     def missed(self) -> Fraction:
-        """The chance that a device's count is not moved."""
+        """The probability that a device does not change its count."""
         m, d = self.modulus, self.messages
         moved = sum(
             comb(d, count) * self.chances.get(first, 0)
@@ -109,7 +110,7 @@ class BitCounting:
         return 1 - Fraction(moved, self.total)
 
     def certificate(self, n: int) -> Fraction:
-        """e^(2 eps_hat) for n devices, exactly: all values with all their sums, up to their order."""
+        """e^(2 eps_hat) for n devices, exactly, over all values up to their order."""
         if type(n) is not int or n < 1:
             raise InvalidValue("n", n, "a whole number of at least 1")
         whole, worst = pow(self.total, n), Fraction(1)
@@ -123,14 +124,18 @@ class BitCounting:
                 if most * b > a * least:
                     a, b = most, least
             if b == 0:
-                raise InvalidValue("messages", self.messages, "more: some numbers of ones come from some values alone")
+                raise InvalidValue(
+                    "messages",
+                    self.messages,
+                    "more: some numbers of ones are possible for some values and not for others",
+                )
             worst = max(worst, Fraction(a, b), Fraction(sum(high), whole) ** 2, Fraction(whole, sum(low)) ** 2)
         return worst
 
     def laws(self, n: int) -> Iterator[tuple[int, list[int]]]:
-        """The sum of n values and the law of the number of ones, times total^n, for all values in falling order.
+        """For all n values in falling order: their sum, and the distribution of the number of ones times total^n.
 
-        A law is one long integer with a slot for each number of ones: laws of sums are then products.
+        A distribution is one long integer with a slot for each number of ones, so that convolutions are products.
         """
         slot = pow(self.total, n).bit_length()
         each = [sum(weight << slot * ones for ones, weight in enumerate(self.weights(x))) for x in range(self.modulus)]

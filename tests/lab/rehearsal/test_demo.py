@@ -10,7 +10,7 @@ from scipy.stats import binom
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.rehearsal.demo import RARE, Demo, allowed, costs, told
+from maskedbandit.lab.rehearsal.demo import RARE, Demo, allowed, costs, report
 from maskedbandit.lab.rehearsal.demo_figure import bent, drawn
 
 
@@ -33,35 +33,36 @@ def test_without_losses_and_nearly_without_noise_it_is_the_true_sum() -> None:
     assert round.released == sum(round.rewards)
     assert round.leaves == {}
     assert round.channel.counted_on(32) == 32
-    assert "lost          nobody" in told(round)
+    assert "lost               nobody" in report(round)
 
 
 def test_all_is_said(round) -> None:
-    said = told(round)
+    said = report(round)
     c, least = 2, 48 - 2 - 12
     assert round.channel.counted_on(48) == least
     m, tau = round.channel.residues(48)
     for part in (
         "n = 48",
-        f"n_cal = {least}",
+        f"{least} honest devices are counted on, and each device adds 1/{least} of the noise",
         f"at least {least + c} values",
+        f"by up to {48 + 2 * tau:,} unnoticed, {1 + 2 * tau / 48:.1f} times n",
         f"m = {m:,}",
         f"tau = {tau:,}",
         f"k = 47 neighbours, any {round.plan.threshold} of",
-        f"{len(round.aggregate.survivors)} devices whose values are in the sum",
-        f"noisy sum     {round.released:,.0f}:",
-        "ε that holds  0.5, computational",
-        f"at least {len(round.aggregate.survivors) - c} honest ones survived, and {least} are enough",
+        f"{len(round.aggregate.survivors)} devices, whose values are in the sum",
+        f"noisy sum          {round.released:,.0f}:",
+        "ε                  0.5, unless the cryptography is broken",
+        f"at least {len(round.aggregate.survivors) - c} honest devices survived, and {least} are enough",
     ):
         assert part in said, part
     for phase in round.aggregate.phases:
-        assert f"\n{phase.name:14}" in said
+        assert f"\n{phase.name:19}" in said
     assert "the noise has a standard deviation of " in said
     assert all(len(line) <= 130 for line in said.splitlines())
 
 
 def test_the_standard_deviation_is_that_of_the_noise(round) -> None:
-    said = float(told(round).partition("standard deviation of ")[2].partition("\n")[0])
+    said = float(report(round).partition("standard deviation of ")[2].partition("\n")[0])
     z = np.arange(-400, 401)
     pmf = round.channel.noise.stretch(Fraction(2)).pmf(z, count=len(round.aggregate.survivors) / 34)
     assert said == pytest.approx(np.sqrt(np.sum(z * z * pmf)), abs=0.01)
@@ -70,7 +71,7 @@ def test_the_standard_deviation_is_that_of_the_noise(round) -> None:
 def test_costs_are_those_of_the_devices_that_were_there(round) -> None:
     """Bytes of one device: those of all, over the number of those who were not lost before the phase."""
     rows = dict(costs(round))
-    assert rows.pop("phase").split() == ["devices", "bytes", "up", "and", "down", "CPU", "seconds,", "of", "all"]
+    assert rows.pop("phase").split() == ["devices", "bytes", "up", "bytes", "down", "CPU", "seconds,", "all"]
     total = rows.pop("in all").split()
     assert list(rows) == [phase.name for phase in round.aggregate.phases]
     ups, downs = [], []
@@ -86,16 +87,17 @@ def test_costs_are_those_of_the_devices_that_were_there(round) -> None:
     assert [f"{up:.0f}" for up in ups] != [f"{down:.0f}" for down in downs]
 
 
-def test_the_chance_of_more_losses_is_told(round) -> None:
+def test_the_chance_of_more_losses_is_report(round) -> None:
     """That more than 12 of 48 are lost, each with 15 %."""
     drop = Fraction(15, 100)
     more = sum(comb(48, gone) * drop**gone * (1 - drop) ** (48 - gone) for gone in range(13, 49))
-    assert f"more than 12 devices are lost with {float(more):.0e}: then the round may fail" in told(round)
+    assert f"more than 12 devices drop out with {float(more):.0e}; then the round may fail" in report(round)
 
 
 def test_losses_are_told_by_phase(round) -> None:
     for phase, count in zip(round.aggregate.phases, round.lost_by_phase(), strict=True):
-        assert (f"{count} before the {phase.name}" in told(round)) == (count > 0)
+        (line,) = [line for line in report(round).splitlines() if line.startswith("lost")]
+        assert (f" {phase.name} {count}" in line) == (count > 0)
 
 
 def test_the_same_seed_gives_the_same_round() -> None:
@@ -113,11 +115,11 @@ def test_a_sparse_graph_and_a_server_that_may_lie(server) -> None:
     assert (chosen == 139) == (server == "malicious")  # where the server may lie a sparse graph must be asked for
     heard: list[None] = []
     round = demo.run(lambda: heard.append(None))
-    said = told(round)
+    said = report(round)
     assert round.plan.neighbours < 139
     assert ("2^-80" if server == "malicious" else "2^-40") in said
-    assert ("rests on the server's word" in said) == (server == "malicious")
-    assert "votes" not in said  # they would prove nothing on a sparse graph
+    assert ("keys and survivors are signed" in said) == ("\nvotes  " in said) == (server == "malicious")
+    assert "rests on the server" not in said
     assert len(heard) == sum(140 - gone for gone in np.cumsum(round.lost_by_phase()))
     assert abs(len(heard) - demo.messages) < 60
     drawn(round)
@@ -135,7 +137,10 @@ def test_how_many_losses_are_allowed_for() -> None:
     [
         ({"n": 10}, "n is 10: it must be larger, or less must be lost: 1 corrupted and 7 lost leave 2 honest"),
         ({"n": 2}, "n is 2: it must be a whole number of at least 3"),
-        ({"n": 64, "dropout": "0.9"}, "dropout is '0.9': it must be such that somebody is neither lost nor corrupted"),
+        (
+            {"n": 64, "dropout": "0.9"},
+            "dropout is '0.9': it must be so low that some devices are neither lost nor corrupted",
+        ),
         ({"n": 64, "dropout": "0.3", "lost": "0.2"}, "lost is '0.2': it must be at least the dropout, 0.3"),
         ({"n": 64, "dropout": "x"}, "dropout is 'x': it must be a finite number of at least 0"),
         ({"n": 64, "lost": "x"}, "lost is 'x'"),
@@ -161,7 +166,7 @@ def test_the_picture_has_every_device_and_names_who_was_lost(round) -> None:
         assert text.endswith(": in the sum") == (user in round.aggregate.survivors)
     assert {2, 3} <= set(round.leaves.values())  # some were lost before their values came, some after
     assert f"{len(round.aggregate.survivors)} values are in the sum" in plot.get_title()
-    assert f"with {round.plan.least - 1} it would stay shut" in plot.get_title()
+    assert f"with {round.plan.least - 1} it would not be opened" in plot.get_title()
     assert round.plan.least == 36
     places = np.concatenate([np.column_stack(line.get_data()) for line in plot.lines])
     assert len(places) == 48
@@ -188,7 +193,7 @@ def test_the_command_prints_and_draws(tmp_path, capsys) -> None:
     command = ["secagg-demo", "-n", "40", "--dropout", "0.05", "--corrupted", "0", "--lost", "0.2", "--out", str(out)]
     assert main(command) == 0
     streams = capsys.readouterr()
-    assert f"picture       {out / 'graph.png'}" in streams.out
+    assert f"picture            {out / 'graph.png'}" in streams.out
     assert "n = 40" in streams.out
     for name in ("graph.png", "graph.svg"):
         assert (out / name).stat().st_size > 10_000
@@ -212,5 +217,5 @@ def test_a_round_that_fails_is_one_line(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(SecAgg, "leaves", lambda self, n, bits: dict.fromkeys(range(20), 1))
     assert main(["secagg-demo", "-n", "64", "--lost", "0.2", "--corrupted", "0", "--out", str(tmp_path)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last.endswith("44 users are left after the phase of sealed shares: 51 are needed")
+    assert last.endswith("44 users are left after the phase of sealed key shares: 51 are needed")
     assert list(tmp_path.iterdir()) == []

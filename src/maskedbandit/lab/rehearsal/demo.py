@@ -1,4 +1,4 @@
-"""One round of secure aggregation, shown: who takes part, what it costs, who is lost, and what the server learns."""
+"""A demonstration of secure aggregation: one round, its cost, its dropouts, and what the server learns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from maskedbandit.secagg.masks import KEY, random_bytes
 from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.server import Server
 
-RARE = 1e-6  # the chance that more devices are lost than are allowed for, unless somebody says how many are
-REWARD = Fraction(7, 10)  # the chance that a device's bit is 1
+RARE = 1e-6  # unless `lost` is given, more devices are lost than are allowed for with at most this probability
+REWARD = Fraction(7, 10)  # the probability that a device's bit is 1
 
 
 class Round(NamedTuple):
-    """A round that came to its end."""
+    """A round that was completed."""
 
     channel: Distributed
     backend: SecAgg
@@ -47,13 +47,13 @@ class Round(NamedTuple):
 
 
 def allowed(n: int, dropout: Fraction) -> int:
-    """The least number of losses that is exceeded with a chance of at most RARE."""
+    """The least number of lost devices that is exceeded with probability at most RARE."""
     return max(0, int(binom.isf(RARE, n, float(dropout))))
 
 
 @dataclass(frozen=True)
 class Demo:
-    """A round of n devices with a bit each; a device is lost with probability `dropout`, and a share `lost` may be.
+    """A round of n devices with a bit each. A device drops out with probability `dropout`; a fraction `lost` may.
 
     >>> round = Demo(64, dropout=0, seed=7).run()
     >>> len(round.aggregate.survivors), allowed(1000, Fraction(1, 10))
@@ -81,10 +81,10 @@ class Demo:
 
     @cached_property
     def channel(self) -> Distributed:
-        """The channel over it: those who are neither corrupted nor lost are counted on for the noise."""
+        """The channel over it: the noise of devices that are neither corrupted nor lost is counted on."""
         backend, n, drop = self.backend, self.n, Fraction(self.backend.dropout)
         if drop + Fraction(backend.corrupted) >= 1:
-            raise InvalidValue("dropout", str(self.dropout), "such that somebody is neither lost nor corrupted")
+            raise InvalidValue("dropout", str(self.dropout), "so low that some devices are neither lost nor corrupted")
         c, lost = backend.corrupted_of(n), allowed(n, drop)
         if self.lost is not None:
             lost = math.ceil(n * exact("lost", self.lost, strict=False))
@@ -98,7 +98,7 @@ class Demo:
 
     @property
     def messages(self) -> int:
-        """About how many there will be: who is lost sends half of them."""
+        """About how many messages there will be: a device that is lost sends half of them."""
         return int(self.n * self.backend.phases * (1 - Fraction(self.backend.dropout) / 2))
 
     def run(self, advance: Callable[[], object] = lambda: None) -> Round:
@@ -120,8 +120,8 @@ class Demo:
         return Round(channel, backend, plan, seen[0].ring, rewards, leaves, found, released)
 
 
-def told(round: Round) -> str:
-    """All there is to say of a round, as text."""
+def report(round: Round) -> str:
+    """What happened in a round, as text."""
     plan, channel, n = round.plan, round.channel, round.plan.n
     c, least = round.backend.corrupted_of(n), channel.counted_on(n)
     lost, tau, epsilon = n - c - least, channel.residues(n)[1], Fraction(channel.epsilon)
@@ -132,45 +132,45 @@ def told(round: Round) -> str:
     spread = math.sqrt(2 * tilt * survivors / least) / (1 - tilt)
     gone = round.lost_by_phase()
     names = [phase.name for phase in round.aggregate.phases]
-    before = ", ".join(f"{count} before the {name}" for count, name in zip(gone, names, strict=True) if count)
+    before = ", ".join(f"{name} {count}" for count, name in zip(gone, names, strict=True) if count)
     rows = {
         "devices": f"n = {n:,}, of whom up to {c:,} may be corrupted and up to {lost:,} may be lost",
         "server": f"{round.backend.server}: "
-        + ("keys and survivors are signed" if plan.signed else "it follows the protocol, and only looks"),
+        + ("keys and survivors are signed" if plan.signed else "it follows the protocol and only looks"),
         "graph": f"{'complete' if complete else 'sparse'}: k = {plan.neighbours} neighbours, any {plan.threshold} of "
-        "whom rebuild a secret (the threshold)",
-        "noise": f"n_cal = {least:,} honest devices make all of it: each adds a share of 1/{least}",
-        "the sum": f"is opened if at least {plan.least:,} values are in it, modulo m = {plan.modulus:,}: "
-        f"tau = {tau:,} for the noise",
-        "chances": "within these limits nothing is left to chance;"
+        "whom can rebuild its seeds (the threshold)",
+        "noise": f"{least:,} honest devices are counted on, and each device adds 1/{least} of the noise",
+        "sum": f"it is opened if at least {plan.least:,} values are in it, modulo m = {plan.modulus:,}, "
+        f"with room tau = {tau:,} for the noise",
+        "probabilities": "within these limits secrecy and success are certain"
         if complete
-        else f"a ring gives secrets away with less than 2^-{SECRECY[round.backend.server]}, and too few shares come "
-        "back with less than 2^-20;",
-        "  ": f"more than {lost:,} devices are lost with {more:.0e}: then the round may fail",
+        else f"secrecy fails with less than 2^-{SECRECY[round.backend.server]} for each ring, and success with less "
+        "than 2^-20",
+        "  ": f"more than {lost:,} devices drop out with {more:.0e}; then the round may fail",
         "": "",
         **costs(round),
         " ": "",
-        "lost": f"{sum(gone):,} devices: {before}" if before else "nobody",
-        "survivors": f"{survivors:,} devices whose values are in the sum",
-        "true sum": f"{true:,}, of their bits",
+        "lost": f"{sum(gone):,} devices, before the phases: {before}" if before else "nobody",
+        "survivors": f"{survivors:,} devices, whose values are in the sum",
+        "true sum": f"{true:,}",
         "noisy sum": f"{round.released:,.0f}: this is all that the server learns",
         "error": f"{round.released - true:+,.0f}, where the noise has a standard deviation of {spread:.2f}",
-        "ε that holds": f"{float(epsilon):g}, computational: against whoever cannot break the cryptography, if at most "
-        f"{c:,} devices are corrupted:",
-        "   ": f"at least {survivors - c:,} honest ones survived, and {least:,} are enough"
-        + ("" if complete or not plan.signed else "; that so many survived rests on the server's word"),
+        "ε": f"{float(epsilon):g}, unless the cryptography is broken, if at most {c:,} devices are corrupted:",
+        "   ": f"at least {survivors - c:,} honest devices survived, and {least:,} are enough",
+        "poisoning": f"one device that lies could move the sum by up to {channel.poisoning(n):,.0f} unnoticed, "
+        f"{channel.poisoning(n) / n:.1f} times n",
     }
-    return "\n".join(f"{name:14}{text}".rstrip() for name, text in rows.items())
+    return "\n".join(f"{name:19}{text}".rstrip() for name, text in rows.items())
 
 
 def costs(round: Round) -> dict[str, str]:
-    """Bytes of one device, and CPU seconds of all devices and the server together, for each phase."""
-    rows = {"phase": f"{'devices':>8}{'bytes up':>10}{'and down':>12}{'CPU seconds, of all':>21}"}
+    """For each phase: bytes per device, and CPU seconds of all devices and the server together."""
+    rows = {"phase": f"{'devices':>8}{'bytes up':>10}{'bytes down':>12}{'CPU seconds, all':>18}"}
     here, up, down = round.plan.n, 0.0, 0.0
     for phase, gone in zip(round.aggregate.phases, round.lost_by_phase(), strict=True):
         here -= gone
         up, down = up + phase.up / here, down + phase.down / here
-        rows[phase.name] = f"{here:>8,}{phase.up / here:>10,.0f}{phase.down / here:>12,.0f}{phase.seconds:>21.2f}"
+        rows[phase.name] = f"{here:>8,}{phase.up / here:>10,.0f}{phase.down / here:>12,.0f}{phase.seconds:>18.2f}"
     seconds = sum(phase.seconds for phase in round.aggregate.phases)
-    rows["in all"] = f"{'each:':>8}{up:>10,.0f}{down:>12,.0f}{seconds:>21.2f}"
+    rows["in all"] = f"{'each:':>8}{up:>10,.0f}{down:>12,.0f}{seconds:>18.2f}"
     return rows

@@ -1,4 +1,4 @@
-"""The picture of a round: devices on their ring, the neighbours that they share secrets with, and who was lost when."""
+"""The figure of a round: devices on their ring, the pairs that share secrets, and which devices dropped out when."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ DEPTH = 0.62  # how far the edges of a sparse graph bend to the middle
 
 
 def drawn(round: Round) -> Figure:
-    """Devices in the order of the ring; edges for those who sent their keys, coloured where one end was lost."""
+    """Devices in the order of the ring; edges between those that sent keys, coloured where one end was lost."""
     plan, leaves, ring = round.plan, round.leaves, round.ring
     angle = dict(zip(ring.order, np.pi / 2 - 2 * np.pi * np.arange(plan.n) / plan.n, strict=True))
     edges: dict[str, list[npt.NDArray[np.float64]]] = {}
     pairs = [(user, other) for user in ring.order for other in ring.around(user) if user < other]
     for user, other in pairs:
         first = min(leaves.get(user, len(LOST)), leaves.get(other, len(LOST)))
-        if first > 0:  # nobody shares secrets with those who sent no keys
+        if first > 0:  # no device shares secrets with one that sent no keys
             colour = LOST[first] if first < len(LOST) else EDGE
             edges.setdefault(colour, []).append(bent(angle[user], angle[other], plan.neighbours, plan.n))
     figure = Figure(figsize=(8.6, 7.2), layout="constrained")
@@ -46,18 +46,20 @@ def drawn(round: Round) -> Figure:
     complete = plan.neighbours == plan.n - 1
     graph = "each with all others" if complete else f"each with {plan.neighbours} neighbours"
     plot.set_title(
-        f"Secure aggregation: {plan.n:,} devices share secrets, {graph}; any {plan.threshold} of them rebuild one\n"
-        f"{len(round.aggregate.survivors):,} values are in the sum; with {plan.least - 1:,} it would stay shut",
+        f"Secure aggregation: {plan.n:,} devices share secrets, {graph}; any {plan.threshold} of them can rebuild one\n"
+        f"{len(round.aggregate.survivors):,} values are in the sum; with {plan.least - 1:,} it would not be opened",
         fontsize="medium",
     )
     hollow = 3 * plan.neighbours < plan.n  # then there is room in the middle
-    place = {"loc": "center", "bbox_to_anchor": (0.5, 0.47)} if hollow else {"loc": "outside lower center", "ncols": 2}
-    figure.legend(frameon=False, **place)
+    position = (
+        {"loc": "center", "bbox_to_anchor": (0.5, 0.47)} if hollow else {"loc": "outside lower center", "ncols": 2}
+    )
+    figure.legend(frameon=False, **position)
     return figure
 
 
 def bent(a: float, b: float, neighbours: int, n: int) -> npt.NDArray[np.float64]:
-    """A curve between two places of the ring that dives the deeper the farther they are apart; a chord if all do."""
+    """A curve between two angles of the ring: a chord on the complete graph; on a sparse graph it bends inwards."""
     ends = np.exp(1j * np.array([a, b]))
     if neighbours == n - 1:
         curve = ends

@@ -11,8 +11,8 @@ import pytest
 
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import discrete_laplace
-from maskedbandit.secagg.two_servers import NUMBER, Server, Terms, sealed, shared
-from tests.secagg.test_two_servers import KEYS, PRIVATE, ended
+from maskedbandit.secagg.server_pair import NUMBER, Server, Terms, sealed, shared
+from tests.secagg.test_server_pair import KEYS, PRIVATE, ended
 from tests.statistics import same_law, seeded
 
 M = 4
@@ -54,7 +54,7 @@ def opened(value, bits):
     for role, message in enumerate(shared(TINY, 1, value, bits)):
         server = Server(TINY, role, PRIVATE[role], lambda: 0)
         server.receive(1, message)
-        found.append(server._shares[1])
+        found.append(server._value_shares[1])
     return tuple(found)
 
 
@@ -127,7 +127,7 @@ def test_one_server_alone_carries_a_whole_draw():
         to_first, to_second = shared(terms, 0, 1, bits)
         pair[0].receive(0, to_first)
         pair[1].receive(0, to_second)
-        known = pair[1]._shares[0]
+        known = pair[1]._value_shares[0]
         total = int.from_bytes(ended(pair)[0][-NUMBER:])
         left.append((total + known - 1 + 2**19) % 2**20 - 2**19)
     same_law(left, DiscreteLaplace(2).pmf)

@@ -1,18 +1,19 @@
-"""Split-and-mix: a sum from a shuffler, as shares without senders tell nothing else [IKOS06; BBGN20].
+"""Split-and-mix: messages that add up to a device's value, and once shuffled reveal only their sum [IKOS06; BBGN20].
 
-Each of n devices sends k shares that are uniform on Z_q but for their sum, which is its value. What the analyzer sees
-is one list of nk residues in random order; it adds them up. Let U be uniform on the lists with that same sum: U can be
-made from the sum alone. Whatever the values are,
+Each of n devices sends k messages that are uniform on Z_q, except that they add up to its value. The analyzer sees one
+list of nk residues in random order, and adds them. Let U be uniform on the lists with the same sum: it can be simulated
+from the sum alone. Whatever the values are,
 
     SD(what is seen, U) <= sqrt(E[q^(C-1)] - 1) / 2,
 
 where C counts the components of a random k-regular bipartite multigraph on n + n nodes.
 
 Proof. The list v is seen with probability E_π[Π_i q^(1-k) 1{block i of π sums to x_i}], π a random partition of the nk
-places into n blocks of k; U(v) is q^(1-nk). So the mean of (seen / U)^2 under U is, for two partitions π and π', the
+positions into n blocks of k; U(v) is q^(1-nk). So the mean of (seen / U)^2 under U is, for two partitions π and π', the
 mean of q^(2n-2) times the chance under U that all 2n equations hold. They are those of a graph whose nodes are the
-blocks of π and of π', and whose edges are the places: they have no solution, or q^(nk-2n+C) of the q^(nk-1) lists with
-the right sum. So the mean is at most E[q^(C-1)], with equality if all x_i are alike, and Cauchy-Schwarz gives the rest.
+blocks of π and of π', and whose edges are the positions: they have no solution, or q^(nk-2n+C) of the q^(nk-1) lists
+with the right sum. So the mean is at most E[q^(C-1)], with equality if all x_i are alike. By Cauchy-Schwarz the bound
+follows.
 
 With A_a = (ak)! / (a!)^2, the component of a node of a random graph on n + n nodes has a + a of them with probability
 (a/n) c_a w(n, a), where w(n, a) = A_a A_(n-a) / A_n and c_a is the chance that a graph on a + a nodes is connected. As
@@ -20,7 +21,7 @@ these add up to one, e(n) = E[q^(C-1)] - 1 obeys, with m = n - a,
 
     e(n) = sum_{m=1}^{n-1} (1 - m/n) c_(n-m) w(n, m) x(m),      x(m) = q - 1 + q e(m),      and each c is at most 1.
 
-For n < 2M that is computed, rounded upwards. For larger n, w(n, m) = w(n, n-m) falls in m up to n/2, as A_a is
+For n < 2M this is computed, rounded upwards. For larger n, w(n, m) = w(n, n-m) falls in m up to n/2, as A_a is
 log-convex; and in n, like w(n, m) n if k >= 3, as w(n+1, m) / w(n, m) <= (1 - m/(n+1))^(k-2). Hence, if e <= 1 from M
 up to n - 1, then e(n) is at most
 
@@ -28,7 +29,7 @@ up to n - 1, then e(n) is at most
 
 which falls in n. So if e <= 1 from M to 2M - 1 and r(2M) <= 1, then e <= 1 from M on, and e <= r from 2M on.
 The bound is sharp for small n, and near its first term, q n^2 k! ((n-1)k)! / (nk)!, for large n. It replaces the bound
-of [BBGN20], which asks for no fewer shares, and for n >= 19.
+of [BBGN20], which never needs fewer messages, and needs n >= 19.
 
 A sum that is hidden to within eta is not the sum itself: if the sum is epsilon-private, then what is seen is
 (epsilon, (1 + e^epsilon) eta)-private, and never purely so.
@@ -45,11 +46,11 @@ from math import factorial, perm
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
-SHORTEST, LONGEST = 64, 512  # the computed part of the bound: with too few shares it would have to be longer still
+SHORTEST, LONGEST = 64, 512  # of the computed part of the bound; with too few messages it would have to be longer
 
 
 def split(value: int, k: int, modulus: int, bits: Bits) -> list[int]:
-    """k shares that add up to the value; any k - 1 of them are uniform and independent.
+    """k messages that add up to the value; any k - 1 of them are uniform and independent.
 
     >>> sum(split(5, k=9, modulus=16, bits=Bits())) % 16
     5
@@ -58,22 +59,22 @@ def split(value: int, k: int, modulus: int, bits: Bits) -> list[int]:
         raise InvalidValue("k", k, "a whole number of at least 1")
     if type(value) is not int or not 0 <= value < modulus:
         raise InvalidValue("value", "outside", f"a whole number from 0 to {modulus - 1}")
-    shares = [bits.below(modulus) for _ in range(k - 1)]
-    return [*shares, (value - sum(shares)) % modulus]
+    messages = [bits.below(modulus) for _ in range(k - 1)]
+    return [*messages, (value - sum(messages)) % modulus]
 
 
 @lru_cache(maxsize=1024)
-def shares_needed(honest: int, modulus: int, eta: Fraction) -> int:
-    """The least number k of shares for which the bound above shows eta, for so many honest devices.
+def messages_needed(honest: int, modulus: int, eta: Fraction) -> int:
+    """The least number k of messages for which the bound above is at most eta, for this many honest devices.
 
-    **Guarantee**: what `honest` devices send, in random order, is within eta of what can be made of their sum, in
-    statistical distance. More devices do no harm, as they could be added to what is seen.
+    **Guarantee**: what `honest` devices send, in random order, is within statistical distance eta of what can be
+    simulated from their sum. More devices do no harm, as a simulator can add their messages.
 
-    >>> [shares_needed(n, 2**20, Fraction(1, 2**40)) for n in (10, 100, 10**4, 10**6)]
+    >>> [messages_needed(n, 2**20, Fraction(1, 2**40)) for n in (10, 100, 10**4, 10**6)]
     [24, 15, 9, 7]
     """
     if type(honest) is not int or honest < 2:
-        raise InvalidValue("honest", honest, "a whole number of at least 2: one device hides nothing in a crowd")
+        raise InvalidValue("honest", honest, "a whole number of at least 2: a single device cannot hide in a crowd")
     if type(modulus) is not int or not 1 < modulus <= 2**62:
         raise InvalidValue("modulus", modulus, "a whole number above 1 and at most 2^62")
     if type(eta) is not Fraction or not Fraction(1, 2**256) <= eta < 1:
@@ -84,7 +85,7 @@ def shares_needed(honest: int, modulus: int, eta: Fraction) -> int:
 
 
 def first_term(n: int, q: int, k: int) -> Fraction:
-    """No more than what bounds e(n): its terms of one node alone, of either side."""
+    """A lower bound on the bound of e(n): its terms with a single block of each partition apart from the others."""
     alone = Fraction(n * n * factorial(k), perm(n * k, k))
     return (q - 1) * alone * (1 if n > 2 else Fraction(1, 2))
 

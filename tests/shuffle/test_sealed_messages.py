@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskedbandit.errors import Forged, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
-from maskedbandit.shuffle import shuffler
-from maskedbandit.shuffle.shuffler import SEAL, SUITE, Analyzer, Shuffler, named, seal, shuffle, width
+from maskedbandit.shuffle import sealed_messages
+from maskedbandit.shuffle.sealed_messages import SEAL, SUITE, Analyzer, Shuffler, named, seal, shuffle, width
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded
 
@@ -94,7 +94,7 @@ class TestShuffler:
     def test_a_second_bundle(self, analyzer):
         mixer = middle()
         mixer.receive(0, sealed(analyzer, 1, 2))
-        with pytest.raises(OutOfTurn, match="second bundle of device 0"):
+        with pytest.raises(OutOfTurn, match="device 0 sent a second bundle"):
             mixer.receive(0, sealed(analyzer, 1, 2))
 
     def test_a_replay_of_another_device_and_within_a_bundle(self, analyzer):
@@ -119,7 +119,7 @@ class TestShuffler:
     def test_too_few(self, analyzer):
         mixer = middle()
         mixer.receive(2, sealed(analyzer, 1, 2))
-        with pytest.raises(TooFew, match="1 devices of 3"):
+        with pytest.raises(TooFew, match="1 of 3 devices"):
             mixer.release()
 
     def test_enough_by_weight(self, analyzer):
@@ -150,7 +150,7 @@ class TestShuffler:
             end(mixer)
             assert not mixer._sealed
             for call in (mixer.release, lambda m=mixer: m.receive(2, sealed(analyzer, 1, 2))):
-                with pytest.raises(OutOfTurn, match="ended"):
+                with pytest.raises(OutOfTurn, match="stopped"):
                     call()
 
     @pytest.mark.parametrize("least", [0, 4])
@@ -203,7 +203,7 @@ class TestAnalyzer:
     def test_a_wrong_number_of_messages(self, analyzer):
         for expected in (0, 1, 3):
             other = Analyzer(BELOW, COHORT)
-            with pytest.raises(Malformed, match=f"not {expected}"):
+            with pytest.raises(Malformed, match=f"must have {expected}"):
                 other.open(cut(sealed(other, 7, 8)), expected)
 
     def test_a_message_twice(self, analyzer):
@@ -227,7 +227,7 @@ class TestAnalyzer:
         batch = cut(sealed(analyzer, 7))
         with pytest.raises(Malformed):
             analyzer.open(batch, 2)
-        with pytest.raises(OutOfTurn, match="ended"):
+        with pytest.raises(OutOfTurn, match="used its key"):
             analyzer.open(batch, 1)
         assert not any(isinstance(held, X25519PrivateKey) for held in vars(analyzer).values())
 
@@ -280,4 +280,4 @@ class TestOrder:
 
 
 def test_no_floats():
-    assert offences(inspect.getsource(shuffler)) == []
+    assert offences(inspect.getsource(sealed_messages)) == []

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.shuffle import split_and_mix
-from maskedbandit.shuffle.split_and_mix import LONGEST, excesses, first_term, proves, rest, shares_needed, split
+from maskedbandit.shuffle import splitting
+from maskedbandit.shuffle.splitting import LONGEST, excesses, first_term, messages_needed, proves, rest, split
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded
 
@@ -185,14 +185,14 @@ class TestSharesNeeded:
     @pytest.mark.parametrize("n", TABLE)
     def test_known_numbers(self, n):
         eta = Fraction(1, 2**40)
-        found = [shares_needed(n, 2**b, eta) for b in (20, 30, 40, 48)]
-        assert (*found, shares_needed(n, 2**40, eta**2)) == TABLE[n]
+        found = [messages_needed(n, 2**b, eta) for b in (20, 30, 40, 48)]
+        assert (*found, messages_needed(n, 2**40, eta**2)) == TABLE[n]
 
     @pytest.mark.parametrize(("n", "k", "q"), [each for each in TINY if each[1] > 2])
     def test_one_share_fewer_breaks_the_promise(self, n, k, q):
         """Of a tiny case: eta is what k shares are proved to reach, and with k - 1 the true distance is above it."""
         eta = Fraction(math.isqrt(int(computed(n, k, q) * 4**60)) + 1, 2**61)
-        assert shares_needed(n, q, eta) == k
+        assert messages_needed(n, q, eta) == k
         assert true_distance(n, k, q)[0] <= eta
         if (n, k - 1, q) in TINY:
             assert true_distance(n, k - 1, q)[0] > eta
@@ -202,7 +202,7 @@ class TestSharesNeeded:
     @pytest.mark.parametrize("bits", [1, 10, 40])
     def test_the_exact_bound_asks_for_as_many(self, n, q, bits):
         eta = Fraction(1, 2**bits)
-        k = shares_needed(n, q, eta)
+        k = messages_needed(n, q, eta)
         assert excess(n, k, q) <= 4 * eta**2
         if k > 3:  # below, graphs that are not connected are many
             assert excess(n, k - 1, q) > 4 * eta**2
@@ -211,16 +211,16 @@ class TestSharesNeeded:
         eta = Fraction(1, 2**40)
         for q in (2**11, 2**20, 2**41):
             found = [
-                shares_needed(n, q, eta) for n in (*range(2, 80), 127, 128, 129, 511, 512, 513, 10**4, 10**6, 10**9)
+                messages_needed(n, q, eta) for n in (*range(2, 80), 127, 128, 129, 511, 512, 513, 10**4, 10**6, 10**9)
             ]
             assert found == sorted(found, reverse=True)
         for n in (2, 50, 600, 10**5):
-            found = [shares_needed(n, 2**b, eta) for b in range(1, 63)]
+            found = [messages_needed(n, 2**b, eta) for b in range(1, 63)]
             assert found == sorted(found)
 
     def test_where_a_proof_would_take_too_long_there_is_one_share_more(self):
         eta, n, q = Fraction(1, 2**20), 10**6, 2**62
-        k = shares_needed(n, q, eta)
+        k = messages_needed(n, q, eta)
         assert first_term(n, q, k - 1) <= 4 * eta**2
         assert first_term(LONGEST // 2, q, k - 1) > 1
         assert not proves(n, q, k - 1, 4 * eta**2, 200)
@@ -228,17 +228,17 @@ class TestSharesNeeded:
     @pytest.mark.parametrize("honest", [1, 0, -3, 2.0, True, None])
     def test_honest(self, honest):
         with pytest.raises(InvalidValue, match="honest"):
-            shares_needed(honest, 16, Fraction(1, 2))
+            messages_needed(honest, 16, Fraction(1, 2))
 
     @pytest.mark.parametrize("modulus", [1, 0, 2**62 + 1, 16.0])
     def test_modulus(self, modulus):
         with pytest.raises(InvalidValue, match="modulus"):
-            shares_needed(5, modulus, Fraction(1, 2))
+            messages_needed(5, modulus, Fraction(1, 2))
 
     @pytest.mark.parametrize("eta", [0, 1, Fraction(0), Fraction(1), 0.5, Fraction(1, 2**257)])
     def test_eta(self, eta):
         with pytest.raises(InvalidValue, match="eta"):
-            shares_needed(5, 16, eta)
+            messages_needed(5, 16, eta)
 
 
 class TestSplit:
@@ -274,7 +274,7 @@ class TestSplit:
 
 
 def test_no_floats():
-    assert offences(inspect.getsource(split_and_mix)) == []
+    assert offences(inspect.getsource(splitting)) == []
 
 
 def test_the_laws_by_enumeration_add_up():
