@@ -11,12 +11,13 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.goals.result import brief
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replayed:
     """What came out of a replay: one row per run."""
 
@@ -47,6 +48,9 @@ class Replayed:
     def rate_error(self) -> npt.NDArray[np.float64]:
         """Its standard error, given what the policy learned."""
         return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
+
+    def __repr__(self) -> str:
+        return brief(self, self.users.size, f"mean click rate {self.rate.mean():.4g}")
 
     def to_frame(self) -> Any:
         """A tidy table (a polars DataFrame): one row for each run.
