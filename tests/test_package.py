@@ -31,6 +31,7 @@ PUBLIC = [
     "simulate",
     "theory",
     "uniform_means",
+    "worlds",
 ]
 HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy", "numpy", "tqdm")
 
@@ -52,7 +53,7 @@ def test_public_names_are_pinned() -> None:
 def test_names_are_what_they_are_called() -> None:
     """Some modules hold a function of their own name."""
     modules = {name for name in PUBLIC if isinstance(getattr(mb, name), ModuleType)}
-    assert modules == {"backends", "channels", "delays", "errors", "noises", "policies", "theory"}
+    assert modules == {"backends", "channels", "delays", "errors", "noises", "policies", "theory", "worlds"}
     assert all(getattr(mb, name).__name__ == name for name in PUBLIC if name not in modules)
 
 
