@@ -52,7 +52,11 @@ def __getattr__(name: str) -> Any:
         return import_module(f"maskedbandit.{_MODULES[name]}")
     if name in _HOME:
         return getattr(import_module(f"maskedbandit.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'maskedbandit' has no attribute {name!r}")
+    if name.startswith("__"):  # Python looks for some by itself, even while it goes through the names of this module
+        raise AttributeError(name)
+    from maskedbandit.rooms import no_attribute
+
+    raise no_attribute("maskedbandit", name, __all__)
 
 
 def __dir__() -> list[str]:
