@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class Geometric(Delay):
     """
 
     mean: Number
+    example: ClassVar = {"mean": 2.5}
 
     def __post_init__(self) -> None:
         if not exact("mean", self.mean) <= 10**9:

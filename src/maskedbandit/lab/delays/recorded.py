@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Recorded(Delay):
     """
 
     rounds: Sequence[int]
+    example: ClassVar = {"rounds": [0, 0, 1, 4, 9]}
 
     def __post_init__(self) -> None:
         if isinstance(self.rounds, str) or not hasattr(self.rounds, "__len__") or len(self.rounds) == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class Beta(Instance):
     alpha: Sequence[float]
     beta: Sequence[float]
     bits = False
+    example: ClassVar = {"alpha": [0.5, 2, 9], "beta": [0.5, 5, 1]}
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class LinearContexts(Contexts):
     model: Literal["disjoint", "shared"] = "disjoint"
     fixed: bool = False
     seed: int = 0
+    example: ClassVar = {"d": 3, "k": 4, "model": "shared"}
 
     def __post_init__(self) -> None:
         for name, value, least, most in (("d", self.d, 2, 100), ("k", self.k, 2, 10**5)):
