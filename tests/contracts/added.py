@@ -27,11 +27,12 @@ def changed(source: str, old: str, new: str) -> str:
 
 @contextmanager
 def added(package: ModuleType, name: str, source: str) -> Iterator[None]:
-    """While it lasts, the room of a package holds a file of this name."""
+    """While it lasts, the room of a package holds a file of this name, in place of another of that name if there is."""
     module = f"{package.__name__}.{name}"
+    path, loaded = package.__path__, sys.modules.pop(module, None)
     with TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.py").write_text(source)
-        path, package.__path__ = package.__path__, [*package.__path__, folder]
+        package.__path__ = [folder, *path]
         vars(package.room).pop("modules", None)  # which were listed without it
         try:
             yield
@@ -40,3 +41,5 @@ def added(package: ModuleType, name: str, source: str) -> Iterator[None]:
             vars(package.room).pop("modules", None)
             vars(package).pop(name, None)
             sys.modules.pop(module, None)
+            if loaded is not None:
+                sys.modules[module] = loaded

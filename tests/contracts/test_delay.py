@@ -167,8 +167,8 @@ def test_the_delay_of_the_guide_keeps_the_rules(rule) -> None:
 def test_the_delay_of_the_guide_is_found_because_its_file_exists() -> None:
     with added(delays, "between", GUIDE):
         assert delays.Between is delays.room["between"]
+        assert "between" in list(delays.room)
         check_file("between")
-    assert "between" not in list(delays.room)
 
 
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
