@@ -72,9 +72,7 @@ def test_names_are_what_they_are_called() -> None:
     ],
 )
 def test_an_unknown_name_is_an_attribute_error_that_suggests_a_near_one(package, name, meant) -> None:
-    with pytest.raises(
-        AttributeError, match=rf"^module '{package.__name__}' has no attribute '{name}': .*'{meant}'\?$"
-    ):
+    with pytest.raises(AttributeError, match=rf" is '{name}': did you mean '{meant}'\?"):
         getattr(package, name)
 
 
@@ -89,7 +87,7 @@ def test_an_unknown_name_is_an_attribute_error_that_suggests_a_near_one(package,
     ],
 )
 def test_an_unknown_name_that_is_near_no_other_lists_what_there_is(package, name) -> None:
-    with pytest.raises(AttributeError, match=rf"has no attribute '{name}' \(known: .*\)$"):
+    with pytest.raises(AttributeError, match=rf" is '{name}': \(known: .*\)$"):
         getattr(package, name)
 
 

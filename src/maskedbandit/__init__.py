@@ -14,6 +14,8 @@ Names are imported when they are first used, so importing the package costs next
 from importlib import import_module
 from typing import Any
 
+from maskedbandit.errors import UnknownName
+
 __version__ = "0.1.0"
 
 # Where each name is defined. Type checkers read `__init__.pyi`, which `make golden` writes from these two tables.
@@ -52,11 +54,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"maskedbandit.{_MODULES[name]}")
     if name in _HOME:
         return getattr(import_module(f"maskedbandit.{_HOME[name]}"), name)
-    if name.startswith("__"):  # Python looks for some by itself, even while it goes through the names of this module
-        raise AttributeError(name)
-    from maskedbandit.rooms import no_attribute
-
-    raise no_attribute("maskedbandit", name, __all__)
+    raise AttributeError(str(UnknownName("attribute of maskedbandit", name, __all__)))
 
 
 def __dir__() -> list[str]:

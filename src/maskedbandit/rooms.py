@@ -8,37 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-from maskedbandit.errors import UnknownName
-
-
-def plain(name: str) -> str:
-    """What the spellings of one name have in common: `SuccessiveElimination`, `successive_elimination`."""
-    return name.replace("_", "").replace("-", "").lower()
-
-
-def no_attribute(package: str, name: str, known: Iterable[str]) -> AttributeError:
-    """The error of a package that does not define a name: it suggests the nearest of those that it does define.
-
-    >>> raise no_attribute("maskedbandit.policies", "uCb", ["TTUCB", "UCB1", "Uniform"])
-    Traceback (most recent call last):
-    AttributeError: module 'maskedbandit.policies' has no attribute 'uCb': did you mean 'UCB1'?
-    >>> raise no_attribute("maskedbandit.policies", "explore_then_commit", ["TTUCB", "UCB1", "Uniform"])
-    Traceback (most recent call last):
-    AttributeError: module 'maskedbandit.policies' has no attribute 'explore_then_commit' (known: TTUCB, UCB1, Uniform)
-    """
-    spelled = {plain(each): each for each in known}
-    near = get_close_matches(plain(name), spelled, n=1)
-    hint = f": did you mean {spelled[near[0]]!r}?" if near else f" (known: {', '.join(sorted(spelled.values()))})"
-    return AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+from maskedbandit.errors import UnknownName, plain
 
 
 @dataclass(frozen=True)
@@ -84,9 +61,11 @@ class Room:
         """What the package gives for a name that it does not define: a file, or the class in a file."""
         if name in self.modules:
             return import_module(self.modules[name])
-        with suppress(UnknownName):
+        try:
             return self[name]
-        raise no_attribute(self.package, name, self.classes())
+        except UnknownName:
+            unknown = UnknownName(self.kind, name, [self[each].__name__ for each in self])
+            raise AttributeError(str(unknown)) from None
 
     def classes(self) -> list[str]:
         """Names of the classes, for `dir` of the package."""
