@@ -1,4 +1,4 @@
-"""A geometric delay: it forgets how long it has lasted."""
+"""A geometric delay: it is memoryless."""
 
 from __future__ import annotations
 

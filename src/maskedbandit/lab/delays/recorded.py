@@ -44,12 +44,12 @@ class Recorded(Delay):
 
 
 def read_rounds(file: Any) -> list[int]:
-    """The numbers of a file, one in each line. Errors show nothing of what is in it."""
+    """The numbers of a file, one in each line. Errors do not show the contents, which may be private."""
     try:
         lines = Path(file).read_text(encoding="utf-8").split()
     except (OSError, TypeError, ValueError) as wrong:
-        said = getattr(wrong, "strerror", None) or "it holds no text"
-        raise InvalidValue("file", str(file), f"a text file that can be read ({said})") from None
+        reason = getattr(wrong, "strerror", None) or "it is not text"
+        raise InvalidValue("file", str(file), f"a text file that can be read ({reason})") from None
     try:
         return [int(line) for line in lines]
     except ValueError:

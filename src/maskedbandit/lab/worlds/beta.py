@@ -24,7 +24,7 @@ class BetaNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Beta(Instance):
-    """Rewards with Beta(alpha, beta) laws.
+    """Rewards with Beta(alpha, beta) distributions.
 
     >>> Beta(alpha=[2, 1], beta=[2, 3]).true_means()
     array([0.5 , 0.25])

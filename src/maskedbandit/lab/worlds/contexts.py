@@ -45,5 +45,5 @@ class Answer(NamedTuple):
 
     weight: float  # 1 / the chance that the arm is tried in this event; 0: it was not
     reward: float
-    mean: float  # nan if nobody knows
+    mean: float  # nan if it is unknown
     best: float

@@ -1,4 +1,4 @@
-"""Contexts: what a simulated contextual study shows of its users, and what the arms then pay.
+"""Contexts of which mean rewards are a linear function.
 
 A context has d numbers: the first is constant, the others point anywhere. The mean reward of an arm is linear in it,
 

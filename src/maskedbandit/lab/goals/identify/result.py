@@ -46,7 +46,7 @@ class Found:
     def to_frame(self) -> Any:
         """A tidy table (a polars DataFrame): one row for each run.
 
-        `bound` is the least mean of any policy that is as private and errs as rarely.
+        `bound` is the lower bound on the mean samples of every policy that is as private and as rarely wrong.
         """
         import polars as pl  # not at the top: a search needs no tables
 

@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class ContextualRun:
-    """What came out of a contextual simulation: one row per run."""
+    """What came out of `simulate` for a contextual policy: one row per run."""
 
     policy: ContextualPolicy
     channel: Channel

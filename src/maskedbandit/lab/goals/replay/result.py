@@ -19,7 +19,7 @@ from maskedbandit.privacy.loss import Loss
 
 @dataclass(frozen=True, repr=False)
 class Replayed:
-    """What came out of a replay: one row per run."""
+    """What came out of `replay`: one row per run."""
 
     policy: ContextualPolicy
     channel: Channel
@@ -35,7 +35,7 @@ class Replayed:
     normalised_error: npt.NDArray[np.float64]
     random: npt.NDArray[np.float64]  # [runs] what showing any article with the same chance earns, from all visits
     releases: npt.NDArray[np.int64]
-    loss: Loss  # of a user of the study that is replayed; what is published of a replay has no guarantee, see above
+    loss: Loss  # of a user of the study that is replayed; a published replay has no guarantee, see replay.py
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
 
