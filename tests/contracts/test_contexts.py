@@ -16,7 +16,7 @@ import pytest
 
 import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds import linear_contexts
@@ -55,7 +55,7 @@ def drawn(world: Contexts, size: int = N, plain: bool = True) -> Draws:
     parts = world.numbers()
     go: Any = FunctionType(fill.__code__, {**globals(), **kernels})
     if not plain:
-        go = compiled(fill, layout(parts), **kernels)
+        go = compiled(fill, **kernels)
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
         go(parts, *out, stream)
     return out

@@ -19,7 +19,7 @@ from maskedbandit.errors import UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay, at_once, beyond, drawn, last, later
 from maskedbandit.lab.delays.geometric import Geometric
-from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import made
 from tests.contracts.added import added, block, changed
@@ -99,7 +99,7 @@ def check_plain_python(delay: Delay) -> None:
     d, kernels = delay.numbers(), {"late": delay.late}
     for n in SIZES:
         fast, python = np.zeros((2, 200), np.int64)
-        compiled(waits, layout(d), **kernels)(d, n, fast, rng(n))
+        compiled(waits, **kernels)(d, n, fast, rng(n))
         FunctionType(waits.__code__, {**globals(), **kernels})(d, n, python, rng(n))
         np.testing.assert_array_equal(fast, python, "compiled kernels give other numbers")
 

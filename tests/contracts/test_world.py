@@ -19,7 +19,7 @@ import pytest
 
 import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import UnknownName
-from maskedbandit.lab.engine.compiler import compiled, layout
+from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import made
 from maskedbandit.lab.streams import Rewards, Streams
@@ -53,7 +53,7 @@ def drawn(
     if plain:
         go: Any = FunctionType(fill.__code__, {**globals(), **kernels})
     else:
-        go = compiled(fill, layout(parts), **kernels)
+        go = compiled(fill, **kernels)
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
         go(parts, arm, g, n, singles, sums, stream)
     return singles, sums
