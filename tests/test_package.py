@@ -31,6 +31,7 @@ PUBLIC = [
     "simulate",
     "theory",
     "uniform_means",
+    "worlds",
 ]
 HEAVY = ("numba", "matplotlib", "polars", "pandas", "scipy", "numpy", "tqdm")
 
@@ -52,13 +53,42 @@ def test_public_names_are_pinned() -> None:
 def test_names_are_what_they_are_called() -> None:
     """Some modules hold a function of their own name."""
     modules = {name for name in PUBLIC if isinstance(getattr(mb, name), ModuleType)}
-    assert modules == {"backends", "channels", "delays", "errors", "noises", "policies", "theory"}
+    assert modules == {"backends", "channels", "delays", "errors", "noises", "policies", "theory", "worlds"}
     assert all(getattr(mb, name).__name__ == name for name in PUBLIC if name not in modules)
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
-        mb.__getattr__("simulat")
+@pytest.mark.parametrize(
+    ("package", "name", "meant"),
+    [
+        (mb, "simulat", "simulate"),
+        (mb, "bernouli", "Bernoulli"),
+        (mb, "noise", "noises"),
+        (mb.policies, "ucb_2", "UCB1"),
+        (mb.policies, "SUCESSIVE-ELIMINATION", "SuccessiveElimination"),
+        (mb.policies, "thompson", "DPThompson"),
+        (mb.channels, "shuffle", "Shuffled"),
+        (mb.noises, "Laplace", "DiscreteLaplace"),
+        (mb.worlds, "Gaussian", "ClippedGaussian"),
+    ],
+)
+def test_an_unknown_name_is_an_attribute_error_that_suggests_a_near_one(package, name, meant) -> None:
+    with pytest.raises(AttributeError, match=rf" is '{name}': did you mean '{meant}'\?"):
+        getattr(package, name)
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        (mb, "plot"),
+        (mb, "compare"),
+        (mb.policies, "explore_then_commit"),
+        (mb.policies, "exp3"),
+        (mb.channels, "secagg"),
+    ],
+)
+def test_an_unknown_name_that_is_near_no_other_lists_what_there_is(package, name) -> None:
+    with pytest.raises(AttributeError, match=rf" is '{name}': \(known: .*\)$"):
+        getattr(package, name)
 
 
 @pytest.mark.parametrize("room", [mb.policies, mb.channels, mb.noises])

@@ -12,10 +12,23 @@ Names are imported when they are first used, so importing the package costs next
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from maskedbandit.errors import UnknownName
 
 __version__ = "0.1.0"
 
+# Where each name is defined. Type checkers read `__init__.pyi`, which `make golden` writes from these two tables.
+_MODULES = {
+    "backends": "backends",
+    "channels": "channels",
+    "delays": "lab.delays",
+    "errors": "errors",
+    "noises": "noises",
+    "policies": "policies",
+    "theory": "theory",
+    "worlds": "lab.worlds",
+}
 _HOME = {
     "Bernoulli": "lab.worlds.bernoulli",
     "Beta": "lab.worlds.beta",
@@ -27,47 +40,21 @@ _HOME = {
     "Newsroom": "lab.logs.newsroom",
     "RecordedLog": "lab.logs.recorded_log",
     "Release": "core",
-    "backends": "",
-    "channels": "",
-    "delays": "lab",
-    "errors": "",
     "identify": "lab.goals.identify.identify",
     "kernel": "core",
-    "noises": "",
-    "policies": "",
     "replay": "lab.goals.replay.replay",
     "simulate": "lab.goals.regret.simulate",
-    "theory": "",
     "uniform_means": "lab.worlds.named_means",
 }
-_ROOMS = ("backends", "channels", "delays", "errors", "noises", "policies", "theory")  # these are modules
-__all__ = sorted(_HOME)
-
-if TYPE_CHECKING:
-    from maskedbandit import backends, channels, errors, noises, policies, theory
-    from maskedbandit.core import Decision, Release, kernel
-    from maskedbandit.lab import delays
-    from maskedbandit.lab.goals.identify.identify import identify
-    from maskedbandit.lab.goals.regret.simulate import simulate
-    from maskedbandit.lab.goals.replay.replay import replay
-    from maskedbandit.lab.logs.newsroom import Newsroom
-    from maskedbandit.lab.logs.recorded_log import RecordedLog
-    from maskedbandit.lab.worlds.bernoulli import Bernoulli
-    from maskedbandit.lab.worlds.beta import Beta
-    from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian
-    from maskedbandit.lab.worlds.linear_contexts import LinearContexts
-    from maskedbandit.lab.worlds.named_means import uniform_means
-    from maskedbandit.privacy.ledger import Ledger
-    from maskedbandit.privacy.loss import Loss
+__all__ = sorted([*_MODULES, *_HOME])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'maskedbandit' has no attribute {name!r}")
-    home = import_module(f"maskedbandit.{_HOME[name]}".rstrip("."))
-    if name in _ROOMS:
-        return import_module(f"{home.__name__}.{name}")
-    return getattr(home, name)
+    if name in _MODULES:
+        return import_module(f"maskedbandit.{_MODULES[name]}")
+    if name in _HOME:
+        return getattr(import_module(f"maskedbandit.{_HOME[name]}"), name)
+    raise AttributeError(str(UnknownName("attribute of maskedbandit", name, __all__)))
 
 
 def __dir__() -> list[str]:

@@ -147,7 +147,7 @@ def decoded(total: int, rule: ModulusRule, law: Law, n: int, g: int, draws: floa
     return found / g
 
 
-def worst_shift(residues: Residues, law: Law, n: int, g: int, draws: float) -> float:
+def worst_shift(residues: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
     """How far one device that sends what it likes can move the sum of n rewards, at most, so that it is not refused."""
     m, room = fitted(residues, law, n, g, draws)
     accepted = room_needed(residues, n, g, room) if residues.failure <= 1e-9 else m

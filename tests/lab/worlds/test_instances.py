@@ -1,6 +1,6 @@
-"""Instances pay what they say, one user at a time or many at once.
+"""What is special to single worlds: their means, means that have names, and parameters that are refused.
 
-Every random assertion has a false-alarm probability of ALPHA = 1e-9.
+What all worlds promise is in tests/contracts/test_world.py.
 """
 
 import numpy as np
@@ -9,51 +9,7 @@ from scipy import integrate, stats
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.named_means import named_means
-from tests.statistics import mean_is, same_law
-
-INSTANCES = [
-    mb.Bernoulli([0.3, 1.0, 0.0]),
-    mb.ClippedGaussian([0.3, 0.95, 0.0], sd=0.3),
-    mb.Beta(alpha=[0.5, 2, 9], beta=[0.5, 5, 1]),
-]
-
-
-def stream(run: int = 0) -> Rewards:
-    keys, generator, *_ = Streams(1, "instances").of(run)
-    return Rewards(generator, keys)
-
-
-@pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: type(instance).__name__)
-@pytest.mark.parametrize("g", [0, 1, 5])
-def test_rewards_have_their_mean_and_stay_in_range(instance, g) -> None:
-    rewards, numbers = stream(), instance.numbers()
-    with np.errstate(over="ignore"):
-        for arm, mean in enumerate(instance.true_means()):
-            ones = np.array([instance.one(numbers, arm, t, g, rewards) for t in range(4000)]) / max(g, 1)
-            sums = np.array([instance.many(numbers, arm, 7, g, rewards) for _ in range(1000)]) / max(g, 1)
-            assert ((ones >= 0) & (ones <= 1)).all()
-            assert ((sums >= 0) & (sums <= 7)).all()
-            if 0 < mean < 1:
-                mean_is(ones, mean)
-                mean_is(sums, 7 * mean)
-            if g > 0:
-                assert (sums * g == np.round(sums * g)).all()
-
-
-@pytest.mark.parametrize("instance", INSTANCES[1:], ids=lambda instance: type(instance).__name__)
-def test_many_rewards_at_once_have_the_law_of_rewards_rounded_one_by_one(instance) -> None:
-    """With one step, the sum of n rounded rewards is binomial: the shortcut that the lab takes."""
-    rewards, numbers, n = stream(1), instance.numbers(), 5
-    with np.errstate(over="ignore"):
-        slow = [sum(instance.one(numbers, 0, t, 1, rewards) for t in range(n)) for _ in range(4000)]
-    fast = [instance.many(numbers, 0, n, 1, rewards) for _ in range(4000)]
-    mean = instance.true_means()[0]
-    for sample in (slow, fast):
-        same_law(np.array(sample).astype(int), lambda z: stats.binom.pmf(z, n, mean))
-    with pytest.raises(AssertionError):
-        same_law(np.array(fast).astype(int), lambda z: stats.binom.pmf(z, n, mean + 0.1))
 
 
 def test_the_mean_of_a_clipped_gaussian_is_that_after_clipping() -> None:

@@ -1,4 +1,4 @@
-"""Delays: how many rounds after a user was served the reward is there. A file here is found under its class's name."""
+"""Delays: how many rounds after a user was served the reward arrives. A file here is found under its class's name."""
 
 from typing import Any
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Constant(Delay):
     """
 
     rounds: int
+    example: ClassVar = {"rounds": 3}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rounds", counted("rounds", self.rounds))

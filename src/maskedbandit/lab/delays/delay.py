@@ -1,22 +1,23 @@
-"""Delays: how many rounds after a user was served the reward is there, and what is in flight until then.
+"""Delays: how many rounds after a user was served the reward arrives.
 
 A reward of delay D of the user of round t is known before round t + 1 + D is decided; with D = 0 that is the next one.
-Delays are independent of each other, of the arm and of the reward. A cohort is released when the last of its rewards is
-there, and `last` draws how long that takes after its last user,
+Delays are independent of each other, of the arm and of the reward. A cohort is released when its last reward arrives,
+and `last` draws how long that takes after its last user,
 
-    L = max{0, max_i (D_i - i)},        i = 0, 1, ..., n - 1 the users of the cohort, the last first,
+    L = max{0, max_i (D_i - i)},        i = 0, 1, ..., n - 1 the users of the cohort, the last first.
 
-in the time of the few users who set a new maximum: the next of them is found by a geometric jump at the present chance
-P(D > L + i), which only falls as i grows, and is kept with the ratio of the chance there to it. A user passed over
-wrongly has a chance below 2^-60.
+It visits only users who may set a new maximum. The next of them is found by a geometric jump at the probability
+P(D > L + i), which only falls as i grows, and is kept with the ratio of the probability there to that one. Users are
+skipped altogether where the probability of a new maximum is below 2^-60.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +32,15 @@ MOST = 10**12  # rounds
 class Delays(NamedTuple):
     """The numbers of a delay of any kind."""
 
-    table: Integers  # delays, sorted, each as likely as every other; of no meaning where spread > 0
-    spread: float  # -1 / ln q of a geometric law, else 0
+    table: Integers  # delays, sorted, each as likely as every other; unused where spread > 0
+    spread: float  # -1 / ln q of a geometric distribution, else 0
     longest: int
 
 
 class Delay(ABC):
-    """The law of a delay. Subclasses are frozen dataclasses of parameters."""
+    """The distribution of a delay. Subclasses are frozen dataclasses of parameters."""
+
+    example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
 
     @abstractmethod
     def numbers(self) -> Delays:
@@ -82,7 +85,7 @@ def later(d: Delays, x: int) -> float:
 
 @lean_kernel
 def beyond(d: Delays, x: int, rng: np.random.Generator) -> int:
-    """A delay, given that it is above x < longest: a geometric law forgets what has passed."""
+    """A delay, given that it is above x < longest: a geometric delay is memoryless."""
     if d.spread > 0.0:
         return int(min(x + 1 + math.floor(rng.standard_exponential() * d.spread), d.longest))
     return int(d.table[d.table.size - 1 - int(rng.random() * above(d.table, x))])
@@ -96,7 +99,7 @@ def drawn(d: Delays, rng: np.random.Generator) -> int:
 
 @lean_kernel
 def last(d: Delays, n: int, rng: np.random.Generator) -> int:
-    """How long after the last of n users, who come one after the other, the last of their rewards is there."""
+    """How long after the last of n users, who come one after the other, the last of their rewards arrives."""
     latest, i = 0, 0
     while i < n:
         chance = later(d, latest + i)
@@ -115,5 +118,5 @@ def last(d: Delays, n: int, rng: np.random.Generator) -> int:
 
 @lean_kernel
 def at_once(d: Delays, n: int, rng: np.random.Generator) -> int:
-    """`last` without delays: with it compiled in, all that is about things in flight falls away."""
+    """`last` without delays: compiled with it, the loop holds no code for pending releases."""
     return 0

@@ -1,9 +1,10 @@
-"""A geometric delay: it forgets how long it has lasted."""
+"""A geometric delay: it is memoryless."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,11 +19,13 @@ class Geometric(Delay):
 
     P(D = j) = (1 - q) q^j, q = mean / (1 + mean), cut off at its quantile 1 - 2^-60.
 
+    >>> from maskedbandit.lab.delays.delay import later
     >>> round(later(Geometric(mean=1).numbers(), 2), 9)  # (1/2)^3
     0.125
     """
 
     mean: Number
+    example: ClassVar = {"mean": 2.5}
 
     def __post_init__(self) -> None:
         if not exact("mean", self.mean) <= 10**9:

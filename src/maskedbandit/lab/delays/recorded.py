@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Recorded(Delay):
     """
 
     rounds: Sequence[int]
+    example: ClassVar = {"rounds": [0, 0, 1, 4, 9]}
 
     def __post_init__(self) -> None:
         if isinstance(self.rounds, str) or not hasattr(self.rounds, "__len__") or len(self.rounds) == 0:
@@ -43,12 +44,12 @@ class Recorded(Delay):
 
 
 def read_rounds(file: Any) -> list[int]:
-    """The numbers of a file, one in each line. Errors show nothing of what is in it."""
+    """The numbers of a file, one in each line. Errors do not show the contents, which may be private."""
     try:
         lines = Path(file).read_text(encoding="utf-8").split()
     except (OSError, TypeError, ValueError) as wrong:
-        said = getattr(wrong, "strerror", None) or "it holds no text"
-        raise InvalidValue("file", str(file), f"a text file that can be read ({said})") from None
+        reason = getattr(wrong, "strerror", None) or "it is not text"
+        raise InvalidValue("file", str(file), f"a text file that can be read ({reason})") from None
     try:
         return [int(line) for line in lines]
     except ValueError:

@@ -19,7 +19,8 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,14 +63,16 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
 
 
-class Driven(NamedTuple):
+@dataclass(frozen=True)
+class Driven:
     """What all runs wrote, one row each, and what they cost a user."""
 
     regret: npt.NDArray[np.float64]  # [runs, c]
     realised: npt.NDArray[np.float64]  # [runs, c]
     pulls: npt.NDArray[np.int64]  # [runs, k]
     releases: npt.NDArray[np.int64]  # [runs]
-    last: npt.NDArray[np.int64]  # [runs, 2] arm and number of users of the last decision
+    stopped: npt.NDArray[np.bool_]  # [runs] whether the last decision was to stop
+    answer: npt.NDArray[np.int64]  # [runs] the arm of the last decision
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]  # [runs]
 
@@ -78,6 +81,7 @@ def drive(
     policy: Policy,
     channel: Channel,
     instance: Instance,
+    *,
     aim: float,
     marks: npt.NDArray[np.int64],
     runs: int,
@@ -155,7 +159,16 @@ def drive(
     for each in losses.values():
         loss |= each  # different cohorts are different users
     found = {name: np.array([each[name] for each in findings]) for name in findings[0]}
-    return Driven(regret, realised, pulls, releases[:, 0], last, policy.loss(loss, horizon), found)
+    return Driven(
+        regret=regret,
+        realised=realised,
+        pulls=pulls,
+        releases=releases[:, 0],
+        stopped=last[:, 1] == 0,
+        answer=last[:, 0],
+        loss=policy.loss(loss, horizon),
+        findings=found,
+    )
 
 
 def kernels(

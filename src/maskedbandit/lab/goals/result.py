@@ -22,3 +22,9 @@ class Result(Protocol):
     @property
     def loss(self) -> Loss: ...
     def to_frame(self) -> Any: ...
+
+
+def brief(result: Result, runs: int, outcome: str) -> str:
+    """What came out of some runs on one line, without the arrays: the `repr` of every result."""
+    names = ", ".join(type(each).__name__ for each in (result.policy, result.channel))
+    return f"<{type(result).__name__}: {names}, {runs:,} run{'s' * (runs != 1)}, {outcome}, {result.loss}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Bernoulli(Instance):
 
     means: Sequence[float]
     bits = True
+    example: ClassVar = {"means": [0.3, 1.0, 0.0]}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class BetaNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Beta(Instance):
-    """Rewards with Beta(alpha, beta) laws.
+    """Rewards with Beta(alpha, beta) distributions.
 
     >>> Beta(alpha=[2, 1], beta=[2, 3]).true_means()
     array([0.5 , 0.25])
@@ -33,6 +33,7 @@ class Beta(Instance):
     alpha: Sequence[float]
     beta: Sequence[float]
     bits = False
+    example: ClassVar = {"alpha": [0.5, 2, 9], "beta": [0.5, 5, 1]}
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class ClippedGaussian(Instance):
     means: Sequence[float]
     sd: float
     bits = False
+    example: ClassVar = {"means": [0.3, 0.95, 0.0], "sd": 0.3}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ class Contexts(ABC):
     present: ClassVar[Any]  # kernel (numbers, i, t, x, stream) -> pool: write the contexts of event i, user t, to x
     answer: ClassVar[Any]  # kernel (numbers, i, t, x, arm, stream) -> Answer
     numbers: ClassVar[Any]  # () -> numbers; a log has others for every chunk of it
+    example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
     signed: ClassVar[bool] = True  # whether contexts have negative numbers
     fixed: bool = False  # whether all users have the same contexts
 
@@ -43,5 +45,5 @@ class Answer(NamedTuple):
 
     weight: float  # 1 / the chance that the arm is tried in this event; 0: it was not
     reward: float
-    mean: float  # nan if nobody knows
+    mean: float  # nan if it is unknown
     best: float

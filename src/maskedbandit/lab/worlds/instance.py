@@ -1,15 +1,15 @@
 """Instances: what the arms of a simulated study pay, always in [0, 1].
 
-The lab draws the sum of n rewards at once wherever its law is known. Rewards reach a channel rounded at random to
-steps of 1/g, and for g = 1 a rounded reward is a bit of the same mean, whatever the law of the reward: so the sum of n
-of them is binomial, exactly.
+The lab draws the sum of n rewards at once wherever its distribution is known. Rewards reach a channel rounded at random
+to steps of 1/g. For g = 1 a rounded reward is a bit of the same mean, whatever the distribution of the reward, so the
+sum of n of them is exactly binomial.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,11 +28,12 @@ def rounded(x: float, g: int, rng: np.random.Generator) -> float:
 
 
 class Instance(ABC):
-    """The laws of the rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
+    """Distributions of rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
 
     one: ClassVar[Any]  # kernel (numbers, arm, t, g, stream) -> float: the reward of user t
     many: ClassVar[Any]  # kernel (numbers, arm, n, g, stream) -> float: the sum of n rewards
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
+    example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
 
     @abstractmethod
     def true_means(self) -> Floats:

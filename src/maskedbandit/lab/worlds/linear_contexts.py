@@ -1,4 +1,4 @@
-"""Contexts: what a simulated contextual study shows of its users, and what the arms then pay.
+"""Contexts of which mean rewards are a linear function.
 
 A context has d numbers: the first is constant, the others point anywhere. The mean reward of an arm is linear in it,
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class LinearContexts(Contexts):
     model: Literal["disjoint", "shared"] = "disjoint"
     fixed: bool = False
     seed: int = 0
+    example: ClassVar = {"d": 3, "k": 4, "model": "shared"}
 
     def __post_init__(self) -> None:
         for name, value, least, most in (("d", self.d, 2, 100), ("k", self.k, 2, 10**5)):

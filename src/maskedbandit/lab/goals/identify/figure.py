@@ -1,8 +1,9 @@
 """Figures of samples until a policy stops: their mean against what varies, or the mean over the lower bound.
 
 A panel for each instance that has a name. Bands lie between the 5 % and 95 % quantiles of runs. A triangle stands where
-some runs did not stop, with the number of those that did: their mean is at least that high. A curve that does not take
-what varies (no privacy has no epsilon) is level; a dotted line marks the epsilon below which privacy costs samples.
+some runs did not stop, with the number of those that did: the mean is at least that high. A curve without the parameter
+that varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilon below which privacy
+costs samples.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def cost(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
     return stopping(table, "ratio", "mean samples / lower bound", title, caption)
 
 
-def stopping(table: pl.DataFrame, column: str, said: str, title: str, caption: str) -> Figure:
+def stopping(table: pl.DataFrame, column: str, ylabel: str, title: str, caption: str) -> Figure:
     """A column of the summary, in panels."""
     rows, varied = summary(table), axes(table)
     against = next((name for name in varied if name.endswith(".epsilon")), "delta")
@@ -47,22 +48,22 @@ def stopping(table: pl.DataFrame, column: str, said: str, title: str, caption: s
     marks = rows.filter(pl.col("trust") == "published")["label"].unique(maintain_order=True).to_list()
     for label, mark in zip(marks, cycle("x+*1"), strict=False):
         look[label] |= {"marker": mark, "linestyle": "none", "clip_on": False}
-    places = panels(table, down)
-    across = min(2, len(places))
+    shown = panels(table, down)
+    across = min(2, len(shown))
     text = "\n".join(
         fill(line, CHARACTERS * (1 + 6 * across)) for line in (*caption.strip().splitlines(), key(rows, table, column))
     )
-    size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(places) / across) + 0.16 * (text.count("\n") + 1)
+    size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(shown) / across) + 0.16 * (text.count("\n") + 1)
     figure = Figure(figsize=size, layout="constrained")
-    plots = figure.subplots(math.ceil(len(places) / across), across, squeeze=False).ravel()
-    for plot in plots[len(places) :]:
+    plots = figure.subplots(math.ceil(len(shown) / across), across, squeeze=False).ravel()
+    for plot in plots[len(shown) :]:
         plot.set_axis_off()
-    for plot, place in zip(plots, places, strict=False):
-        ends = panel(plot, at(rows, down, place), column, against, look)
+    for plot, instance in zip(plots, shown, strict=False):
+        ends = panel(plot, at(rows, down, instance), column, against, look)
         if against != "delta":
-            regimes(plot, at(table, down, place))
-        plot.set_title("" if place is None else f"{place}", **PLAIN)
-        plot.set_ylabel(said, **PLAIN)
+            regimes(plot, at(table, down, instance))
+        plot.set_title("" if instance is None else f"{instance}", **PLAIN)
+        plot.set_ylabel(ylabel, **PLAIN)
         plot.set_xlabel("ε" if against != "delta" else "δ", **PLAIN)
         name_ends(plot, ends, look)
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
@@ -72,14 +73,14 @@ def stopping(table: pl.DataFrame, column: str, said: str, title: str, caption: s
 
 def key(rows: pl.DataFrame, table: pl.DataFrame, column: str) -> str:
     """What lines, bands and marks stand for."""
-    said = "Lines are means of runs" + (", bands hold 90 % of them." if column == "mean" else ".")
+    text = "Lines are means of runs" + (", bands hold 90 % of them." if column == "mean" else ".")
     if rows.select((pl.col("stopped") < pl.col("runs")).any()).item():
-        said += " A triangle says how many runs stopped before they were cut off: their mean is at least that."
+        text += " A triangle says how many runs stopped before they were cut off: their mean is at least that."
     if (rows["trust"] == "published").any():
-        said += " Lone marks were read off a published figure."
+        text += " Lone marks were read off a published figure."
     if "critical" in table.columns:
-        said += " Dotted: ε from which on privacy costs nothing, by a lower bound."
-    return said
+        text += " Dotted: ε from which on privacy costs nothing, by a lower bound."
+    return text
 
 
 def regimes(plot: Any, table: pl.DataFrame) -> None:
@@ -113,10 +114,10 @@ def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[
         if column == "mean" and mine["runs"][0] > 1:
             plot.fill_between(x, points["low"], points["high"], color=colour, alpha=0.15, linewidth=0)
         for row in points.filter(pl.col("stopped") < pl.col("runs")).iter_rows(named=True):
-            place = row[against], row[column]
-            plot.plot(*place, "^", markersize=8, markerfacecolor="white", color=colour, zorder=4, clip_on=False)
+            point = row[against], row[column]
+            plot.plot(*point, "^", markersize=8, markerfacecolor="white", color=colour, zorder=4, clip_on=False)
             beside: dict[str, Any] = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
-            plot.annotate(f"{row['stopped']}/{row['runs']}", place, **beside, color=colour, fontsize="x-small")
+            plot.annotate(f"{row['stopped']}/{row['runs']}", point, **beside, color=colour, fontsize="x-small")
         ends[label] = float(y[-1])
     plot.grid(which="major", alpha=0.3)
     plot.spines[["top", "right"]].set_visible(False)

@@ -74,8 +74,33 @@ def identify(
     check_compatible(policy, channel, instance, "identify", delay)
     delta, best = probability("delta", delta), best_arm(instance)
     max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
-    found = drive(policy, channel, instance, delta, np.array([max_pulls]), runs, seed, study, jobs, advance, delay)
-    stopped = found.last[:, 1] == 0
-    samples, answer = found.pulls.sum(axis=1), np.where(stopped, found.last[:, 0], -1)
-    outcome = samples, answer, answer == best, stopped, found.pulls, found.releases, found.loss, found.findings
-    return Found(policy, channel, instance, delta, max_pulls, *outcome, delay)
+    found = drive(
+        policy,
+        channel,
+        instance,
+        aim=delta,
+        marks=np.array([max_pulls]),
+        runs=runs,
+        seed=seed,
+        study=study,
+        jobs=jobs,
+        advance=advance,
+        delay=delay,
+    )
+    answer = np.where(found.stopped, found.answer, -1)
+    return Found(
+        policy=policy,
+        channel=channel,
+        instance=instance,
+        delta=delta,
+        max_pulls=max_pulls,
+        samples=found.pulls.sum(axis=1),
+        answer=answer,
+        correct=answer == best,
+        stopped=found.stopped,
+        pulls=found.pulls,
+        releases=found.releases,
+        loss=found.loss,
+        findings=found.findings,
+        delay=delay,
+    )

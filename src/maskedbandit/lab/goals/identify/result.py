@@ -13,12 +13,13 @@ from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.goals.result import brief
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Found:
     """What came out of `identify`: one row per run."""
 
@@ -37,10 +38,15 @@ class Found:
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
     delay: Delay = AT_ONCE
 
+    def __repr__(self) -> str:
+        mean, stopped = f"{self.samples.mean():,.1f}", np.count_nonzero(self.stopped)
+        samples = mean if stopped == self.samples.size else f"at least {mean} ({stopped:,} stopped)"
+        return brief(self, self.samples.size, f"mean samples {samples}")
+
     def to_frame(self) -> Any:
         """A tidy table (a polars DataFrame): one row for each run.
 
-        `bound` is the least mean of any policy that is as private and errs as rarely.
+        `bound` is the lower bound on the mean samples of every policy that is as private and as rarely wrong.
         """
         import polars as pl  # not at the top: a search needs no tables
 

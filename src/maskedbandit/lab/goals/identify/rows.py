@@ -21,16 +21,18 @@ LEVEL = 0.99  # of the intervals for the chance of an error
 def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
     """A point of a curve of theory, of the same form as a run; below the epsilon `critical`, privacy costs samples.
 
-    Or one that others found.
+    A published point becomes such a row too.
     """
     if isinstance(curve, PublishedPoint):
-        said = {
+        names = {
             "trust": "published",
             "policy": "",
             "sees": "",
             **dict.fromkeys(LOSSES, curve.values["channel.epsilon"]),
         }
-        return pl.DataFrame({**said, **curve.asked, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples})
+        return pl.DataFrame(
+            {**names, **curve.asked, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples}
+        )
     means = curve.instance.true_means().tolist()
     free = curve.theory in theory.WITHOUT_EPSILON
     return pl.DataFrame(
@@ -50,7 +52,7 @@ def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Samples for every curve and all that varied: mean, standard error and quantiles; stops and wrong answers.
 
-    A wrong answer is one that was given: `wrong_low` and `wrong_high` hold its chance in a run with confidence LEVEL.
+    Only runs that stopped can be wrong; `wrong_low` and `wrong_high` are the confidence interval of that, at LEVEL.
     Rows without runs have a mean alone, and a mean of runs some of which were cut off has no standard error.
     """
     varied = axes(table)
@@ -93,7 +95,7 @@ def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, floa
 
 
 def cells(row: dict[str, Any]) -> dict[str, str]:
-    """A row of the summary as text, under what it says."""
+    """The cells of a row of the summary, as text by their headings."""
     if row["runs"] == 0:
         return {"mean samples": f"{row['mean']:,.0f}", **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
             ("stopped", "wrong (99 %)", "over bound"), ""

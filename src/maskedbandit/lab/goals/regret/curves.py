@@ -36,8 +36,8 @@ def values(table: pl.DataFrame, names: Mapping[str, str], title: str = "") -> Fi
             raise InvalidValue("value", name, f"a column of numbers: {', '.join(numbers)}")
     final = table.filter(pl.col("t") == pl.col("horizon"))
     parts = [
-        final.with_columns(pl.col(name).cast(float).alias("y"), pl.lit(said).alias("value"))
-        for said, name in names.items()
+        final.with_columns(pl.col(name).cast(float).alias("y"), pl.lit(label).alias("value"))
+        for label, name in names.items()
     ]
     long = pl.concat(parts).drop_nulls("y")
     if len(names) > 1:  # a curve for each
@@ -47,7 +47,7 @@ def values(table: pl.DataFrame, names: Mapping[str, str], title: str = "") -> Fi
     return curves(long, next(iter(names)) if len(names) == 1 else "value", 2, title, "horizon")
 
 
-def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: str = "t") -> Figure:
+def curves(table: pl.DataFrame, ylabel: str, errors: float, title: str, against: str = "t") -> Figure:
     """Mean of y against users, in panels; a policy that ran to several horizons is shown at the end of each run."""
     varied = axes(table)
     across = next((name for name in varied if name.endswith(".epsilon")), None)
@@ -63,7 +63,7 @@ def curves(table: pl.DataFrame, said: str, errors: float, title: str, against: s
     figure = Figure(figsize=(1.5 + 5.5 * len(columns), 0.4 + 4 * len(rows)), layout="constrained")
     plots = figure.subplots(len(rows), len(columns), sharey="row", squeeze=False)
     for line, row in zip(plots, rows, strict=True):
-        line[0].set_ylabel(said, **PLAIN)
+        line[0].set_ylabel(ylabel, **PLAIN)
         ends: list[dict[str, float]] = []
         for plot, column in zip(line, columns, strict=True):
             ends.append(panel(plot, at(at(table, down, row), across, column), labels, look, errors, against))

@@ -40,8 +40,8 @@ def league(table: pl.DataFrame, title: str = "") -> Figure:
     plot.axis("off")
     write = partial(plot.text, va="center", parse_math=False)
     write(0.1, 0.6, title, weight="bold", fontsize=9)
-    said = "mean regret ± standard error (worst run); bold: least mean; colour: from 1 to 100 times the lower bound"
-    write(0.1, 1.5, said, fontsize=7.5, color="#555555")
+    legend = "mean regret ± standard error (worst run); bold: least mean; colour: from 1 to 100 times the lower bound"
+    write(0.1, 1.5, legend, fontsize=7.5, color="#555555")
     y = 2.5
     for block in blocks:
         where = [str(block[name][0]) for name in down if name != "horizon"]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.goals.result import brief
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -18,7 +19,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What came out of `simulate`: one row per run.
 
@@ -39,14 +40,17 @@ class Run:
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
     delay: Delay = AT_ONCE
 
+    def __repr__(self) -> str:
+        return brief(self, len(self.regret), f"mean regret {self.regret[:, -1].mean():,.1f}")
+
     def to_frame(self) -> Any:
         """A tidy polars table: one row for each run and checkpoint; regret and realised regret are cumulative."""
         return frame(self, realised_regret=self.realised_regret)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ContextualRun:
-    """What came out of a contextual simulation: one row per run."""
+    """What came out of `simulate` for a contextual policy: one row per run."""
 
     policy: ContextualPolicy
     channel: Channel
@@ -60,6 +64,9 @@ class ContextualRun:
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
+
+    def __repr__(self) -> str:
+        return brief(self, len(self.regret), f"mean regret {self.regret[:, -1].mean():,.1f}")
 
     def to_frame(self) -> Any:
         """A tidy polars table: one row for each run and checkpoint; regret and reward are cumulative."""

@@ -32,10 +32,10 @@ def drawn(curve: TheoryCurve) -> pl.DataFrame:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """Mean regret at the horizon for every curve and all that varied, its standard error and its worst run.
+    """Mean regret at the horizon for every curve and every value that varied, its standard error and its worst run.
 
-    The ratio is that to the same policy on a channel without privacy, or to the first such curve where that policy has
-    none; without any, to the lower bound.
+    `ratio` divides it by that of the same policy on a channel without privacy. If there is no such curve, it divides by
+    the first curve without privacy, and if there is none, by the lower bound.
     """
     varied = axes(table)
     final = observed(table.filter(pl.col("t") == pl.col("horizon")), "regret")
@@ -52,9 +52,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def baseline(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str]) -> float | None:
-    """The mean regret that a row of the summary is compared with: on the same instance, for as many users."""
-    place = ["horizon", *(name for name in varied if name.startswith("instance."))]
-    near = [other for other in rows if all(other[name] == row[name] for name in place)]
+    """The mean regret that a row of the summary is divided by: on the same instance, for as many users."""
+    where = ["horizon", *(name for name in varied if name.startswith("instance."))]
+    near = [other for other in rows if all(other[name] == row[name] for name in where)]
     free = [other for other in near if other["trust"] == "none" and other.get("delay") == row.get("delay")]
     free.sort(key=lambda other: other["policy"] != row["policy"])
     least = [other for other in near if other["trust"] == "theory" and other["policy"] in theory.LOWER]
@@ -63,7 +63,7 @@ def baseline(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str])
 
 
 def cells(row: dict[str, Any]) -> dict[str, str]:
-    """A row of the summary as text, under what it says."""
+    """The cells of a row of the summary, as text by their headings."""
     return {
         "mean regret": f"{row['mean']:,.0f} ± {row['error'] or 0:,.0f}" if row["runs"] else f"{row['mean']:,.0f}",
         "worst run": f"{row['worst']:,.0f}" if row["runs"] else "",

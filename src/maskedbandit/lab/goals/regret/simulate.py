@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,36 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import ZERO
+
+
+@overload
+def simulate(
+    policy: ContextualPolicy,
+    channel: Channel,
+    instance: Contexts,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    study: str = "",
+    jobs: int | None = None,
+    advance: Callable[[], object] = ...,
+    delay: Delay = AT_ONCE,
+) -> ContextualRun: ...
+
+
+@overload
+def simulate(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    study: str = "",
+    jobs: int | None = None,
+    advance: Callable[[], object] = ...,
+    delay: Delay = AT_ONCE,
+) -> Run: ...
 
 
 def simulate(
@@ -53,21 +83,34 @@ def simulate(
     """
     horizon = whole("horizon", horizon, 1, LONGEST)
     marks = checkpoints(horizon)
-    how = runs, seed, study, jobs, advance, delay
+    how: dict[str, Any] = {"runs": runs, "seed": seed, "study": study, "jobs": jobs, "advance": advance, "delay": delay}
     if isinstance(policy, ContextualPolicy):
         contexts: Any = instance
-        return drive_contexts(policy, channel, contexts, marks, *how)
+        return drive_contexts(policy, channel, contexts, marks=marks, **how)
     check_compatible(policy, channel, instance, "regret", delay)
     assert isinstance(instance, Instance)
-    found = drive(policy, channel, instance, horizon, marks, *how)
-    outcome = found.regret, found.realised, found.pulls, found.releases, found.loss, found.findings
-    return Run(policy, channel, instance, horizon, marks, *outcome, delay)
+    found = drive(policy, channel, instance, aim=horizon, marks=marks, **how)
+    return Run(
+        policy=policy,
+        channel=channel,
+        instance=instance,
+        horizon=horizon,
+        t=marks,
+        regret=found.regret,
+        realised_regret=found.realised,
+        pulls=found.pulls,
+        releases=found.releases,
+        loss=found.loss,
+        findings=found.findings,
+        delay=delay,
+    )
 
 
 def drive_contexts(
     policy: ContextualPolicy,
     channel: Channel,
     contexts: Contexts,
+    *,
     marks: npt.NDArray[np.int64],
     runs: int,
     seed: int,
@@ -94,16 +137,16 @@ def drive_contexts(
     for play in plays:
         loss |= play.loss
     return ContextualRun(
-        policy,
-        channel,
-        contexts,
-        horizon,
-        marks,
-        np.array([row.regret for row in rows]),
-        np.array([row.reward for row in rows]),
-        np.array([row.pulls for row in rows]),
-        np.array([row.counts[RELEASES] for row in rows]),
-        loss,
-        gathered(plays),
-        delay,
+        policy=policy,
+        channel=channel,
+        instance=contexts,
+        horizon=horizon,
+        t=marks,
+        regret=np.array([row.regret for row in rows]),
+        reward=np.array([row.reward for row in rows]),
+        pulls=np.array([row.pulls for row in rows]),
+        releases=np.array([row.counts[RELEASES] for row in rows]),
+        loss=loss,
+        findings=gathered(plays),
+        delay=delay,
     )

@@ -33,13 +33,13 @@ def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") ->
 
 def named(rows: pl.DataFrame, varied: list[str]) -> pl.DataFrame:
     """The rows, with what varied under a label in it."""
-    said = [
+    parts = [
         pl.when(pl.col(name).n_unique().over("label") > 1)
         .then(pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name))
         .otherwise(pl.lit(""))
         for name in varied
     ]
-    return rows.with_columns(pl.concat_str("label", *(pl.coalesce(each, pl.lit("")) for each in said)))
+    return rows.with_columns(pl.concat_str("label", *(pl.coalesce(each, pl.lit("")) for each in parts)))
 
 
 def delays(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
@@ -49,11 +49,11 @@ def delays(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
         rows = rows.with_columns(pl.lit("0").alias("delay"))
     groups, labels = (rows[name].unique(maintain_order=True).to_list() for name in ("delay", "label"))
     look = looks(labels, [])
-    for place, label in enumerate(labels):
+    for position, label in enumerate(labels):
         mine = rows.filter(pl.col("label") == label)
-        shift = 0.8 * ((place + 0.5) / len(labels) - 0.5)
+        shift = 0.8 * ((position + 0.5) / len(labels) - 0.5)
         x = [groups.index(each) + shift for each in mine["delay"]]
-        style = {"color": look[label]["color"], "marker": MARKS[place % len(MARKS)], "linestyle": "none"}
+        style = {"color": look[label]["color"], "marker": MARKS[position % len(MARKS)], "linestyle": "none"}
         plot.errorbar(x, mine["relative"], mine["interval"], label=label, capsize=3, **style)
     plot.set_xticks(range(len(groups)), groups)
     plot.set_xlabel("delay: users who come before a click is known", **PLAIN)

@@ -1,4 +1,4 @@
-"""A log as a source of contexts: what it says of each visit, and what was clicked."""
+"""A log as a source of contexts: the features of each visit, and what was clicked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Page(NamedTuple):
 
 
 def refuse_impossible(chunk: Chunk, least: float) -> None:
-    """Chances are what the log says they are, and clicks are bits: noise hides no more."""
+    """Raise unless propensities are in the range that the log states, and clicks are 0 or 1, as noise assumes."""
     possible = (chunk.propensity >= least * (1 - 1e-9)) & (chunk.propensity <= 1)  # false of nan
     if not np.all(possible):
         allowed = f"a chance from {least:g}, the least that the log states, to 1"
@@ -83,8 +83,8 @@ class LogContexts(Contexts):
                 x[0, a] = page.user[i, a] * page.scale
             clip(x[0], False)
             return pool
-        for place in range(page.starts[pool], page.starts[pool + 1]):
-            arm = page.arms[place]
+        for position in range(page.starts[pool], page.starts[pool + 1]):
+            arm = page.arms[position]
             for a in range(width):
                 for b in range(page.articles.shape[1]):
                     x[arm, a * page.articles.shape[1] + b] = page.user[i, a] * page.articles[arm, b] * page.scale

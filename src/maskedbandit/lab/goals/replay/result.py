@@ -11,14 +11,15 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.goals.result import brief
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replayed:
-    """What came out of a replay: one row per run."""
+    """What came out of `replay`: one row per run."""
 
     policy: ContextualPolicy
     channel: Channel
@@ -34,7 +35,7 @@ class Replayed:
     normalised_error: npt.NDArray[np.float64]
     random: npt.NDArray[np.float64]  # [runs] what showing any article with the same chance earns, from all visits
     releases: npt.NDArray[np.int64]
-    loss: Loss  # of a user of the study that is replayed; what is published of a replay has no guarantee, see above
+    loss: Loss  # of a user of the study that is replayed; a published replay has no guarantee, see replay.py
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
 
@@ -47,6 +48,9 @@ class Replayed:
     def rate_error(self) -> npt.NDArray[np.float64]:
         """Its standard error, given what the policy learned."""
         return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
+
+    def __repr__(self) -> str:
+        return brief(self, self.users.size, f"mean click rate {self.rate.mean():.4g}")
 
     def to_frame(self) -> Any:
         """A tidy table (a polars DataFrame): one row for each run.

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from maskedbandit.lab.goals.columns import LOSSES, axes
 
-NORMAL = 1.96  # standard errors of an interval of 95 %, where they are known well
+NORMAL = 1.96  # standard errors of an interval of 95 %, where the standard error is known well
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
@@ -44,16 +44,16 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 def kept(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str]) -> float | None:
     """The part of the gain that is left of what the same policy gains without privacy."""
-    place = ["policy", *(name for name in varied if not name.startswith("channel."))]
+    same = ["policy", *(name for name in varied if not name.startswith("channel."))]
     for other in rows:
-        same = all(other[name] == row[name] for name in place)
-        if same and other["trust"] == "none" and other["relative"] > 1:
+        alike = all(other[name] == row[name] for name in same)
+        if alike and other["trust"] == "none" and other["relative"] > 1:
             return float((row["relative"] - 1) / (other["relative"] - 1))
     return None
 
 
 def cells(row: dict[str, Any]) -> dict[str, str]:
-    """A row of the summary as text, under what it says."""
+    """The cells of a row of the summary, as text by their headings."""
     return {
         "visits taken": f"{row['taken']:,.0f}",
         "click rate": f"{row['rate']:.4f}",

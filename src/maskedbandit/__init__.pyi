@@ -1,0 +1,27 @@
+# Written by `make golden`, for type checkers and editors. Do not edit.
+
+from maskedbandit import backends as backends
+from maskedbandit import channels as channels
+from maskedbandit import errors as errors
+from maskedbandit import noises as noises
+from maskedbandit import policies as policies
+from maskedbandit import theory as theory
+from maskedbandit.core import Decision as Decision
+from maskedbandit.core import Release as Release
+from maskedbandit.core import kernel as kernel
+from maskedbandit.lab import delays as delays
+from maskedbandit.lab import worlds as worlds
+from maskedbandit.lab.goals.identify.identify import identify as identify
+from maskedbandit.lab.goals.regret.simulate import simulate as simulate
+from maskedbandit.lab.goals.replay.replay import replay as replay
+from maskedbandit.lab.logs.newsroom import Newsroom as Newsroom
+from maskedbandit.lab.logs.recorded_log import RecordedLog as RecordedLog
+from maskedbandit.lab.worlds.bernoulli import Bernoulli as Bernoulli
+from maskedbandit.lab.worlds.beta import Beta as Beta
+from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian as ClippedGaussian
+from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
+from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
+from maskedbandit.privacy.ledger import Ledger as Ledger
+from maskedbandit.privacy.loss import Loss as Loss
+
+__version__: str

@@ -1,0 +1,9 @@
+# Written by `make golden`, for type checkers and editors. Do not edit.
+
+from maskedbandit.backends.ideal import Ideal as Ideal
+from maskedbandit.backends.sealed_shares import SealedShares as SealedShares
+from maskedbandit.backends.secagg import SecAgg as SecAgg
+from maskedbandit.backends.shuffler import Shuffler as Shuffler
+from maskedbandit.rooms import Room
+
+room: Room

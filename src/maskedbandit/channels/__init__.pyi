@@ -1,0 +1,15 @@
+# Written by `make golden`, for type checkers and editors. Do not edit.
+
+from maskedbandit.channels.central import Central as Central
+from maskedbandit.channels.distributed import Distributed as Distributed
+from maskedbandit.channels.local import Local as Local
+from maskedbandit.channels.pure_shuffled import PureShuffled as PureShuffled
+from maskedbandit.channels.raw import Raw as Raw
+from maskedbandit.channels.response import Response as Response
+from maskedbandit.channels.shuffled import Shuffled as Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix as SplitAndMix
+from maskedbandit.channels.tree import Tree as Tree
+from maskedbandit.channels.two_servers import TwoServers as TwoServers
+from maskedbandit.rooms import Room
+
+room: Room

@@ -1,0 +1,8 @@
+# Written by `make golden`, for type checkers and editors. Do not edit.
+
+from maskedbandit.lab.delays.constant import Constant as Constant
+from maskedbandit.lab.delays.geometric import Geometric as Geometric
+from maskedbandit.lab.delays.recorded import Recorded as Recorded
+from maskedbandit.rooms import Room
+
+room: Room

@@ -1,0 +1,9 @@
+# Written by `make golden`, for type checkers and editors. Do not edit.
+
+from maskedbandit.lab.worlds.bernoulli import Bernoulli as Bernoulli
+from maskedbandit.lab.worlds.beta import Beta as Beta
+from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian as ClippedGaussian
+from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
+from maskedbandit.rooms import Room
+
+room: Room

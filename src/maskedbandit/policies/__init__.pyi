@@ -1,0 +1,39 @@
+# Written by `make golden`, for type checkers and editors. Do not edit.
+
+from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE as AdaCGOPE
+from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL as AdaCOFUL
+from maskedbandit.policies.contextual.fixed_weights import FixedWeights as FixedWeights
+from maskedbandit.policies.contextual.lin_thompson import LinThompson as LinThompson
+from maskedbandit.policies.contextual.lin_ucb import LinUCB as LinUCB
+from maskedbandit.policies.contextual.random_choice import RandomChoice as RandomChoice
+from maskedbandit.policies.identify.ada_p_tt import AdaPTT as AdaPTT
+from maskedbandit.policies.identify.ada_p_tt_star import AdaPTTStar as AdaPTTStar
+from maskedbandit.policies.identify.best_arm_dpse import BestArmDPSE as BestArmDPSE
+from maskedbandit.policies.identify.best_arm_elimination import BestArmElimination as BestArmElimination
+from maskedbandit.policies.identify.dp_tt import DPTT as DPTT
+from maskedbandit.policies.identify.eb_tci import EBTCI as EBTCI
+from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood as ReleasedLikelihood
+from maskedbandit.policies.identify.track_and_stop import TrackAndStop as TrackAndStop
+from maskedbandit.policies.identify.ttucb import TTUCB as TTUCB
+from maskedbandit.policies.identify.uniform_glr import UniformGLR as UniformGLR
+from maskedbandit.policies.regret.ada_cucb import AdaCUCB as AdaCUCB
+from maskedbandit.policies.regret.ada_p_klucb import AdaPKLUCB as AdaPKLUCB
+from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB as AdaPUCB
+from maskedbandit.policies.regret.anytime_lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from maskedbandit.policies.regret.dp_imed import DPIMED as DPIMED
+from maskedbandit.policies.regret.dp_klucb import DPKLUCB as DPKLUCB
+from maskedbandit.policies.regret.dp_thompson import DPThompson as DPThompson
+from maskedbandit.policies.regret.dpse import DPSE as DPSE
+from maskedbandit.policies.regret.dpucb import DPUCB as DPUCB
+from maskedbandit.policies.regret.gaussian_thompson import GaussianThompson as GaussianThompson
+from maskedbandit.policies.regret.klucb import KLUCB as KLUCB
+from maskedbandit.policies.regret.lazy_dp_thompson import LazyDPThompson as LazyDPThompson
+from maskedbandit.policies.regret.ldp_ucb import LDPUCB as LDPUCB
+from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB as NoiseAwareKLUCB
+from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination as SuccessiveElimination
+from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling as ThompsonSampling
+from maskedbandit.policies.regret.ucb1 import UCB1 as UCB1
+from maskedbandit.policies.regret.uniform import Uniform as Uniform
+from maskedbandit.rooms import Room
+
+room: Room
