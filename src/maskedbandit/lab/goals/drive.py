@@ -15,10 +15,7 @@ how many there are.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +33,7 @@ from maskedbandit.lab.engine.outcomes import (
     Out,
     explain,
 )
+from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import draws_of_one, steps
@@ -92,7 +90,6 @@ def drive(
     from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse  # which ends as `loop` does
 
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
-    jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
     rehearsed = real(channel) is not None
     refuse_late(channel, delay)
@@ -104,7 +101,6 @@ def drive(
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
     findings: list[dict[str, float]] = [{}] * runs
-    stopped = threading.Event()
 
     def single(run: int, streams: Streams, room: int = 64) -> None:
         cohorts = np.zeros(room, np.int64)
@@ -128,27 +124,8 @@ def drive(
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size
                 losses[n] = channel.loss(n)
-        advance()
 
-    def some(chunk: range) -> None:
-        streams = Streams(seed, study)
-        try:
-            for run in chunk:
-                if stopped.is_set():
-                    return
-                single(run, streams)
-        except BaseException:
-            stopped.set()  # before anybody waits for this thread: none begins another run
-            raise
-
-    some(range(1))  # the first alone, so that threads do not all compile
-    chunk = max(1, min(64, runs // (4 * jobs)))
-    with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
-        try:
-            list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
-        finally:
-            stopped.set()  # an interrupt reaches this thread alone
-
+    on_threads(single, runs, jobs, seed, study, advance)
     if law.grid > 0 and not instance.bits and not rehearsed:
         realised[:] = np.nan
     loss = ZERO
