@@ -1,5 +1,6 @@
 """The command line: what it writes, and the one line it says when something is wrong."""
 
+import logging
 import subprocess
 import sys
 import threading
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import maskedbandit
-from maskedbandit.cli import main, ticking
+from maskedbandit.cli import main
+from maskedbandit.cli.parts import progress
+from maskedbandit.cli.parts.progress import Progress
 
 TEXT = """
 about = "two curves"
@@ -109,18 +112,39 @@ class Terminal(StringIO):
 
 def test_on_a_terminal_the_clock_of_the_bar_goes_on_and_then_stops(monkeypatch) -> None:
     drawn = threading.Event()
+    monkeypatch.setattr(progress, "CLOCK", 0.01)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with Progress(10, "run") as shown:
+        shown.bar.refresh = drawn.set
+        assert drawn.wait(60)
+    assert [each for each in threading.enumerate() if "_tick" in each.name] == []
 
-    class Bar:
-        def refresh(self) -> None:
-            drawn.set()
 
-    before = threading.active_count()
-    for terminal in (False, True):
-        drawn.clear()
-        monkeypatch.setattr("sys.stderr", Terminal() if terminal else StringIO())
-        with ticking(Bar()):
-            assert drawn.wait(5 if terminal else 0) == terminal
-        assert threading.active_count() == before
+def test_off_a_terminal_each_setting_is_one_line_and_quiet_is_none(file, tmp_path, capsys) -> None:
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.splitlines() == ["maskedbandit: tiny/0, raw", "maskedbandit: tiny/1, distributed"]
+    assert main(["run", str(file), "--out", str(tmp_path / "other"), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_without_tqdm_a_terminal_has_lines_too(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Progress(2, "run") as shown:
+        shown.begin("one")
+        shown.advance()
+    assert terminal.getvalue() == "maskedbandit: one\n"
+
+
+def test_what_is_logged_is_shown_while_a_command_runs(capsys) -> None:
+    logger = logging.getLogger("maskedbandit")
+    for quiet in (False, True):
+        with Progress(2, "run", quiet=quiet):
+            logging.getLogger("maskedbandit").info("compiling")
+    logging.getLogger("maskedbandit").info("compiling")
+    assert capsys.readouterr().err == "maskedbandit: compiling\n"
+    assert (logger.handlers, logger.level) == ([], logging.NOTSET)
 
 
 def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys) -> None:
@@ -197,7 +221,7 @@ def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
         "[SS19]",
     ):
         assert name in said
-    assert all(len(line) <= 150 for line in said.splitlines())
+    assert all(len(line) <= 80 for line in said.splitlines())
     regret, _, rest = said.partition("policy for the best arm:")
     search, _, rest = rest.partition("policy for contexts:")
     contexts = rest.partition("channel:")[0]
@@ -222,7 +246,7 @@ def test_a_policy_that_does_not_fit_its_channel_writes_nothing(file, tmp_path, c
     assert said.count("\n") == 1  # not even a bar of progress
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"], ["convert"], ["generate"]])
 def test_help_has_an_example(command, capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])

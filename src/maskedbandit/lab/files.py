@@ -33,9 +33,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
-    except BaseException:
+    except BaseException as wrong:
         with suppress(OSError):
             draft.unlink()
+        if isinstance(wrong, OSError) and not wrong.filename:  # a write says nothing of its file
+            wrong.filename = str(path)
         raise
 
 

@@ -166,7 +166,7 @@ def test_the_command_runs_a_study_over_a_protocol(file, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     assert main(["run", "tiny.toml", "--protocol", SMALL]) == 0
     streams = capsys.readouterr()
-    assert "noisy sums alone, over SecAgg" in streams.out
+    assert "noisy sums alone, over SecAgg" in " ".join(streams.out.split())
     (said,) = [line for line in streams.err.splitlines() if "maskedbandit: " in line]
     assert said.endswith("maskedbandit: without secagg, as their channels take none: raw")
     assert (tmp_path / "results" / "tiny-secagg" / "figure.png").exists()

@@ -16,18 +16,19 @@ of 4.6 million visits, about 270 articles in 46 million visits. The best article
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from gzip import GzipFile
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 
 from maskedbandit.errors import InvalidValue, ResultsExist
+from maskedbandit.lab.files import whole_file
 from maskedbandit.lab.logs.log import CHUNK, Chunk, Integers, Log, Reals
 from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.streams import Streams
@@ -170,7 +171,7 @@ def rounded(shares: Any) -> Reals:
 
 
 def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: None) -> None:
-    """Write a log as text, packed if the name ends with .gz; `advance` is told of events written.
+    """Write a log as text, compressed if the name ends with .gz; `advance` is called with numbers of events written.
 
     The text has no place for propensities, so they must be those that its readers assume: all candidates alike. The
     file has its name once it is whole, and one that exists is left alone.
@@ -178,13 +179,8 @@ def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: No
     path = Path(path)
     if path.exists():
         raise ResultsExist(f"{path} exists already: choose another file with --out, or remove this one")
-    draft = path.with_name(f"{path.name}.draft")
-    try:
-        with packed(draft) if path.suffix == ".gz" else draft.open("w", encoding="ascii") as file:
-            file.writelines(lines(log, seed, advance))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(path) as disk, text(disk, path.suffix == ".gz") as file:
+        file.writelines(lines(log, seed, advance))
 
 
 def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
@@ -206,10 +202,13 @@ def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
 
 
 @contextmanager
-def packed(path: Path) -> Iterator[TextIO]:
-    """A gzip file to write text to: the same text gives the same bytes."""
-    with path.open("wb") as disk, gzip.GzipFile("", "wb", 1, disk, mtime=0) as file, TextIOWrapper(file) as text:
-        yield text
+def text(disk: BinaryIO, packed: bool) -> Iterator[TextIO]:
+    """Text to write to a file, which is compressed if `packed`: the same text gives the same bytes."""
+    with GzipFile("", "wb", 1, disk, mtime=0) if packed else nullcontext(disk) as file:
+        words = TextIOWrapper(file, encoding="ascii", write_through=False)
+        yield words
+        words.flush()
+        words.detach()
 
 
 def numbers(row: list[float]) -> str:

@@ -1,19 +1,24 @@
 """From the text of Yahoo!'s front page logs [LCLW11] to a folder that is read fast: see docs/front_page.md.
 
-Text comes in blocks, packed by gzip or not; a compiled loop reads their lines (see visits.py), and asks here what
-candidates are that it has not just seen. Events leave in parts of 2^20, so that memory does not grow with their number,
-only with that of articles and of different pools. What is irregular is counted; a line that is no visit at all is an
-error, unless so many are tolerated.
+Text comes in blocks, compressed by gzip or not. A compiled loop reads their lines (see text_reader.py) and stops at
+candidates that are not those of the line before, which are read here. Events are written in parts of 2^20, so memory
+grows with the number of articles and of different pools, not with the number of events, and not with what a file
+unpacks to. Irregular lines are counted; a line that is not a visit is an error, unless so many are tolerated.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -30,8 +35,6 @@ BLOCK = 2**22  # bytes of text at a time
 PACKED = 2**18  # bytes of gzip at a time
 LONGEST = 2**20  # bytes of a line
 REMEMBERED = 2**16  # texts of a candidate
-DRAFT = f"{FINISHED}.draft"  # marks a folder in the making
-EVENTS = "events-[0-9][0-9][0-9][0-9][0-9].parquet"
 
 # a number has no more digits than the compiled loop reads of one
 CANDIDATE = re.compile(rb"(\d{1,18})((?:[ \t\r]+[1-6]:-?(?!(?:\d\.?){19})\d+(?:\.\d*)?)*)[ \t\r]*")
@@ -39,7 +42,7 @@ KINDS = {
     "blank": "blank lines",
     "absent": "visits dropped: the article shown is no candidate",
     "cut": "visits dropped: the file ends within the line",
-    "malformed": "lines dropped: no visits",
+    "malformed": "lines dropped: not visits",
     "earlier": "visits earlier than the one before, kept",
     "partial": "visits without all six user features, kept",
     "twice": "lists that name a candidate twice, once kept",
@@ -49,7 +52,7 @@ KINDS = {
 
 
 def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
-    """The text of a file, unpacked if need be; `advance` is told of the bytes read from disk."""
+    """The text of a file, decompressed if need be; `advance` is called with numbers of bytes read from disk."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
@@ -61,29 +64,30 @@ def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
             while packed and (begun or (block := block.lstrip(b"\0"))):  # zeros fill up the disk's last sector
                 before = unpack.copy()
                 try:
-                    text = unpack.decompress(block)
+                    text = unpack.decompress(block, BLOCK)  # a thousand times as long without a limit
                 except zlib.error:
                     yield salvaged(before, block)
                     raise
                 yield text
                 begun = not unpack.eof
-                if begun:
+                if not begun:
+                    block = unpack.unused_data  # another file may follow
+                    unpack = zlib.decompressobj(wbits=31)
+                    continue
+                block = unpack.unconsumed_tail
+                if not block and len(text) < BLOCK:
                     break
-                block = unpack.unused_data  # another file may follow
-                unpack = zlib.decompressobj(wbits=31)
         if begun:
             raise zlib.error("it ends before its end was marked")
 
 
 def salvaged(unpack: Any, block: bytes) -> bytes:
     """What a block holds before its break: it is fed byte by byte, as a call that fails gives nothing."""
-    text = []
-    try:
+    text = bytearray()
+    with suppress(zlib.error):
         for i in range(len(block)):
-            text.append(unpack.decompress(block[i : i + 1]))
-    except zlib.error:
-        pass
-    return b"".join(text)
+            text += unpack.decompress(block[i : i + 1])
+    return bytes(text)
 
 
 class Catalogue:
@@ -229,7 +233,9 @@ class Conversion:
         self.place.filled[0] = 0
 
     def write(self, name: str, columns: dict[str, Any]) -> None:
-        pl.DataFrame(columns).write_parquet(self.out / f"{name}.parquet", compression="zstd", compression_level=1)
+        content = BytesIO()
+        pl.DataFrame(columns).write_parquet(content, compression="zstd", compression_level=1)
+        (self.out / f"{name}.parquet").write_bytes(content.getbuffer())
 
     def finish(self, sources: Iterable[Path]) -> dict[str, Any]:
         """Write the rest, and then that nothing is missing."""
@@ -253,9 +259,7 @@ class Conversion:
             "sources": [path.name for path in sources],
             "irregular": {name: counted.get(name, 0) for name in KINDS},
         }
-        draft = self.out / DRAFT
-        draft.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        draft.replace(self.out / FINISHED)
+        (self.out / FINISHED).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         return about
 
 
@@ -267,9 +271,9 @@ def shown(line: bytes) -> str:
 def convert(
     files: Iterable[str | Path], out: str | Path, tolerate: int = 0, advance: Callable[[int], object] = lambda n: None
 ) -> dict[str, Any]:
-    """Read files in this order, write a folder, and say what was found; `advance` is told of bytes read.
+    """Read files in this order, write a folder, and say what was found; `advance` is called with numbers of bytes read.
 
-    A folder that holds a whole log, or anything that is not of an unfinished one, is left alone.
+    The folder has its name once it is whole. One that holds anything is left alone, and no link is followed.
     """
     paths, out = [Path(file) for file in files], Path(out)
     if tolerate < 0:
@@ -279,20 +283,28 @@ def convert(
     for path in paths:
         if not path.is_file():
             raise InvalidValue("FILE", str(path), "a file that exists (see docs/front_page.md for where to get them)")
-    draft = out / DRAFT
-    if out.exists() and not (out.is_dir() and (draft.exists() or not any(out.iterdir()))):
-        raise InvalidValue("--out", str(out), "a new folder, an empty one, or one whose conversion was not finished")
-    out.mkdir(parents=True, exist_ok=True)
-    draft.touch()
-    for left in out.glob(EVENTS):
-        left.unlink()
-    conversion = Conversion(out, tolerate)
-    for path in paths:
-        conversion.file(path, advance)
-    return conversion.finish(paths)
+    if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
+        raise InvalidValue("--out", str(out), "a new folder, or an empty one")
+    whole = Path(os.path.abspath(out))
+    draft = whole.with_name(f"{whole.name}.{token_hex(8)}.draft")
+    try:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        draft.mkdir()
+    except OSError as wrong:
+        raise InvalidValue("--out", str(out), f"a folder that can be written ({wrong.strerror})") from None
+    try:
+        conversion = Conversion(draft, tolerate)
+        for path in paths:
+            conversion.file(path, advance)
+        about = conversion.finish(paths)
+        draft.rename(whole)
+    except BaseException:
+        shutil.rmtree(draft)
+        raise
+    return about
 
 
-def told(about: dict[str, Any]) -> str:
+def report(about: dict[str, Any]) -> str:
     """What a conversion found, in lines."""
     rows = [("events", about["events"]), ("articles", about["k"]), ("pools", about["pools"])]
     rows += [(KINDS[name], count) for name, count in about["irregular"].items() if count]
