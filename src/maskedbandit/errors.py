@@ -27,6 +27,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST = 400  # characters of a value in a message
+
+
+def plain(name: str) -> str:
+    """What the spellings of one name have in common: `SuccessiveElimination`, `successive_elimination`."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def shown(value: object) -> str:
+    """A value in a message, cut short if it is very long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a list of thousands of lists
+        text = f"a very long {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
 
 class MaskedBanditError(Exception):
     """Anything that this package raises on purpose."""
@@ -41,22 +57,24 @@ class InvalidValue(MaskedBanditError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {value!r}: it must be {allowed}")
+        super().__init__(f"{name} is {shown(value)}: it must be {allowed}")
 
 
 class UnknownName(InvalidValue):
-    """Nothing answers to a name.
+    """Nothing answers to a name. A known one is suggested if it is spelled nearly so, or holds the name.
 
-    >>> raise UnknownName("policy", "ucb", ["ucb1", "uniform"])
+    >>> raise UnknownName("policy", "UBC1", ["ucb1", "uniform"])
     Traceback (most recent call last):
-    maskedbandit.errors.UnknownName: policy is 'ucb': did you mean 'ucb1'? (known: ucb1, uniform)
+    maskedbandit.errors.UnknownName: policy is 'UBC1': did you mean 'ucb1'? (known: ucb1, uniform)
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        Exception.__init__(self, f"{kind} is {name!r}: {hint}(known: {', '.join(known) or 'none'})")
+        spelled = {plain(each): each for each in known}
+        near = get_close_matches(plain(name), spelled, n=1, cutoff=0.72)
+        near = near or [each for each in spelled if len(name) > 2 and plain(name) in each]
+        hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
+        Exception.__init__(self, f"{kind} is {shown(name)}: {hint}(known: {', '.join(known) or 'none'})")
 
 
 class RewardOutOfRange(InvalidValue):

@@ -15,12 +15,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-from maskedbandit.errors import UnknownName
-
-
-def plain(name: str) -> str:
-    """What the spellings of one name have in common: `SuccessiveElimination`, `successive_elimination`."""
-    return name.replace("_", "").replace("-", "").lower()
+from maskedbandit.errors import UnknownName, plain
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,8 @@ class Room:
             return import_module(self.modules[name])
         try:
             return self[name]
-        except UnknownName as unknown:
+        except UnknownName:
+            unknown = UnknownName(self.kind, name, [self[each].__name__ for each in self])
             raise AttributeError(str(unknown)) from None
 
     def classes(self) -> list[str]:

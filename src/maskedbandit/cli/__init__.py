@@ -24,6 +24,8 @@ OPTIONAL = ("polars", "matplotlib")  # what an installation without the extra `l
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0, or 2 after one line on standard error that names what is wrong."""
     options = parser().parse_args(arguments)
+    if "" not in sys.path:
+        sys.path.append("")  # classes that an experiment names may be in the current folder
     try:
         options.do(options)
         sys.stdout.flush()

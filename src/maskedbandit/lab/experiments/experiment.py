@@ -33,6 +33,9 @@ With `goal = "identify"` policies search for the best arm until they stop, and `
 default), or the "cost", which is their mean over the lower bound; `caption` is the text below it. A curve may be what
 others found: `published = { NAME = [[epsilon, samples], ...] }`, with the NAMEs of instance.means.
 
+A policy, channel, noise, backend, instance or delay of your own is named by its module and class:
+`policy = "package.module:Class"`, or `policy = { name = "package.module:Class", parameter = 3 }`.
+
 A channel's sums are ideal and drawn at once, or carried by a real protocol with all its parties, which takes its time:
 `channel = { name = "distributed", backend = { name = "secagg", dropout = 0.05 } }`.
 
@@ -98,6 +101,8 @@ def read(path: Path) -> Experiment:
         return expand(path.stem, text, tomllib.loads(text))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as wrong:
         raise InvalidValue("experiment", str(path), f"a TOML file that can be read ({wrong})") from None
+    except RecursionError:
+        raise InvalidValue("experiment", str(path), "a TOML file without lists in lists by the thousand") from None
     except InvalidValue as wrong:
         wrong.args = (f"{path}: {wrong}",)
         raise

@@ -32,7 +32,7 @@ def protocol(text: str) -> Backend:
             raise InvalidValue("protocol", text, "a name, or a name with parameters, as in secagg,dropout=0.05")
         try:
             table[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             table[key] = value  # a word
     found: Backend = made("backend", table)
     if isinstance(found, Ideal):
