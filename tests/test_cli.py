@@ -1,19 +1,24 @@
 """The command line: what it writes, and the one line it says when something is wrong."""
 
+import errno
 import logging
+import os
 import subprocess
 import sys
 import threading
 from io import StringIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import maskedbandit
 from maskedbandit.cli import main
 from maskedbandit.cli.parts import progress
 from maskedbandit.cli.parts.progress import Progress
+from maskedbandit.lab.experiments.table import readable
 
+INSTALL = "pip install 'maskedbandit[lab]'"
 TEXT = """
 about = "two curves"
 source = "[CZ23, Fig. 1]"
@@ -192,6 +197,51 @@ def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted; --resume goes on from here\n")
     assert main(["generate", "--events", "10", "--out", str(tmp_path / "news")]) == 130
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
+
+
+def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys) -> None:
+    """It may be full at any file: each attempt gets one further, and the last one has the numbers of the first."""
+    assert main(["run", str(file), "--out", str(tmp_path / "whole")]) == 0
+    out, fsync, room = tmp_path / "out", os.fsync, [0, 0]
+
+    def full(handle: int) -> None:
+        room[1] += 1
+        if room[1] > room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    failed = []
+    while True:
+        room[:] = [len(failed), 0]
+        capsys.readouterr()
+        if main(["run", str(file), "--out", str(out), "--resume", "--quiet"]) == 0:
+            break
+        said = capsys.readouterr().err
+        assert said.startswith(f"maskedbandit: No space left on device: {out}")
+        assert said.count("\n") == 1
+        assert list(tmp_path.rglob("*.draft")) == []
+        assert not out.exists() or all(readable(path) is not None for path in out.rglob("*.parquet"))
+        failed.append(out.exists())
+    assert failed == [False, True, True, True, True]  # a part, a part, summary, and two figures after the table
+    assert pl.read_parquet(out / "table.parquet").equals(pl.read_parquet(tmp_path / "whole" / "table.parquet"))
+
+
+def test_without_the_extra_a_command_says_in_one_line_what_to_install(file, tmp_path, monkeypatch, capsys) -> None:
+    for missing in ("polars", "matplotlib"):
+        script = (
+            f"import sys; sys.modules[{missing!r}] = sys.modules['tqdm'] = None\n"
+            "from maskedbandit.cli import main\nraise SystemExit(main(sys.argv[1:]))"
+        )
+        for command in (["run", str(file), "--out", str(tmp_path / "out")], ["secagg-demo", "-n", "64"]):
+            if (missing, command[0]) == ("polars", "secagg-demo"):
+                continue  # which needs no tables
+            done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True)
+            assert done.returncode == 2
+            assert done.stderr == f"maskedbandit: {missing} is not installed, and this needs it: {INSTALL}\n"
+        news = str(tmp_path / f"{missing}.gz")
+        subprocess.run([sys.executable, "-c", script, "generate", "--events", "10", "--out", news], check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["matplotlib.gz", "polars.gz", "tiny.toml"]
 
 
 def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> None:

@@ -32,9 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MaskedBanditError as wrong:
         return refused(str(wrong))
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in OPTIONAL:
+        name = (missing.name or "").partition(".")[0]
+        if name not in OPTIONAL:
             raise
-        return refused(f"{missing.name} is not installed, and this needs it: pip install 'maskedbandit[lab]'")
+        return refused(f"{name} is not installed, and this needs it: pip install 'maskedbandit[lab]'")
     except MemoryError:
         return refused("not enough memory: ask for fewer runs, fewer arms or a shorter tree")
     except BrokenPipeError:  # whoever reads the output went away

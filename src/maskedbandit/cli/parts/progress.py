@@ -12,7 +12,7 @@ CLOCK = 1.0  # seconds between two drawings of the bar, also while a long run la
 
 
 class Progress(logging.Handler):
-    """Shows what a command does, on standard error. `quiet` leaves out all but notes.
+    """Shows what a command does, on standard error. `quiet` leaves out all but notes and warnings.
 
     The bar needs tqdm, which is optional: without it there are lines. What the package logs is shown as well.
     """
@@ -62,7 +62,7 @@ class Progress(logging.Handler):
             print(f"maskedbandit: {text}", file=sys.stderr)
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self.quiet:
+        if not self.quiet or record.levelno >= logging.WARNING:
             self.note(record.getMessage())
 
     def _tick(self) -> None:
