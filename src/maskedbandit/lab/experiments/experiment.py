@@ -87,7 +87,7 @@ class Experiment:
     figure: str
     value: dict[str, str] = field(default_factory=dict)  # columns that the figure shows, by what it calls them
     caption: str = ""
-    protocol: str = ""  # put in the place of what the file says, see protocol_option.py
+    protocol: str = ""  # replaces the backends in the file, see protocol_option.py
 
     def draw(self, table: pl.DataFrame) -> Figure:
         """The figure that the experiment asks for."""
@@ -187,7 +187,7 @@ def takes(part: str, curve: dict[str, Any]) -> list[str]:
 def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """All values of what varies in a curve, by their keys."""
     axes = [key for key in vary if "." not in key or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
-    axes = [key for key in axes if key != "delay" or "theory" not in curve]  # which knows of none
+    axes = [key for key in axes if key != "delay" or "theory" not in curve]  # theory has no delays
     for combination in product(*(vary[key] for key in axes)):
         yield dict(zip(axes, combination, strict=True))
 
@@ -227,8 +227,8 @@ def points(
 ) -> list[PublishedPoint]:
     """What others found, one setting for each number."""
     try:
-        pairs = [(place, *pair) for place, each in curve["published"].items() for pair in each]
-        rows = [(place, float(exact("ε", x)), float(exact("samples", y))) for place, x, y in pairs]
+        pairs = [(name, *pair) for name, each in curve["published"].items() for pair in each]
+        rows = [(name, float(exact("ε", x)), float(exact("samples", y))) for name, x, y in pairs]
     except (AttributeError, TypeError, ValueError, OverflowError):
         allowed = "a table of lists of [epsilon, samples], both finite and above 0"
         raise InvalidValue("published", curve["published"], allowed) from None
@@ -236,8 +236,8 @@ def points(
     refuse_unknown("instance of published", curve["published"], [each for each in means if isinstance(each, str)])
     found: list[PublishedPoint] = []
     asked = {key: curve.get(key) for key in goal.asks}
-    for place, epsilon, samples in rows:
-        values = {"instance.means": place, "channel.epsilon": epsilon}
+    for name, epsilon, samples in rows:
+        values = {"instance.means": name, "channel.epsilon": epsilon}
         found.append(PublishedPoint(f"{prefix}{first + len(found)}", label_of(curve), samples, asked, values))
     return found
 

@@ -159,7 +159,7 @@ def collect(
         with locks:
             locks.in_turn({setting.id: partial(complete, setting) for setting in settings}, waits)
             tables = list[pl.DataFrame]()
-            locks.in_turn({"the table": lambda: tables.append(results.gather(about))}, waits)
+            locks.in_turn({"the table": lambda: tables.append(results.gather(about))}, lambda name: None)
         return tables[0]
     except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
         for path in written if new else ():

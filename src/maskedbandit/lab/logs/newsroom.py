@@ -34,7 +34,7 @@ from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.streams import Streams
 
 START = 1_241_160_900  # the first second
-TICK, VISITS = 300, 15_900  # times are told in ticks of so many seconds, each of so many visits
+TICK, VISITS = 300, 15_900  # times are given in ticks of so many seconds, each with so many visits
 DAY = 86_400 // TICK * VISITS  # in events
 RATE = 0.04  # chance of a click, on average
 SPREAD = 0.1  # standard deviation of log popularity
@@ -63,8 +63,8 @@ class Newsroom(Log):
     seed : the same seed gives the same articles, pools and chances
     size : candidates at a time
     lifetime : events that an article lives, on average
-    bias : this share of the visits is shown what gets clicked, in proportion to the cube of its chance of a click; the
-        others are shown any candidate
+    bias : this fraction of the visits is shown what gets clicked, in proportion to the cube of its chance of a click;
+        the others are shown any candidate
 
     >>> log = Newsroom(events=1000)
     >>> (chunk,) = log.chunks(seed=1)
@@ -173,7 +173,7 @@ def rounded(shares: Any) -> Reals:
 def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: None) -> None:
     """Write a log as text, compressed if the name ends with .gz; `advance` is called with numbers of events written.
 
-    The text has no place for propensities, so they must be those that its readers assume: all candidates alike. The
+    The text has no field for propensities, so they must be those that its readers assume: equal for all candidates. The
     file has its name once it is whole, and one that exists is left alone.
     """
     path = Path(path)

@@ -27,7 +27,7 @@ import polars as pl
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.logs.recorded_log import FINISHED
-from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Place, Pool, Visits, read
+from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Pool, Position, Visits, read
 
 NONE = np.empty(0, np.int64)
 PART = 2**20  # events of a file
@@ -104,7 +104,7 @@ class Catalogue:
         self.twice: set[tuple[int, ...]] = set()
 
     def look(self, text: bytes) -> Pool | None:
-        """What candidates are; None if their text is none of candidates."""
+        """The pool of the candidates in a text; None if the text does not list candidates."""
         text = text.rstrip(b" \t\r")
         candidates = text.split(b"|")[1:]
         if len(self.known) > REMEMBERED:
@@ -120,7 +120,7 @@ class Catalogue:
         return Pool(np.frombuffer(text, np.uint8), *map(np.array, (ids, arms, [number])))
 
     def _learned(self, texts: list[bytes]) -> bool:
-        """Take in texts of one candidate each; none of them if one is no candidate."""
+        """Add candidates, one to a text; add none if one of the texts is not a candidate."""
         found = []
         for text in texts:
             one = CANDIDATE.fullmatch(text)
@@ -145,7 +145,7 @@ class Catalogue:
 
 
 class Conversion:
-    """One folder in the making."""
+    """A folder that is being written."""
 
     def __init__(self, out: Path, tolerate: int) -> None:
         self.out, self.tolerate = out, tolerate
@@ -158,14 +158,14 @@ class Conversion:
             pool=np.empty(PART, np.int32),
             user=np.empty((PART, FEATURES), np.float32),
         )
-        self.place = Place(*(np.zeros(1, np.int64) for _ in Place._fields))
+        self.position = Position(*(np.zeros(1, np.int64) for _ in Position._fields))
         self.pool = Pool(np.frombuffer(b"", np.uint8), NONE, NONE, np.full(1, -1))
         self.read = compiled(read)
 
     def file(self, path: Path, advance: Callable[[int], object]) -> None:
         """Read all of a file."""
         rest = b""
-        self.place.line[0] = 0
+        self.position.line[0] = 0
         try:
             for block in blocks(path, advance):
                 cut = block.rfind(b"\n") + 1
@@ -186,15 +186,15 @@ class Conversion:
 
     def lines(self, path: Path, text: bytes, cut: bool = False) -> None:
         """Read whole lines; of one that was cut off, only if it has the candidates of the line before."""
-        array, place = np.frombuffer(text, np.uint8), self.place
-        place.next[0] = 0
-        while (stop := self.read(array, array.size, self.pool, place, self.visits)) != DONE:
-            start, end = int(place.next[0]), int(place.end[0])
+        array, position = np.frombuffer(text, np.uint8), self.position
+        position.next[0] = 0
+        while (stop := self.read(array, array.size, self.pool, position, self.visits)) != DONE:
+            start, end = int(position.next[0]), int(position.end[0])
             if stop == FULL:
                 self.flush()
                 continue
             if stop == CANDIDATES and not cut:
-                pool = self.catalogue.look(text[place.tail[0] : end])
+                pool = self.catalogue.look(text[position.tail[0] : end])
                 if pool is not None:
                     self.pool = pool
                     continue
@@ -202,13 +202,13 @@ class Conversion:
                 self.counts["cut"] += 1
             else:
                 self.refuse(path, shown(text[start:end]), f"a visit, which {WRONG[stop]}")
-            place.next[0] = end + 1
-            place.line[0] += 1
+            position.next[0] = end + 1
+            position.line[0] += 1
 
     def endless(self, path: Path, line: bytes) -> None:
-        """Stop, as what is no log at all cannot be skipped."""
-        where = f"{path}, line {self.place.line[0] + 1}"
-        allowed = f"shorter than {LONGEST} bytes: this is no log"
+        """Stop: a file that is not a log cannot be skipped line by line."""
+        where = f"{path}, line {self.position.line[0] + 1}"
+        allowed = f"shorter than {LONGEST} bytes: this is not a log"
         if b"\r" in line:
             allowed = "one visit: lines end with a line feed, and these with a carriage return alone"
         raise InvalidValue(where, f"{shown(line)}...", allowed)
@@ -218,11 +218,11 @@ class Conversion:
         self.counts["malformed"] += 1
         if self.counts["malformed"] > self.tolerate:
             hint = f"(--tolerate {max(100, 10 * self.tolerate)} skips so many such lines; see docs/front_page.md)"
-            raise InvalidValue(f"{path}, line {self.place.line[0] + 1},", found, f"{allowed} {hint}")
+            raise InvalidValue(f"{path}, line {self.position.line[0] + 1},", found, f"{allowed} {hint}")
 
     def flush(self) -> None:
         """Write the visits that were read."""
-        n = int(self.place.filled[0])
+        n = int(self.position.filled[0])
         if n:
             sizes = np.array([len(arms) for arms in self.catalogue.pools], np.float64)
             columns = {name: getattr(self.visits, name)[:n] for name in ("time", "arm", "click", "pool")}
@@ -230,7 +230,7 @@ class Conversion:
             columns["propensity"] = 1 / sizes[self.visits.pool[:n]]
             self.write(f"events-{self.parts:05d}", columns)
             self.parts, self.events = self.parts + 1, self.events + n
-        self.place.filled[0] = 0
+        self.position.filled[0] = 0
 
     def write(self, name: str, columns: dict[str, Any]) -> None:
         content = BytesIO()
@@ -238,7 +238,7 @@ class Conversion:
         (self.out / f"{name}.parquet").write_bytes(content.getbuffer())
 
     def finish(self, sources: Iterable[Path]) -> dict[str, Any]:
-        """Write the rest, and then that nothing is missing."""
+        """Write the rest, and a summary of what was found."""
         self.flush()
         known = self.catalogue
         if not self.events:
@@ -247,7 +247,7 @@ class Conversion:
         table = {"id": np.array(known.ids, np.int64), **{f"f{f + 1}": features[:, f] for f in range(FEATURES)}}
         self.write("articles", table)
         self.write("pools", {"arms": pl.Series([list(arms) for arms in known.pools], dtype=pl.List(pl.Int32))})
-        counted = {name: int(getattr(self.place, name)[0]) for name in ("blank", "absent", "earlier", "partial")}
+        counted = {name: int(getattr(self.position, name)[0]) for name in ("blank", "absent", "earlier", "partial")}
         counted |= {"twice": len(known.twice), "bare": len(known.bare), "changed": len(known.changed), **self.counts}
         about = {
             "events": self.events,
