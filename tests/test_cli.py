@@ -1,16 +1,24 @@
 """The command line: what it writes, and the one line it says when something is wrong."""
 
+import errno
+import logging
+import os
 import subprocess
 import sys
 import threading
 from io import StringIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import maskedbandit
-from maskedbandit.cli import main, ticking
+from maskedbandit.cli import main
+from maskedbandit.cli.parts import progress
+from maskedbandit.cli.parts.progress import Progress
+from maskedbandit.lab.experiments.table import readable
 
+INSTALL = "pip install 'maskedbandit[lab]'"
 TEXT = """
 about = "two curves"
 source = "[CZ23, Fig. 1]"
@@ -109,18 +117,39 @@ class Terminal(StringIO):
 
 def test_on_a_terminal_the_clock_of_the_bar_goes_on_and_then_stops(monkeypatch) -> None:
     drawn = threading.Event()
+    monkeypatch.setattr(progress, "CLOCK", 0.01)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with Progress(10, "run") as shown:
+        shown.bar.refresh = drawn.set
+        assert drawn.wait(60)
+    assert [each for each in threading.enumerate() if "_tick" in each.name] == []
 
-    class Bar:
-        def refresh(self) -> None:
-            drawn.set()
 
-    before = threading.active_count()
-    for terminal in (False, True):
-        drawn.clear()
-        monkeypatch.setattr("sys.stderr", Terminal() if terminal else StringIO())
-        with ticking(Bar()):
-            assert drawn.wait(5 if terminal else 0) == terminal
-        assert threading.active_count() == before
+def test_off_a_terminal_each_setting_is_one_line_and_quiet_is_none(file, tmp_path, capsys) -> None:
+    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.splitlines() == ["maskedbandit: tiny/0, raw", "maskedbandit: tiny/1, distributed"]
+    assert main(["run", str(file), "--out", str(tmp_path / "other"), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_without_tqdm_a_terminal_has_lines_too(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with Progress(2, "run") as shown:
+        shown.begin("one")
+        shown.advance()
+    assert terminal.getvalue() == "maskedbandit: one\n"
+
+
+def test_what_is_logged_is_shown_while_a_command_runs(capsys) -> None:
+    logger = logging.getLogger("maskedbandit")
+    for quiet in (False, True):
+        with Progress(2, "run", quiet=quiet):
+            logging.getLogger("maskedbandit").info("compiling")
+    logging.getLogger("maskedbandit").info("compiling")
+    assert capsys.readouterr().err == "maskedbandit: compiling\n"
+    assert (logger.handlers, logger.level) == ([], logging.NOTSET)
 
 
 def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys) -> None:
@@ -170,6 +199,51 @@ def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
 
 
+def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys) -> None:
+    """It may be full at any file: each attempt gets one further, and the last one has the numbers of the first."""
+    assert main(["run", str(file), "--out", str(tmp_path / "whole")]) == 0
+    out, fsync, room = tmp_path / "out", os.fsync, [0, 0]
+
+    def full(handle: int) -> None:
+        room[1] += 1
+        if room[1] > room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    failed = []
+    while True:
+        room[:] = [len(failed), 0]
+        capsys.readouterr()
+        if main(["run", str(file), "--out", str(out), "--resume", "--quiet"]) == 0:
+            break
+        said = capsys.readouterr().err
+        assert said.startswith(f"maskedbandit: No space left on device: {out}")
+        assert said.count("\n") == 1
+        assert list(tmp_path.rglob("*.draft")) == []
+        assert not out.exists() or all(readable(path) is not None for path in out.rglob("*.parquet"))
+        failed.append(out.exists())
+    assert failed == [False, True, True, True, True]  # a part, a part, summary, and two figures after the table
+    assert pl.read_parquet(out / "table.parquet").equals(pl.read_parquet(tmp_path / "whole" / "table.parquet"))
+
+
+def test_without_the_extra_a_command_says_in_one_line_what_to_install(file, tmp_path, monkeypatch, capsys) -> None:
+    for missing in ("polars", "matplotlib"):
+        script = (
+            f"import sys; sys.modules[{missing!r}] = sys.modules['tqdm'] = None\n"
+            "from maskedbandit.cli import main\nraise SystemExit(main(sys.argv[1:]))"
+        )
+        for command in (["run", str(file), "--out", str(tmp_path / "out")], ["secagg-demo", "-n", "64"]):
+            if (missing, command[0]) == ("polars", "secagg-demo"):
+                continue  # which needs no tables
+            done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True)
+            assert done.returncode == 2
+            assert done.stderr == f"maskedbandit: {missing} is not installed, and this needs it: {INSTALL}\n"
+        news = str(tmp_path / f"{missing}.gz")
+        subprocess.run([sys.executable, "-c", script, "generate", "--events", "10", "--out", news], check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["matplotlib.gz", "polars.gz", "tiny.toml"]
+
+
 def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> None:
     def fail(*given, **how):
         raise MemoryError
@@ -197,7 +271,7 @@ def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
         "[SS19]",
     ):
         assert name in said
-    assert all(len(line) <= 150 for line in said.splitlines())
+    assert all(len(line) <= 80 for line in said.splitlines())
     regret, _, rest = said.partition("policy for the best arm:")
     search, _, rest = rest.partition("policy for contexts:")
     contexts = rest.partition("channel:")[0]
@@ -222,7 +296,7 @@ def test_a_policy_that_does_not_fit_its_channel_writes_nothing(file, tmp_path, c
     assert said.count("\n") == 1  # not even a bar of progress
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"], ["convert"], ["generate"]])
 def test_help_has_an_example(command, capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])

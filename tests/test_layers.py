@@ -22,7 +22,7 @@ LAYERS = (
     ("cli", "__main__"),
 )
 LAB = (
-    ("streams", "delays"),
+    ("streams", "delays", "files"),
     ("worlds",),
     ("engine",),
     ("logs", "rehearsal"),

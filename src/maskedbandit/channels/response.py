@@ -43,7 +43,7 @@ class Response(Channel):
     draws = silence  # `perturb` flips the bits
 
     def law(self) -> Law:
-        return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(min(float(self.epsilon), 700))))
+        return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(min(Fraction(self.epsilon), Fraction(700)))))
 
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)

@@ -85,7 +85,7 @@ class SplitAndMix(Carrier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        epsilon, eta = usable(self.epsilon), exact("eta", self.eta)
+        given, epsilon, eta = self.epsilon, usable(self.epsilon), exact("eta", self.eta)
         if not Fraction(1, 2**256) <= eta < 1:
             raise InvalidValue("eta", self.eta, "a probability from 2^-256 up, below 1")
         for name, value in (("epsilon", epsilon), ("eta", eta)):
@@ -93,7 +93,7 @@ class SplitAndMix(Carrier):
         for name in ("honest", "failure", "grid"):
             object.__setattr__(self, name, getattr(self.summed, name))
         if self.delta() >= 1:
-            raise InvalidValue("epsilon", float(epsilon), "smaller, as (1 + e^epsilon) eta, or delta, must be below 1")
+            raise InvalidValue("epsilon", given, "smaller, as (1 + e^epsilon) eta, or delta, must be below 1")
         if not isinstance(self.backend, Mixer):
             raise InvalidValue("backend", self.backend, "a backend that mixes, such as Ideal()")
 

@@ -406,8 +406,8 @@ def test_files_that_ask_for_no_delay_are_refused(wrong) -> None:
 @pytest.mark.slow
 def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     from maskedbandit.lab.experiments.table import collect
-    from maskedbandit.lab.goals.columns import aligned
     from maskedbandit.lab.goals.regret.rows import cells, summary
+    from maskedbandit.lab.goals.text import text
 
     vary = {"delay": [0, {"name": "geometric", "mean": 9}]}
     experiment = expand("x", "", {**FILE, "runs": 2, "curves": [{}, {"theory": "no_privacy"}], "vary": vary})
@@ -415,7 +415,7 @@ def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     assert set(table["delay"].to_list()) == {"0", "geometric, mean = 9", None}
     rows = summary(table)
     assert rows["ratio"].to_list()[:2] == [1, 1]  # each is compared with what is as late
-    assert "geometric, mean = 9" in aligned(rows, cells)
+    assert "geometric, mean = 9" in text(rows, cells)
     experiment.draw(table)
     frame = mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10, delay=Constant(3)).to_frame()
     assert frame["delay"].unique().to_list() == ["3"]

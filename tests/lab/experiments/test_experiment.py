@@ -1,11 +1,13 @@
 """Experiments: a TOML file becomes settings with ids, or an error that says what is wrong in it."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import maskedbandit as mb
 from maskedbandit.channels.codec import Grid
+from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
@@ -207,3 +209,28 @@ def test_a_file_without_curves_or_that_is_not_there(tmp_path) -> None:
 def test_an_unknown_policy_is_an_unknown_name(tmp_path) -> None:
     with pytest.raises(UnknownName):
         experiment(tmp_path, GOOD.replace('policy = "successive_elimination"', 'policy = "ucb"'))
+
+
+def test_a_file_of_lists_in_lists_is_one_line(tmp_path, capsys) -> None:
+    (tmp_path / "deep.toml").write_text(f"runs = {'[' * 20_000}{']' * 20_000}\n" + GOOD.replace("runs = 3", ""))
+    assert main(["run", str(tmp_path / "deep.toml")]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("deep.toml': it must be a TOML file without lists in lists by the thousand\n")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("epsilon", ["1e4000", "1e5000", "1e400"])
+@pytest.mark.parametrize("channel", [each for each in mb.channels.room if each != "raw"])
+def test_an_epsilon_without_end_is_taken_or_named(epsilon, channel, tmp_path) -> None:
+    text = GOOD.replace('channel = "raw"', f'channel = {{ name = "{channel}", epsilon = "{epsilon}" }}')
+    with suppress(InvalidValue):
+        assert experiment(tmp_path, text).settings[0].channel.law()
+
+
+def test_recorded_delays_say_nothing_of_a_file_s_contents(tmp_path) -> None:
+    (tmp_path / "secret").write_text("root:hash:0\n")
+    text = GOOD.replace("runs = 3", f'runs = 3\ndelay = {{ name = "recorded", file = "{tmp_path / "secret"}" }}')
+    with pytest.raises(InvalidValue) as wrong:
+        experiment(tmp_path, text)
+    assert "hash" not in str(wrong.value)
+    assert str(tmp_path / "secret") in str(wrong.value)

@@ -11,8 +11,9 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.fingerprint import fingerprint
 from maskedbandit.lab.experiments.protocol_option import over, protocol, takes
-from maskedbandit.lab.experiments.table import collect, fingerprint
+from maskedbandit.lab.experiments.table import collect
 from tests.lab.scripted import in_python
 
 TEXT = """
@@ -165,7 +166,7 @@ def test_the_command_runs_a_study_over_a_protocol(file, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     assert main(["run", "tiny.toml", "--protocol", SMALL]) == 0
     streams = capsys.readouterr()
-    assert "noisy sums alone, over SecAgg" in streams.out
+    assert "noisy sums alone, over SecAgg" in " ".join(streams.out.split())
     (said,) = [line for line in streams.err.splitlines() if "maskedbandit: " in line]
     assert said.endswith("maskedbandit: without secagg, as their channels take none: raw")
     assert (tmp_path / "results" / "tiny-secagg" / "figure.png").exists()

@@ -1,5 +1,7 @@
 """Tables: tidy, with their provenance, written whole or not at all, and resumed without redoing what is there."""
 
+import random
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,6 +165,23 @@ def test_a_damaged_part_is_done_again_with_a_note(experiment, tmp_path, damage) 
     assert notes == [f"{broken} is damaged and was removed"]
     table.collect(experiment, experiment.settings, out, resume=True, note=notes.append)
     assert len(notes) == 1
+
+
+def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
+    """A file may be whole and say other numbers, or end the reader with an error of its own."""
+    path, luck = tmp_path / "part.parquet", random.Random(1)
+    whole = pl.DataFrame({"id": ["a"] * 50, "regret": [float(i) for i in range(50)]})
+    table.write(whole, path, {"about": "x" * 300})
+    good, other = path.read_bytes(), 0
+    for _ in range(400):
+        wrong = bytearray(good)
+        wrong[luck.randrange(len(wrong))] ^= luck.randrange(1, 256)
+        path.write_bytes(wrong)
+        found = table.readable(path)
+        assert found is None or found.equals(whole)
+        with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            other += not pl.read_parquet(path).equals(whole)
+    assert other > 0  # the control: without the digest these would be taken
 
 
 def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment, tmp_path) -> None:

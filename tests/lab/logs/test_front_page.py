@@ -1,5 +1,6 @@
 """Text of a front page log becomes a folder: exactly, whatever its blocks, and nothing irregular goes unseen."""
 
+import errno
 import gzip
 import json
 import random
@@ -8,15 +9,17 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+import maskedbandit as mb
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs import text_conversion as front_page
 from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.logs.newsroom import Newsroom, write
 from maskedbandit.lab.logs.recorded_log import RecordedLog
-from maskedbandit.lab.logs.text_conversion import convert, told
+from maskedbandit.lab.logs.text_conversion import convert, report
 from maskedbandit.lab.logs.text_reader import decimal, whole
 
 USER = "|user 2:0.100000 3:0.200000 4:0.300000 5:0.250000 6:0.150000 1:1.000000"
@@ -154,7 +157,7 @@ def test_what_is_odd_is_counted(kind, tmp_path) -> None:
     earlier = {"earlier": 1} if kind == "partial" else {}  # the last line is earlier than the odd ones
     assert counts == {kind: count} | earlier
     assert whole_log(log).time.size == log.events == 2 + kept + bool(last)
-    assert front_page.KINDS[kind] in told(log.about)
+    assert front_page.KINDS[kind] in report(log.about)
 
 
 @pytest.mark.parametrize(
@@ -264,9 +267,8 @@ def test_what_is_malformed_stops_with_file_and_line(name, tmp_path) -> None:
     assert f"{tmp_path / 'log.txt'}, line 4, is '{line[:20]}" in said
     assert wrong in said
     assert "--tolerate" in said
-    with pytest.raises(InvalidValue, match="finished"):
-        RecordedLog(tmp_path / "log")
-    log, counts = converted(tmp_path, text, tolerate=1)  # the unfinished folder is written again
+    assert [path.name for path in tmp_path.iterdir()] == ["log.txt"]  # nothing half-written is left
+    log, counts = converted(tmp_path, text, tolerate=1)
     assert counts == {"blank": 1, "malformed": 1}
     assert whole_log(log).time.tolist() == [100, 101, 102]
     with pytest.raises(ResultsExist, match="holds a log already"):
@@ -370,25 +372,85 @@ def test_a_folder_of_other_things_is_left_alone(text, tmp_path) -> None:
     }
 
 
-def test_an_unfinished_folder_is_written_again_and_loses_its_old_parts_alone(text, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(front_page, "PART", 1000)
-    out = tmp_path / "log"
-    (tmp_path / "bad").write_text("bad\n")
-    with pytest.raises(InvalidValue, match="line 1"):
-        convert([text, tmp_path / "bad"], out)
-    assert sorted(path.name for path in out.iterdir()) == [
-        "events-00000.parquet",
-        "events-00001.parquet",
-        "log.json.draft",
-    ]
-    (out / "events-2009.parquet").write_text("mine")
+def test_no_link_is_followed(tmp_path) -> None:
     (tmp_path / "few").write_text(GOOD)
-    convert([tmp_path / "few"], out)
-    names = ["articles.parquet", "events-00000.parquet", "events-2009.parquet", "log.json", "pools.parquet"]
-    assert sorted(path.name for path in out.iterdir()) == names
+    (tmp_path / "mine").write_text("mine")
+    planted, folder = tmp_path / "planted", tmp_path / "elsewhere"
+    planted.mkdir()
+    folder.mkdir()
+    (planted / "articles.parquet").symlink_to(tmp_path / "mine")
+    (tmp_path / "link").symlink_to(folder)
+    for out in (planted, tmp_path / "link"):
+        with pytest.raises(InvalidValue, match="it must be a new folder, or an empty one"):
+            convert([tmp_path / "few"], out)
+    (planted / "articles.parquet").unlink()
+    (planted / "log.json.draft").symlink_to(tmp_path / "mine")  # as folders were marked once that were unfinished
+    with pytest.raises(InvalidValue, match="--out"):
+        convert([tmp_path / "few"], planted)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert list(folder.iterdir()) == []
+    convert([tmp_path / "few"], folder)  # an empty one is filled
+    assert RecordedLog(folder).events == 2
 
 
-@pytest.mark.parametrize("said", [None, "", "{", "[]", '{"events": 3}'], ids=str)
+def test_a_disk_that_is_full_leaves_nothing_behind(text, tmp_path, monkeypatch) -> None:
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert main(["convert", str(text), "--out", str(tmp_path / "log")]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_unpacks_to_very_much_takes_little_memory(tmp_path, monkeypatch) -> None:
+    """A gzip file of 64 kB that unpacks to 64 MB, of empty lines or of one line without an end."""
+    monkeypatch.setattr(front_page, "PART", 500)
+    monkeypatch.setattr(front_page, "BLOCK", 2**17)
+    peaks = []
+    for byte in (b"\n", b"x"):
+        (tmp_path / "bomb.gz").write_bytes(gzip.compress(byte * 2**26 + GOOD.encode(), 9))
+        tracemalloc.start()
+        if byte == b"\n":
+            assert convert([tmp_path / "bomb.gz"], tmp_path / "log")["irregular"]["blank"] == 2**26
+        else:
+            with pytest.raises(InvalidValue, match="shorter than 1048576 bytes"):
+                convert([tmp_path / "bomb.gz"], tmp_path / "other")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert max(peaks) < 8 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "said"),
+    [
+        ("events-00000", "arm", "arm in .*events-00000.parquet is 7: it must be a row from 0 to 1"),
+        ("events-00000", "pool", "pool in .*events-00000.parquet is 7: it must be a row from 0 to 0"),
+        ("pools", "arms", "arms in .*pools.parquet is 7: it must be a row from 0 to 1"),
+        ("articles", "id", "articles.parquet is 1: it must be 2 rows"),
+    ],
+)
+def test_rows_that_point_outside_a_table_are_refused(file, column, said, tmp_path) -> None:
+    """Compiled loops read where they are told to, and would read whatever memory holds there."""
+    log, _ = converted(tmp_path, GOOD)
+    path = tmp_path / "log" / f"{file}.parquet"
+    table = pl.read_parquet(path)
+    outside = pl.lit([0, 7], table[column].dtype) if column == "arms" else pl.lit(7).cast(table[column].dtype)
+    (table.head(1) if column == "id" else table.with_columns(outside.alias(column))).write_parquet(path)
+    with pytest.raises(InvalidValue, match=said):
+        mb.replay(mb.policies.LinUCB(), mb.channels.Raw(), log)
+
+
+def test_a_file_of_a_log_that_is_damaged_is_named(tmp_path) -> None:
+    log, _ = converted(tmp_path, GOOD)
+    (tmp_path / "log" / "events-00000.parquet").write_bytes(b"none")
+    with pytest.raises(InvalidValue, match=r"events-00000.parquet cannot be read"):
+        whole_log(log)
+    (tmp_path / "log" / "events-00000.parquet").unlink()
+    with pytest.raises(InvalidValue, match=r"events-00000.parquet cannot be read"):
+        whole_log(log)
+
+
+@pytest.mark.parametrize("said", [None, "", "{", "[]", '{"events": 3}', "[" * 100_000], ids=lambda said: str(said)[:9])
 def test_a_folder_that_is_no_log_is_refused(said, tmp_path) -> None:
     if said is not None:
         (tmp_path / "log.json").write_text(said)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from maskedbandit.lab.engine.outcomes import explain
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.law import draws_of_one, steps
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import ZERO, Loss
 
 SIZES = 4096  # different sizes of cohorts in a run
@@ -108,13 +105,6 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
     if lack := policy.lacks(contexts.rows, contexts.fixed):
         raise InvalidValue("instance", contexts, f"one that gives {type(policy).__name__} {lack}")
     channel.carrying(policy.statistics(contexts.d, contexts.signed))  # or it refuses
-
-
-def spread(single: Callable[[int], Any], runs: int, jobs: int | None) -> list[Any]:
-    """All runs on threads; the first alone, so that threads do not all compile."""
-    first = single(0)
-    with ThreadPoolExecutor(whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)) as pool:
-        return [first, *pool.map(single, range(1, runs))]
 
 
 def gathered(plays: Iterable[Play]) -> dict[str, npt.NDArray[np.float64]]:

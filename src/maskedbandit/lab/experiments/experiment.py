@@ -33,6 +33,9 @@ With `goal = "identify"` policies search for the best arm until they stop, and `
 default), or the "cost", which is their mean over the lower bound; `caption` is the text below it. A curve may be what
 others found: `published = { NAME = [[epsilon, samples], ...] }`, with the NAMEs of instance.means.
 
+A policy, channel, noise, backend, instance or delay of your own is named by its module and class:
+`policy = "package.module:Class"`, or `policy = { name = "package.module:Class", parameter = 3 }`.
+
 A channel's sums are ideal and drawn at once, or carried by a real protocol with all its parties, which takes its time:
 `channel = { name = "distributed", backend = { name = "secagg", dropout = 0.05 } }`.
 
@@ -84,7 +87,7 @@ class Experiment:
     figure: str
     value: dict[str, str] = field(default_factory=dict)  # columns that the figure shows, by what it calls them
     caption: str = ""
-    protocol: str = ""  # put in the place of what the file says, see protocol_option.py
+    protocol: str = ""  # replaces the backends in the file, see protocol_option.py
 
     def draw(self, table: pl.DataFrame) -> Figure:
         """The figure that the experiment asks for."""
@@ -98,6 +101,8 @@ def read(path: Path) -> Experiment:
         return expand(path.stem, text, tomllib.loads(text))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as wrong:
         raise InvalidValue("experiment", str(path), f"a TOML file that can be read ({wrong})") from None
+    except RecursionError:
+        raise InvalidValue("experiment", str(path), "a TOML file without lists in lists by the thousand") from None
     except InvalidValue as wrong:
         wrong.args = (f"{path}: {wrong}",)
         raise
@@ -182,7 +187,7 @@ def takes(part: str, curve: dict[str, Any]) -> list[str]:
 def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """All values of what varies in a curve, by their keys."""
     axes = [key for key in vary if "." not in key or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
-    axes = [key for key in axes if key != "delay" or "theory" not in curve]  # which knows of none
+    axes = [key for key in axes if key != "delay" or "theory" not in curve]  # theory has no delays
     for combination in product(*(vary[key] for key in axes)):
         yield dict(zip(axes, combination, strict=True))
 
@@ -222,8 +227,8 @@ def points(
 ) -> list[PublishedPoint]:
     """What others found, one setting for each number."""
     try:
-        pairs = [(place, *pair) for place, each in curve["published"].items() for pair in each]
-        rows = [(place, float(exact("ε", x)), float(exact("samples", y))) for place, x, y in pairs]
+        pairs = [(name, *pair) for name, each in curve["published"].items() for pair in each]
+        rows = [(name, float(exact("ε", x)), float(exact("samples", y))) for name, x, y in pairs]
     except (AttributeError, TypeError, ValueError, OverflowError):
         allowed = "a table of lists of [epsilon, samples], both finite and above 0"
         raise InvalidValue("published", curve["published"], allowed) from None
@@ -231,8 +236,8 @@ def points(
     refuse_unknown("instance of published", curve["published"], [each for each in means if isinstance(each, str)])
     found: list[PublishedPoint] = []
     asked = {key: curve.get(key) for key in goal.asks}
-    for place, epsilon, samples in rows:
-        values = {"instance.means": place, "channel.epsilon": epsilon}
+    for name, epsilon, samples in rows:
+        values = {"instance.means": name, "channel.epsilon": epsilon}
         found.append(PublishedPoint(f"{prefix}{first + len(found)}", label_of(curve), samples, asked, values))
     return found
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
+from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
@@ -15,10 +17,17 @@ import maskedbandit.lab.logs as logs
 import maskedbandit.lab.worlds as worlds
 import maskedbandit.noises as noises
 import maskedbandit.policies as policies
+from maskedbandit.backends.backend import Backend
+from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.logs.log import Log
+from maskedbandit.lab.worlds.contexts import Contexts
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.noises.noise import Noise
+from maskedbandit.policies.policy import Policy
 
 PARTS = ("policy", "channel", "instance")
 ROOMS = {
@@ -28,6 +37,14 @@ ROOMS = {
     "backend": (backends.room,),
     "instance": (worlds.room, logs.room),
     "delay": (delays.room,),
+}
+CLASSES: dict[str, tuple[type, ...]] = {
+    "policy": (Policy,),
+    "channel": (Channel,),
+    "noise": (Noise,),
+    "backend": (Backend,),
+    "instance": (Instance, Contexts, Log),
+    "delay": (Delay,),
 }
 
 
@@ -61,12 +78,35 @@ def delayed(value: Any) -> Delay:
 
 
 def kind(part: str, value: Any) -> Any:
-    """The class that a table names."""
+    """The class that a table names: that of a file in its room, or `package.module:Class` from elsewhere."""
     name, rooms = table(part, value)["name"], ROOMS[part]
+    if ":" in name:
+        return own(part, name)
     for room in rooms:
         with suppress(UnknownName):
             return room[name]
     raise UnknownName(part, name, [each for room in rooms for each in room])
+
+
+def own(part: str, name: str) -> Any:
+    """A class of the user's own."""
+    home, _, each = name.partition(":")
+    try:
+        module = import_module(home)
+    except (ImportError, TypeError, ValueError) as wrong:
+        allowed = f"a class of a module that can be imported, from the current folder or an installed package ({wrong})"
+        raise InvalidValue(part, name, allowed) from None
+    found = getattr(module, each, None)
+    if not inspect.isclass(found):
+        classes = [name for name, value in vars(module).items() if inspect.isclass(value)]
+        raise UnknownName(f"class in {home}", each, classes)
+    if not issubclass(found, CLASSES[part]):
+        allowed = f"a class derived from {' or '.join(kind.__name__ for kind in CLASSES[part])}"
+        raise InvalidValue(part, name, allowed)
+    if inspect.isabstract(found):
+        left = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise InvalidValue(part, name, f"a class that defines {left}")
+    return found
 
 
 def maker(part: str, value: Any) -> Any:

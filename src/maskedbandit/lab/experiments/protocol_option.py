@@ -1,6 +1,7 @@
-"""An experiment over a real protocol: a backend in the place of those that its channels have in the file.
+"""An experiment over a real protocol: a backend replaces the ideal ones that its channels have in the file.
 
-It is written as the name of a backend and what is not its default: `secagg`, `secagg,corrupted=0.1,dropout=0.05`.
+It is given as the name of a backend and its parameters, where they are not the default: `secagg`, or
+`secagg,corrupted=0.1,dropout=0.05`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def protocol(text: str) -> Backend:
             raise InvalidValue("protocol", text, "a name, or a name with parameters, as in secagg,dropout=0.05")
         try:
             table[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             table[key] = value  # a word
     found: Backend = made("backend", table)
     if isinstance(found, Ideal):
@@ -47,7 +48,7 @@ def takes(channel: type, backend: Backend) -> bool:
 
 
 def over(experiment: Experiment, text: str) -> tuple[Experiment, list[str]]:
-    """The experiment with every channel that takes this backend over it, and the labels of all else that is run."""
+    """The experiment with this backend under every channel that takes it, and the labels of the other curves."""
     backend, left = protocol(text), list[str]()
     settings: list[Setting | TheoryCurve | PublishedPoint] = []
     for each in experiment.settings:

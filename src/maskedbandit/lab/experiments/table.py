@@ -2,34 +2,36 @@
 
 Every setting is written as a part of its own as soon as it is done, whole or not at all; a part is named by a
 digest of its setting and of the code that ran, so a run that is resumed redoes exactly what is missing or changed.
+Several processes may fill one folder: a part belongs to whoever has its lock, and the last one gathers all parts.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
-import os
 import platform
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import maskedbandit
-from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
 from maskedbandit.lab.experiments.experiment import Experiment
+from maskedbandit.lab.experiments.fingerprint import fingerprint
+from maskedbandit.lab.files import Locks, whole_file
 from maskedbandit.lab.goals.columns import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
-from maskedbandit.lab.logs.log import Log
-from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.policies.policy import Policy
+
+LOCK = ".lock"
+AnySetting = Setting | TheoryCurve | PublishedPoint
 
 
 def provenance(experiment: Experiment) -> dict[str, str]:
@@ -54,79 +56,139 @@ def commit() -> str:
         return ""
 
 
-def fingerprint(setting: Setting | TheoryCurve | PublishedPoint) -> str:
-    """A name for a setting and all code that it may run: that of the package, and of the setting's own classes."""
-    parts = [part for part in vars(setting).values() if isinstance(part, Policy | Channel | Instance | Contexts | Log)]
-    own = {inspect.getsourcefile(type(part)) for part in parts}
-    code = [package(), *(path.read_bytes() for path in map(Path, sorted(filter(None, own))))]
-    return hashlib.sha256(b"\0".join([repr(setting).encode(), *code])).hexdigest()[:16]
-
-
-@cache
-def package() -> bytes:
-    """All code of the package, as it was when it was first asked for."""
-    return b"\0".join(path.read_bytes() for path in sorted(Path(maskedbandit.__file__).parent.rglob("*.py")))
-
-
-def write(table: pl.DataFrame, path: Path, metadata: dict[str, str]) -> None:
+def write(table: pl.DataFrame, path: Path, about: dict[str, str]) -> None:
     """A Parquet file, whole or not at all."""
-    draft = path.with_suffix(".draft")
-    table.write_parquet(draft, metadata=metadata)
-    os.replace(draft, path)
+    content = BytesIO()
+    table.write_parquet(content, metadata=about | {"digest": digest(table)})
+    with whole_file(path) as file:
+        file.write(content.getbuffer())
+
+
+def digest(table: pl.DataFrame) -> str:
+    """A name for all values of a table."""
+    return hashlib.sha256(table.write_csv().encode()).hexdigest()
+
+
+def readable(path: Path) -> pl.DataFrame | None:
+    """A table as it was written; None if it is not: a copy was cut short, or the disk forgot."""
+    try:
+        table = pl.read_parquet(path)
+        return table if pl.read_parquet_metadata(path).get("digest") == digest(table) else None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None
+
+
+@dataclass(frozen=True)
+class Results:
+    """A folder of results that this process works on, maybe beside others."""
+
+    experiment: Experiment
+    out: Path
+    locks: Locks
+    note: Callable[[str], object]
+    paths: dict[str, Path]  # of the part of each setting, by its id
+
+    def kept(self, setting: AnySetting) -> bool:
+        """Whether the part of a setting is there. Call it under the lock of the part: a damaged one is removed."""
+        path = self.paths[setting.id]
+        if not path.exists():
+            return False
+        if readable(path) is None:
+            path.unlink()
+            self.note(f"{path} is damaged and was removed")
+            return False
+        return True
+
+    def gather(self, about: dict[str, str]) -> pl.DataFrame:
+        """The table of all parts that are there, written with its summary. Call it under the lock of the table."""
+        found = []
+        for path in self.paths.values():
+            part = readable(path) if path.exists() else None
+            if part is not None:
+                found.append(part)
+            elif path.exists():
+                self.note(f"{path} is damaged and was left out: --resume redoes it")
+        table = pl.concat(found, how="diagonal_relaxed")
+        with whole_file(self.out / "experiment.toml") as file:
+            file.write(self.experiment.text.encode())
+        with whole_file(self.out / "summary.csv") as file:
+            file.write(self.experiment.goal.summary(table).write_csv().encode())
+        write(table, self.out / "table.parquet", about)  # the last, as it says that the folder holds results
+        return table
 
 
 def collect(
     experiment: Experiment,
-    settings: Iterable[Setting | TheoryCurve | PublishedPoint],
+    settings: Iterable[AnySetting],
     out: Path,
     resume: bool = False,
     jobs: int | None = None,
-    advance: Callable[[Setting | TheoryCurve | PublishedPoint, int], object] = lambda setting, runs: None,
+    advance: Callable[[AnySetting, int], object] = lambda setting, runs: None,
     note: Callable[[str], object] = print,
 ) -> pl.DataFrame:
     """Run the settings and gather all parts of the experiment in `out/table.parquet`, and its summary in a CSV file.
 
-    `advance` is told of settings as they begin and of runs as they end. A part that is there already is kept if
-    `resume`; one that cannot be read is removed, with a `note`.
+    `advance` is called with a setting and 0 when it begins, and with 1 as each of its runs ends. A part that is there
+    already is kept; one that cannot be read is removed, with a `note`. A folder that holds a table is left alone unless
+    `resume`. Processes may share a folder: each part is run by one of them, and the others wait for it.
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
     check(experiment)
-    goal = experiment.goal
-    about, new = provenance(experiment), not out.exists()
+    about, new, written = provenance(experiment), not out.exists(), list[Path]()
     paths = {s.id: out / "parts" / f"{s.id.replace('/', '-')}-{fingerprint(s)}.parquet" for s in experiment.settings}
     try:
         (out / "parts").mkdir(parents=True, exist_ok=True)
+        locks = Locks(out / LOCK)
     except OSError as wrong:
         raise InvalidValue("--out", str(out), f"a folder that can be written ({wrong.strerror})") from None
-    for path in paths.values():
-        if path.exists() and not readable(path):
-            path.unlink()
-            note(f"{path} is damaged and was removed")
+    results = Results(experiment, out, locks, note, paths)
+
+    def complete(setting: AnySetting) -> None:
+        if results.kept(setting):
+            advance(setting, setting.runs)
+            return
+        advance(setting, 0)
+        write(part(experiment, setting, jobs, partial(advance, setting, 1)), paths[setting.id], about)
+        written.append(paths[setting.id])
+
+    def waits(name: str) -> None:
+        note(f"waiting for another process that works on {name} in {out}")
+
     try:
-        for setting in settings:
-            if resume and paths[setting.id].exists():
-                advance(setting, setting.runs)
-                continue
-            advance(setting, 0)
-            if isinstance(setting, TheoryCurve | PublishedPoint):
-                found = goal.drawn(setting)
-            else:
-                found = goal.run(setting, jobs=jobs, advance=partial(advance, setting, 1)).to_frame()
-            named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
-            values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.asked}
-            if "delay" in values and isinstance(setting, Setting):
-                values["delay"] = pl.lit(str(setting.delay))
-            write(named.with_columns(**values), paths[setting.id], about)
+        with locks:
+            locks.in_turn({setting.id: partial(complete, setting) for setting in settings}, waits)
+            tables = list[pl.DataFrame]()
+            locks.in_turn({"the table": lambda: tables.append(results.gather(about))}, lambda name: None)
+        return tables[0]
     except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
-        if new:
-            shutil.rmtree(out)
+        for path in written if new else ():
+            path.unlink(missing_ok=True)
         raise
-    (out / "experiment.toml").write_text(experiment.text)
-    table = pl.concat([pl.read_parquet(path) for path in paths.values() if path.exists()], how="diagonal_relaxed")
-    write(table, out / "table.parquet", about)
-    goal.summary(table).write_csv(out / "summary.csv")
-    return table
+    finally:
+        if new:
+            remove_without_parts(out)
+
+
+def part(experiment: Experiment, setting: AnySetting, jobs: int | None, advance: Callable[[], object]) -> pl.DataFrame:
+    """The rows of a setting: run, computed or published."""
+    if isinstance(setting, TheoryCurve | PublishedPoint):
+        found = experiment.goal.drawn(setting)
+    else:
+        found = experiment.goal.run(setting, jobs=jobs, advance=advance).to_frame()
+    named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
+    values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.asked}
+    if "delay" in values and isinstance(setting, Setting):
+        values["delay"] = pl.lit(str(setting.delay))
+    return named.with_columns(**values)
+
+
+def remove_without_parts(out: Path) -> None:
+    """Remove a folder in which nothing was written but its lock."""
+    with suppress(OSError):  # it holds something
+        (out / "parts").rmdir()
+        (out / LOCK).unlink(missing_ok=True)
+        out.rmdir()
 
 
 def check(experiment: Experiment) -> None:
@@ -139,14 +201,6 @@ def check(experiment: Experiment) -> None:
     for name in experiment.value.values():
         if name not in known:
             raise InvalidValue("value", name, f"a column of numbers: {', '.join(known)}")
-
-
-def readable(path: Path) -> bool:
-    """Whether a part is whole; a disk that was full, or a copy cut short, leaves half of one."""
-    try:
-        return pl.read_parquet(path).height > 0
-    except (pl.exceptions.PolarsError, OSError):
-        return False
 
 
 def shown(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -47,30 +46,3 @@ def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
             one.mean().over([each for each in ("id", "label", "t") if each in table.columns])
         )
     return table.with_columns(one.alias("observed"))
-
-
-def aligned(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], dict[str, str]]) -> str:
-    """A summary as text; `cells` are those of the goal."""
-    places = [name for name in rows.columns if name.startswith(VARIED)]
-    places += [name for name in ("horizon", "delta", "max_pulls") if name in rows.columns and rows[name].n_unique() > 1]
-    lines = []
-    for row in rows.iter_rows(named=True):
-        where = {name: "" if row[name] is None else str(row[name]) for name in places}
-        left = {"curve": row["label"], "trust": row["trust"], "policy": row["policy"], **where}
-        left["who sees what"] = row["sees"]
-        lines.append(left | {"ε of a user": epsilon(row), **cells(row)})
-    head = list(lines[0])
-    widths = [max(len(name), *(len(line[name]) for line in lines)) for name in head]
-    pad = [str.ljust if i < len(left) else str.rjust for i in range(len(head))]
-    text = [head, ["─" * width for width in widths], *(list(line.values()) for line in lines)]
-    return "\n".join("  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(line)).rstrip() for line in text)
-
-
-def epsilon(row: dict[str, Any]) -> str:
-    """What a user loses, in words that fit a cell."""
-    name = next(name for name in row if name.startswith("epsilon_at_"))
-    if row["pure_epsilon"] < float("inf"):
-        return f"{row['pure_epsilon']:g}"
-    if row[name] < float("inf"):
-        return f"{row[name]:.3g} (δ = {name.removeprefix('epsilon_at_')})"
-    return "no limit"

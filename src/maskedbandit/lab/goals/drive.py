@@ -6,8 +6,8 @@ kernels of a policy, a channel and an instance and compiles it, once per machine
 environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
 does: the answer is served to the users who are left, or ends the run.
 
-A cohort that is closed is released when the last of its rewards is there, and told at once (see delays.py). If the
-policy waits for that, users who come are served the arm of its last decision, and nobody asks for their rewards.
+A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once.
+While the policy waits for that, new users are served the arm of its last decision, and their rewards are not collected.
 
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are.
@@ -15,17 +15,14 @@ how many there are.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, real
 from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
@@ -37,6 +34,8 @@ from maskedbandit.lab.engine.outcomes import (
     Out,
     explain,
 )
+from maskedbandit.lab.engine.threads import on_threads
+from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import draws_of_one, steps
@@ -92,11 +91,7 @@ def drive(
     delay: Delay,
 ) -> Driven:
     """All runs of a policy with this aim, on threads; the last of the marks is the horizon."""
-    from maskedbandit.channels.channel import real
-    from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse  # which ends as `loop` does
-
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
-    jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
     rehearsed = real(channel) is not None
     refuse_late(channel, delay)
@@ -108,7 +103,6 @@ def drive(
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
     findings: list[dict[str, float]] = [{}] * runs
-    stopped = threading.Event()
 
     def single(run: int, streams: Streams, room: int = 64) -> None:
         cohorts = np.zeros(room, np.int64)
@@ -132,27 +126,8 @@ def drive(
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # at once, because a channel may refuse a size
                 losses[n] = channel.loss(n)
-        advance()
 
-    def some(chunk: range) -> None:
-        streams = Streams(seed, study)
-        try:
-            for run in chunk:
-                if stopped.is_set():
-                    return
-                single(run, streams)
-        except BaseException:
-            stopped.set()  # before anybody waits for this thread: none begins another run
-            raise
-
-    some(range(1))  # the first alone, so that threads do not all compile
-    chunk = max(1, min(64, runs // (4 * jobs)))
-    with ThreadPoolExecutor(jobs) as pool:  # compiled loops run without the interpreter's lock
-        try:
-            list(pool.map(some, (range(i, min(i + chunk, runs)) for i in range(1, runs, chunk))))
-        finally:
-            stopped.set()  # an interrupt reaches this thread alone
-
+    on_threads(single, runs, jobs, seed, study, advance)
     if law.grid > 0 and not instance.bits and not rehearsed:
         realised[:] = np.nan
     loss = ZERO

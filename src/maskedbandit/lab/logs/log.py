@@ -1,4 +1,4 @@
-"""Logs of visits: who came, what could be shown, what was, with which chance, and whether it was clicked.
+"""Logs of visits: who came, what could be shown, what was, with which probability, and whether it was clicked.
 
 A folder of a log holds
 
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     arm: Integers  # row of the articles
     click: Reals  # 0 or 1
     pool: Integers  # row of the pools
-    propensity: Reals  # the chance with which the arm was shown
+    propensity: Reals  # the probability with which the arm was shown
 
 
 class Log(ABC):
@@ -41,8 +41,8 @@ class Log(ABC):
     k: int  # articles in all
     events: int
     recorded: bool  # whether every seed gives the same events
-    least: float  # no candidate was shown with a smaller chance
-    radius: float  # no user is longer, as the format of the log has it; nothing is learned from users for it
+    least: float  # no candidate was shown with a smaller probability
+    radius: float  # a bound on the norm of every user that follows from the format, not from the users
     article_radius: float
 
     @abstractmethod

@@ -16,24 +16,25 @@ of 4.6 million visits, about 270 articles in 46 million visits. The best article
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from gzip import GzipFile
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 
 from maskedbandit.errors import InvalidValue, ResultsExist
+from maskedbandit.lab.files import whole_file
 from maskedbandit.lab.logs.log import CHUNK, Chunk, Integers, Log, Reals
 from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.streams import Streams
 
 START = 1_241_160_900  # the first second
-TICK, VISITS = 300, 15_900  # times are told in ticks of so many seconds, each of so many visits
+TICK, VISITS = 300, 15_900  # times are given in ticks of so many seconds, each with so many visits
 DAY = 86_400 // TICK * VISITS  # in events
 RATE = 0.04  # chance of a click, on average
 SPREAD = 0.1  # standard deviation of log popularity
@@ -62,8 +63,8 @@ class Newsroom(Log):
     seed : the same seed gives the same articles, pools and chances
     size : candidates at a time
     lifetime : events that an article lives, on average
-    bias : this share of the visits is shown what gets clicked, in proportion to the cube of its chance of a click; the
-        others are shown any candidate
+    bias : this fraction of the visits is shown what gets clicked, in proportion to the cube of its chance of a click;
+        the others are shown any candidate
 
     >>> log = Newsroom(events=1000)
     >>> (chunk,) = log.chunks(seed=1)
@@ -170,21 +171,16 @@ def rounded(shares: Any) -> Reals:
 
 
 def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: None) -> None:
-    """Write a log as text, packed if the name ends with .gz; `advance` is told of events written.
+    """Write a log as text, compressed if the name ends with .gz; `advance` is called with numbers of events written.
 
-    The text has no place for propensities, so they must be those that its readers assume: all candidates alike. The
+    The text has no field for propensities, so they must be those that its readers assume: equal for all candidates. The
     file has its name once it is whole, and one that exists is left alone.
     """
     path = Path(path)
     if path.exists():
         raise ResultsExist(f"{path} exists already: choose another file with --out, or remove this one")
-    draft = path.with_name(f"{path.name}.draft")
-    try:
-        with packed(draft) if path.suffix == ".gz" else draft.open("w", encoding="ascii") as file:
-            file.writelines(lines(log, seed, advance))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(path) as disk, text(disk, path.suffix == ".gz") as file:
+        file.writelines(lines(log, seed, advance))
 
 
 def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
@@ -206,10 +202,13 @@ def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
 
 
 @contextmanager
-def packed(path: Path) -> Iterator[TextIO]:
-    """A gzip file to write text to: the same text gives the same bytes."""
-    with path.open("wb") as disk, gzip.GzipFile("", "wb", 1, disk, mtime=0) as file, TextIOWrapper(file) as text:
-        yield text
+def text(disk: BinaryIO, packed: bool) -> Iterator[TextIO]:
+    """Text to write to a file, which is compressed if `packed`: the same text gives the same bytes."""
+    with GzipFile("", "wb", 1, disk, mtime=0) if packed else nullcontext(disk) as file:
+        words = TextIOWrapper(file, encoding="ascii", write_through=False)
+        yield words
+        words.flush()
+        words.detach()
 
 
 def numbers(row: list[float]) -> str:

@@ -1,19 +1,24 @@
 """From the text of Yahoo!'s front page logs [LCLW11] to a folder that is read fast: see docs/front_page.md.
 
-Text comes in blocks, packed by gzip or not; a compiled loop reads their lines (see visits.py), and asks here what
-candidates are that it has not just seen. Events leave in parts of 2^20, so that memory does not grow with their number,
-only with that of articles and of different pools. What is irregular is counted; a line that is no visit at all is an
-error, unless so many are tolerated.
+Text comes in blocks, compressed by gzip or not. A compiled loop reads their lines (see text_reader.py) and stops at
+candidates that are not those of the line before, which are read here. Events are written in parts of 2^20, so memory
+grows with the number of articles and of different pools, not with the number of events, and not with what a file
+unpacks to. Irregular lines are counted; a line that is not a visit is an error, unless so many are tolerated.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,7 @@ import polars as pl
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.logs.recorded_log import FINISHED
-from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Place, Pool, Visits, read
+from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Pool, Position, Visits, read
 
 NONE = np.empty(0, np.int64)
 PART = 2**20  # events of a file
@@ -30,8 +35,6 @@ BLOCK = 2**22  # bytes of text at a time
 PACKED = 2**18  # bytes of gzip at a time
 LONGEST = 2**20  # bytes of a line
 REMEMBERED = 2**16  # texts of a candidate
-DRAFT = f"{FINISHED}.draft"  # marks a folder in the making
-EVENTS = "events-[0-9][0-9][0-9][0-9][0-9].parquet"
 
 # a number has no more digits than the compiled loop reads of one
 CANDIDATE = re.compile(rb"(\d{1,18})((?:[ \t\r]+[1-6]:-?(?!(?:\d\.?){19})\d+(?:\.\d*)?)*)[ \t\r]*")
@@ -39,7 +42,7 @@ KINDS = {
     "blank": "blank lines",
     "absent": "visits dropped: the article shown is no candidate",
     "cut": "visits dropped: the file ends within the line",
-    "malformed": "lines dropped: no visits",
+    "malformed": "lines dropped: not visits",
     "earlier": "visits earlier than the one before, kept",
     "partial": "visits without all six user features, kept",
     "twice": "lists that name a candidate twice, once kept",
@@ -49,7 +52,7 @@ KINDS = {
 
 
 def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
-    """The text of a file, unpacked if need be; `advance` is told of the bytes read from disk."""
+    """The text of a file, decompressed if need be; `advance` is called with numbers of bytes read from disk."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
@@ -61,29 +64,30 @@ def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
             while packed and (begun or (block := block.lstrip(b"\0"))):  # zeros fill up the disk's last sector
                 before = unpack.copy()
                 try:
-                    text = unpack.decompress(block)
+                    text = unpack.decompress(block, BLOCK)  # a thousand times as long without a limit
                 except zlib.error:
                     yield salvaged(before, block)
                     raise
                 yield text
                 begun = not unpack.eof
-                if begun:
+                if not begun:
+                    block = unpack.unused_data  # another file may follow
+                    unpack = zlib.decompressobj(wbits=31)
+                    continue
+                block = unpack.unconsumed_tail
+                if not block and len(text) < BLOCK:
                     break
-                block = unpack.unused_data  # another file may follow
-                unpack = zlib.decompressobj(wbits=31)
         if begun:
             raise zlib.error("it ends before its end was marked")
 
 
 def salvaged(unpack: Any, block: bytes) -> bytes:
     """What a block holds before its break: it is fed byte by byte, as a call that fails gives nothing."""
-    text = []
-    try:
+    text = bytearray()
+    with suppress(zlib.error):
         for i in range(len(block)):
-            text.append(unpack.decompress(block[i : i + 1]))
-    except zlib.error:
-        pass
-    return b"".join(text)
+            text += unpack.decompress(block[i : i + 1])
+    return bytes(text)
 
 
 class Catalogue:
@@ -100,7 +104,7 @@ class Catalogue:
         self.twice: set[tuple[int, ...]] = set()
 
     def look(self, text: bytes) -> Pool | None:
-        """What candidates are; None if their text is none of candidates."""
+        """The pool of the candidates in a text; None if the text does not list candidates."""
         text = text.rstrip(b" \t\r")
         candidates = text.split(b"|")[1:]
         if len(self.known) > REMEMBERED:
@@ -116,7 +120,7 @@ class Catalogue:
         return Pool(np.frombuffer(text, np.uint8), *map(np.array, (ids, arms, [number])))
 
     def _learned(self, texts: list[bytes]) -> bool:
-        """Take in texts of one candidate each; none of them if one is no candidate."""
+        """Add candidates, one to a text; add none if one of the texts is not a candidate."""
         found = []
         for text in texts:
             one = CANDIDATE.fullmatch(text)
@@ -141,7 +145,7 @@ class Catalogue:
 
 
 class Conversion:
-    """One folder in the making."""
+    """A folder that is being written."""
 
     def __init__(self, out: Path, tolerate: int) -> None:
         self.out, self.tolerate = out, tolerate
@@ -154,14 +158,14 @@ class Conversion:
             pool=np.empty(PART, np.int32),
             user=np.empty((PART, FEATURES), np.float32),
         )
-        self.place = Place(*(np.zeros(1, np.int64) for _ in Place._fields))
+        self.position = Position(*(np.zeros(1, np.int64) for _ in Position._fields))
         self.pool = Pool(np.frombuffer(b"", np.uint8), NONE, NONE, np.full(1, -1))
         self.read = compiled(read)
 
     def file(self, path: Path, advance: Callable[[int], object]) -> None:
         """Read all of a file."""
         rest = b""
-        self.place.line[0] = 0
+        self.position.line[0] = 0
         try:
             for block in blocks(path, advance):
                 cut = block.rfind(b"\n") + 1
@@ -182,15 +186,15 @@ class Conversion:
 
     def lines(self, path: Path, text: bytes, cut: bool = False) -> None:
         """Read whole lines; of one that was cut off, only if it has the candidates of the line before."""
-        array, place = np.frombuffer(text, np.uint8), self.place
-        place.next[0] = 0
-        while (stop := self.read(array, array.size, self.pool, place, self.visits)) != DONE:
-            start, end = int(place.next[0]), int(place.end[0])
+        array, position = np.frombuffer(text, np.uint8), self.position
+        position.next[0] = 0
+        while (stop := self.read(array, array.size, self.pool, position, self.visits)) != DONE:
+            start, end = int(position.next[0]), int(position.end[0])
             if stop == FULL:
                 self.flush()
                 continue
             if stop == CANDIDATES and not cut:
-                pool = self.catalogue.look(text[place.tail[0] : end])
+                pool = self.catalogue.look(text[position.tail[0] : end])
                 if pool is not None:
                     self.pool = pool
                     continue
@@ -198,13 +202,13 @@ class Conversion:
                 self.counts["cut"] += 1
             else:
                 self.refuse(path, shown(text[start:end]), f"a visit, which {WRONG[stop]}")
-            place.next[0] = end + 1
-            place.line[0] += 1
+            position.next[0] = end + 1
+            position.line[0] += 1
 
     def endless(self, path: Path, line: bytes) -> None:
-        """Stop, as what is no log at all cannot be skipped."""
-        where = f"{path}, line {self.place.line[0] + 1}"
-        allowed = f"shorter than {LONGEST} bytes: this is no log"
+        """Stop: a file that is not a log cannot be skipped line by line."""
+        where = f"{path}, line {self.position.line[0] + 1}"
+        allowed = f"shorter than {LONGEST} bytes: this is not a log"
         if b"\r" in line:
             allowed = "one visit: lines end with a line feed, and these with a carriage return alone"
         raise InvalidValue(where, f"{shown(line)}...", allowed)
@@ -214,11 +218,11 @@ class Conversion:
         self.counts["malformed"] += 1
         if self.counts["malformed"] > self.tolerate:
             hint = f"(--tolerate {max(100, 10 * self.tolerate)} skips so many such lines; see docs/front_page.md)"
-            raise InvalidValue(f"{path}, line {self.place.line[0] + 1},", found, f"{allowed} {hint}")
+            raise InvalidValue(f"{path}, line {self.position.line[0] + 1},", found, f"{allowed} {hint}")
 
     def flush(self) -> None:
         """Write the visits that were read."""
-        n = int(self.place.filled[0])
+        n = int(self.position.filled[0])
         if n:
             sizes = np.array([len(arms) for arms in self.catalogue.pools], np.float64)
             columns = {name: getattr(self.visits, name)[:n] for name in ("time", "arm", "click", "pool")}
@@ -226,13 +230,15 @@ class Conversion:
             columns["propensity"] = 1 / sizes[self.visits.pool[:n]]
             self.write(f"events-{self.parts:05d}", columns)
             self.parts, self.events = self.parts + 1, self.events + n
-        self.place.filled[0] = 0
+        self.position.filled[0] = 0
 
     def write(self, name: str, columns: dict[str, Any]) -> None:
-        pl.DataFrame(columns).write_parquet(self.out / f"{name}.parquet", compression="zstd", compression_level=1)
+        content = BytesIO()
+        pl.DataFrame(columns).write_parquet(content, compression="zstd", compression_level=1)
+        (self.out / f"{name}.parquet").write_bytes(content.getbuffer())
 
     def finish(self, sources: Iterable[Path]) -> dict[str, Any]:
-        """Write the rest, and then that nothing is missing."""
+        """Write the rest, and a summary of what was found."""
         self.flush()
         known = self.catalogue
         if not self.events:
@@ -241,7 +247,7 @@ class Conversion:
         table = {"id": np.array(known.ids, np.int64), **{f"f{f + 1}": features[:, f] for f in range(FEATURES)}}
         self.write("articles", table)
         self.write("pools", {"arms": pl.Series([list(arms) for arms in known.pools], dtype=pl.List(pl.Int32))})
-        counted = {name: int(getattr(self.place, name)[0]) for name in ("blank", "absent", "earlier", "partial")}
+        counted = {name: int(getattr(self.position, name)[0]) for name in ("blank", "absent", "earlier", "partial")}
         counted |= {"twice": len(known.twice), "bare": len(known.bare), "changed": len(known.changed), **self.counts}
         about = {
             "events": self.events,
@@ -253,9 +259,7 @@ class Conversion:
             "sources": [path.name for path in sources],
             "irregular": {name: counted.get(name, 0) for name in KINDS},
         }
-        draft = self.out / DRAFT
-        draft.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        draft.replace(self.out / FINISHED)
+        (self.out / FINISHED).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         return about
 
 
@@ -267,9 +271,9 @@ def shown(line: bytes) -> str:
 def convert(
     files: Iterable[str | Path], out: str | Path, tolerate: int = 0, advance: Callable[[int], object] = lambda n: None
 ) -> dict[str, Any]:
-    """Read files in this order, write a folder, and say what was found; `advance` is told of bytes read.
+    """Read files in this order, write a folder, and say what was found; `advance` is called with numbers of bytes read.
 
-    A folder that holds a whole log, or anything that is not of an unfinished one, is left alone.
+    The folder has its name once it is whole. One that holds anything is left alone, and no link is followed.
     """
     paths, out = [Path(file) for file in files], Path(out)
     if tolerate < 0:
@@ -279,20 +283,28 @@ def convert(
     for path in paths:
         if not path.is_file():
             raise InvalidValue("FILE", str(path), "a file that exists (see docs/front_page.md for where to get them)")
-    draft = out / DRAFT
-    if out.exists() and not (out.is_dir() and (draft.exists() or not any(out.iterdir()))):
-        raise InvalidValue("--out", str(out), "a new folder, an empty one, or one whose conversion was not finished")
-    out.mkdir(parents=True, exist_ok=True)
-    draft.touch()
-    for left in out.glob(EVENTS):
-        left.unlink()
-    conversion = Conversion(out, tolerate)
-    for path in paths:
-        conversion.file(path, advance)
-    return conversion.finish(paths)
+    if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
+        raise InvalidValue("--out", str(out), "a new folder, or an empty one")
+    whole = Path(os.path.abspath(out))
+    draft = whole.with_name(f"{whole.name}.{token_hex(8)}.draft")
+    try:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        draft.mkdir()
+    except OSError as wrong:
+        raise InvalidValue("--out", str(out), f"a folder that can be written ({wrong.strerror})") from None
+    try:
+        conversion = Conversion(draft, tolerate)
+        for path in paths:
+            conversion.file(path, advance)
+        about = conversion.finish(paths)
+        draft.rename(whole)
+    except BaseException:
+        shutil.rmtree(draft)
+        raise
+    return about
 
 
-def told(about: dict[str, Any]) -> str:
+def report(about: dict[str, Any]) -> str:
     """What a conversion found, in lines."""
     rows = [("events", about["events"]), ("articles", about["k"]), ("pools", about["pools"])]
     rows += [(KINDS[name], count) for name, count in about["irregular"].items() if count]

@@ -4,7 +4,7 @@
     time, article shown, click, |user and what is known of the user, and the candidates with what is known of each
 
 Nine tenths of a line are its candidates, and they are nearly always those of the line before, byte by byte. So they
-are compared, not read: the loop stops at candidates it does not know, and goes on when it is told what they are.
+are compared, not read: the loop stops at candidates it does not know, and goes on when its caller has read them.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Pool(NamedTuple):
     number: npt.NDArray[np.int64]  # one; -1 if there was none
 
 
-class Place(NamedTuple):
-    """Where the loop is, and what it counted; arrays of one number, as the loop changes them."""
+class Position(NamedTuple):
+    """Where the loop is, and what it counted: arrays of one number each, as compiled code changes no other fields."""
 
     next: npt.NDArray[np.int64]  # the first byte of the line to read next
     line: npt.NDArray[np.int64]  # lines before it
@@ -66,7 +66,7 @@ class Place(NamedTuple):
 
 @kernel
 def blank(byte: int) -> bool:
-    """Whether a byte separates words."""
+    """Whether a byte separates words: a blank, a tab or a carriage return."""
     return byte == 32 or byte == 9 or byte == 13
 
 
@@ -188,23 +188,23 @@ def head(text: npt.NDArray[np.uint8], i: int, row: int, visits: Visits) -> tuple
     return i, shown, count
 
 
-def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, place: Place, visits: Visits) -> int:
+def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, position: Position, visits: Visits) -> int:
     """Read whole lines, up to `end`, until they are done, there is no more room, or somebody has to look at a line."""
-    i = place.next[0]
+    i = position.next[0]
     while i < end:
-        place.next[0] = i
+        position.next[0] = i
         i = skipped(text, i)
         if text[i] == 10:
-            place.blank[0] += 1
-            place.line[0] += 1
+            position.blank[0] += 1
+            position.line[0] += 1
             i += 1
             continue
-        row = place.filled[0]
+        row = position.filled[0]
         if row == visits.time.size:
             return FULL
         i, shown, count = head(text, i, row, visits)
         if i < 0:
-            place.end[0] = ended(text, place.next[0])
+            position.end[0] = ended(text, position.next[0])
             return -i
         tail = i
         known = pool.number[0] >= 0 and same(text, i, end, pool.text)
@@ -212,23 +212,23 @@ def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, place: Place, visits
             i = skipped(text, i + pool.text.size)
             known = text[i] == 10
         if not known:
-            place.tail[0], place.end[0] = tail, ended(text, tail)
+            position.tail[0], position.end[0] = tail, ended(text, tail)
             return CANDIDATES
-        place.line[0] += 1
+        position.line[0] += 1
         i += 1
         arm = -1
         for j in range(pool.ids.size):
             if pool.ids[j] == shown:
                 arm = pool.arms[j]
         if arm < 0:
-            place.absent[0] += 1
+            position.absent[0] += 1
             continue
         if count < FEATURES:
-            place.partial[0] += 1
-        if visits.time[row] < place.latest[0]:
-            place.earlier[0] += 1
-        place.latest[0] = visits.time[row]
+            position.partial[0] += 1
+        if visits.time[row] < position.latest[0]:
+            position.earlier[0] += 1
+        position.latest[0] = visits.time[row]
         visits.arm[row], visits.pool[row] = arm, pool.number[0]
-        place.filled[0] += 1
-    place.next[0] = i
+        position.filled[0] += 1
+    position.next[0] = i
     return DONE

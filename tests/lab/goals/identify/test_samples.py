@@ -11,12 +11,12 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
-from maskedbandit.lab.goals.columns import aligned
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
 from maskedbandit.lab.goals.identify.result import Found, bound
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN
+from maskedbandit.lab.goals.text import text
 from maskedbandit.lab.worlds.named_means import named_means
 
 TEXT = """
@@ -134,7 +134,7 @@ def test_runs_that_did_not_stop_are_counted_and_kept_in_the_mean(collected) -> N
     free = rows.filter((pl.col("label") == "no privacy") & (pl.col("instance.means") == "linspace")).row(0, named=True)
     assert free["stopped"] == 9
     assert "≥" not in "".join(samples.cells(free).values())
-    assert "≥ 5,000" in aligned(rows, samples.cells)
+    assert "≥ 5,000" in text(rows, samples.cells)
 
 
 def test_the_summary_is_that_of_the_runs() -> None:
@@ -232,7 +232,7 @@ def test_theory_alone_is_a_table_and_a_figure_too(collected, tmp_path) -> None:
         assert rows[name].to_list() == [None] * 4
     assert len(stopping.samples(drawn).axes[1].lines) == 2  # the bound, and where privacy begins to cost
     assert len(stopping.cost(drawn).axes) == 2
-    assert aligned(samples.summary(drawn), samples.cells)
+    assert text(samples.summary(drawn), samples.cells)
 
 
 def test_the_figure_shows_means_bands_bounds_regimes_and_what_did_not_stop(collected) -> None:
@@ -280,7 +280,7 @@ def test_samples_against_delta(tmp_path) -> None:
     plot = named.draw(found).axes[0]
     assert plot.lines[0].get_xdata().tolist() == [0.001, 0.01, 0.1]
     assert plot.get_xlabel() == "δ"
-    assert "delta" in aligned(samples.summary(found), samples.cells)
+    assert "delta" in text(samples.summary(found), samples.cells)
 
 
 PUBLISHED = """

@@ -14,7 +14,8 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.context_loop import RELEASES
-from maskedbandit.lab.engine.context_play import Play, gathered, spread
+from maskedbandit.lab.engine.context_play import Play, gathered
+from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.regret.result import ContextualRun, Run
 from maskedbandit.lab.streams import Streams
@@ -125,13 +126,12 @@ def drive_contexts(
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     numbers = contexts.numbers()
 
-    def single(run: int) -> Play:
+    def single(run: int, streams: Streams) -> Play:
         play = Play(policy, channel, contexts, horizon, marks, delay)
-        play.go(numbers, horizon, 1.0, Streams(seed, study).of(run))
-        advance()
+        play.go(numbers, horizon, 1.0, streams.of(run))
         return play
 
-    plays = spread(single, runs, jobs)
+    plays = on_threads(single, runs, jobs, seed, study, advance)
     rows = [play.progress for play in plays]
     loss = ZERO
     for play in plays:

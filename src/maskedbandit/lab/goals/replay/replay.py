@@ -43,7 +43,8 @@ from maskedbandit.lab.engine.context_loop import (
     VALUE_SQUARE,
     WEIGHT,
 )
-from maskedbandit.lab.engine.context_play import Play, gathered, spread
+from maskedbandit.lab.engine.context_play import Play, gathered
+from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.goals.drive import LONGEST
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.result import Replayed
@@ -87,22 +88,21 @@ def replay(
     horizon = whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
     marks = checkpoints(horizon)
 
-    def single(run: int) -> tuple[Play, Scrutiny]:
+    def single(run: int, streams: Streams) -> tuple[Play, Scrutiny]:
         play, scrutiny = Play(policy, channel, contexts, horizon, marks, delay), Scrutiny(log)
-        streams = Streams(seed, study).of(run)
+        own = streams.of(run)
         for chunk in log.chunks(seed * MOST + run):
             page = contexts.page(chunk)
             if run == 0 or not log.recorded:
                 scrutiny.add(chunk)
-            play.go(page, chunk.arm.size, log.least, streams)
+            play.go(page, chunk.arm.size, log.least, own)
             if play.progress.counts[USERS] >= horizon:
                 break
         if scrutiny.visits:
             scrutiny.judge()
-        advance()
         return play, scrutiny
 
-    both = spread(single, whole("runs", runs, 1, MOST), jobs)
+    both = on_threads(single, whole("runs", runs, 1, MOST), jobs, seed, study, advance)
     plays = [play for play, _ in both]
     looked = [each if each.visits else both[0][1] for _, each in both]
     rows = [play.progress for play in plays]

@@ -1,0 +1,47 @@
+"""List policies, channels, noises, backends and experiments."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from pathlib import Path
+
+EXAMPLE = "maskedbandit list"
+INDENT = 24
+GOALS = {"regret": "policy for regret", "identify": "policy for the best arm", "contextual": "policy for contexts"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Where to look."""
+    parser.add_argument(
+        "--experiments", type=Path, metavar="DIR", help="a folder of experiments (those that come with the package)"
+    )
+
+
+def do(options: argparse.Namespace) -> None:
+    """List what experiments can name, and what experiments there are."""
+    from maskedbandit import backends, channels, noises, policies
+    from maskedbandit.lab.experiments.experiment import read
+    from maskedbandit.lab.experiments.packaged import folder
+
+    width = max(60, shutil.get_terminal_size((80, 24)).columns)
+    rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GOALS.values()}
+    for room in (policies.room, channels.room, noises.room, backends.room):
+        for name, about in room.about():
+            heading = GOALS[room[name].goal] if room is policies.room else room.kind
+            rows.setdefault(heading, []).append((name, about))
+    for heading, each in rows.items():
+        print(f"{heading}:", *(line(name, about, width) for name, about in each), sep="\n")
+    where = options.experiments or folder()
+    print(f"experiment (in {where}):")
+    for path in sorted(where.glob("*.toml")):
+        experiment = read(path)
+        source = experiment.source if experiment.source.startswith("[") else f"({experiment.source})"
+        print(line(path.stem, f"{experiment.about} {source}" if experiment.source else experiment.about, width))
+
+
+def line(name: str, about: str, width: int) -> str:
+    """A name and what it is, on as many lines as it takes."""
+    head = f"  {name}".ljust(INDENT) if len(name) + 3 < INDENT else f"  {name} "
+    return textwrap.fill(about, width, initial_indent=head, subsequent_indent=" " * INDENT, break_long_words=False)

@@ -1,0 +1,89 @@
+"""A summary as text that fits a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from itertools import zip_longest
+from typing import Any
+
+import polars as pl
+
+from maskedbandit.lab.goals.columns import VARIED
+
+CELL = 24  # longer text on the left goes over several lines
+Line = dict[str, str]  # cells by the heads of their columns
+
+
+def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Line], width: int = 80) -> str:
+    """The summary as a table, and below it who sees what of each curve; `cells` are those of the goal.
+
+    Where a table is too wide, what is the same in all rows is said once, and the rest goes below one another.
+    """
+    varied = [name for name in rows.columns if name.startswith(VARIED)]
+    varied += [name for name in ("horizon", "delta", "max_pulls") if name in rows.columns and rows[name].n_unique() > 1]
+    left, right, about = list[Line](), list[Line](), list[str]()
+    for row in rows.iter_rows(named=True):
+        where = {name: "" if row[name] is None else str(row[name]) for name in varied}
+        left.append({name: textwrap.fill(each, CELL) for name, each in {"curve": row["label"], **where}.items()})
+        right.append({"ε of a user": epsilon(row), **cells(row)})
+        about.append(f"{row['label']}: {row['policy']}, {trust(row)}; {row['sees']}")
+    said = []
+    if span(left) + 2 + span(right) > width and len(right) > 1:
+        same = [name for name, value in right[0].items() if value and all(line[name] == value for line in right)]
+        said = [textwrap.fill("In all rows: " + ", ".join(f"{name} {right[0][name]}" for name in same) + ".", width)]
+        right = [{name: each for name, each in line.items() if name not in same} for line in right]
+        said = said if same else []
+    tables, names = list[str](), list(right[0])
+    while names or not tables:
+        fitting = names[:1]
+        for name in names[1:]:
+            if span(left) + 2 + span([{each: line[each] for each in (*fitting, name)} for line in right]) > width:
+                break
+            fitting.append(name)
+        chosen = [{name: line[name] for name in fitting} for line in right]
+        tables.append(table([a | b for a, b in zip(left, chosen, strict=True)], len(left[0])))
+        names = names[len(fitting) :]
+    below = [textwrap.fill(each, width, subsequent_indent="  ") for each in dict.fromkeys(about)]
+    return "\n\n".join([*tables, *said, "\n".join(below)])
+
+
+def widths(lines: list[Line]) -> dict[str, int]:
+    """How wide the columns are."""
+    return {
+        name: max(map(len, [name, *(each for line in lines for each in line[name].split("\n"))])) for name in lines[0]
+    }
+
+
+def span(lines: list[Line]) -> int:
+    """How wide the columns are together, with two blanks between them."""
+    found = widths(lines).values()
+    return sum(found) + 2 * max(len(found) - 1, 0)
+
+
+def table(lines: list[Line], left: int) -> str:
+    """Lines below their heads; so many columns on the left are text."""
+    wide = widths(lines)
+    pad = [str.ljust if i < left else str.rjust for i in range(len(wide))]
+    rows = [[[name] for name in wide], [["─" * width] for width in wide.values()]]
+    rows += [[line[name].split("\n") for name in wide] for line in lines]
+    physical = [cells for row in rows for cells in zip_longest(*row, fillvalue="")]
+    return "\n".join(
+        "  ".join(each(cell, width) for each, cell, width in zip(pad, cells, wide.values(), strict=True)).rstrip()
+        for cells in physical
+    )
+
+
+def trust(row: dict[str, Any]) -> str:
+    """The trust model of a row, in words."""
+    return {"none": "no privacy", "theory": "theory"}.get(row["trust"], f"{row['trust']} trust")
+
+
+def epsilon(row: dict[str, Any]) -> str:
+    """What a user loses, in words that fit a cell."""
+    name = next(name for name in row if name.startswith("epsilon_at_"))
+    if row["pure_epsilon"] < float("inf"):
+        return f"{row['pure_epsilon']:g}"
+    if row[name] < float("inf"):
+        return f"{row[name]:.3g} (δ = {name.removeprefix('epsilon_at_')})"
+    return "no limit"
