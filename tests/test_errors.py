@@ -25,3 +25,14 @@ def test_a_near_name_is_suggested_and_a_far_one_is_not() -> None:
 def test_a_bad_value_is_also_a_value_error() -> None:
     with pytest.raises(ValueError, match="reward is 2: it must be a number in"):
         raise errors.RewardOutOfRange(2)
+
+
+def test_values_in_messages_are_cut_short_however_long() -> None:
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in ("x" * 10**6, 10**5000, deep, list(range(10**5))):
+        assert len(str(errors.InvalidValue("value", value, "shorter"))) < 500
+    assert str(errors.InvalidValue("value", 3, "4")) == "value is 3: it must be 4"
+    while deep:
+        deep = deep.pop()

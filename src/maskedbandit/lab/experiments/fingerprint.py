@@ -15,7 +15,7 @@ from maskedbandit.backends.backend import Backend
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.compiler import ingredients
+from maskedbandit.lab.engine.digest import ingredients
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
