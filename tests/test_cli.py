@@ -146,9 +146,12 @@ def test_what_is_logged_is_shown_while_a_command_runs(capsys) -> None:
     logger = logging.getLogger("maskedbandit")
     for quiet in (False, True):
         with Progress(2, "run", quiet=quiet):
-            logging.getLogger("maskedbandit").info("compiling")
-    logging.getLogger("maskedbandit").info("compiling")
-    assert capsys.readouterr().err == "maskedbandit: compiling\n"
+            for _ in range(3):
+                logger.info("compiling")
+                logger.warning("the disk is full")
+    logger.info("compiling")
+    full = "maskedbandit: the disk is full\n"
+    assert capsys.readouterr().err == "maskedbandit: compiling\n" + full + full
     assert (logger.handlers, logger.level) == ([], logging.NOTSET)
 
 

@@ -99,3 +99,20 @@ def test_a_new_file_is_found_without_touching_another(tmp_path, monkeypatch) -> 
     assert list(found.about()) == [("greedy_one", "Greedy: the best so far [ACF02]")]
     with pytest.raises(UnknownName, match="did you mean 'greedy_one'"):
         found["greedy"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("explore_then_commit", None),
+        ("Successive_Eliminaton", "SuccessiveElimination"),
+        ("UCB", "UCB1"),
+        ("TTUCBB", "TTUCB"),
+        ("x", None),
+    ],
+)
+def test_suggestions_are_near_and_not_case_sensitive(name, hint) -> None:
+    with pytest.raises(AttributeError) as wrong:
+        getattr(mb.policies, name)
+    said = str(wrong.value).partition(" (known:")[0]
+    assert said == f"policy is {name!r}:" + ("" if hint is None else f" did you mean {hint!r}?")

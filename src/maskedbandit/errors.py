@@ -62,7 +62,7 @@ class InvalidValue(MaskedBanditError, ValueError):
 
 
 class UnknownName(InvalidValue):
-    """Nothing answers to a name. A known one is suggested if it is spelled nearly so, or holds the name.
+    """Nothing answers to a name. A known one is suggested if it is spelled nearly so.
 
     >>> raise UnknownName("policy", "UBC1", ["ucb1", "uniform"])
     Traceback (most recent call last):
@@ -72,8 +72,7 @@ class UnknownName(InvalidValue):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         spelled = {plain(each): each for each in known}
-        near = get_close_matches(plain(name), spelled, n=1, cutoff=0.72)
-        near = near or [each for each in spelled if len(name) > 2 and plain(name) in each]
+        near = get_close_matches(plain(name), spelled, n=1, cutoff=0.56)
         hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
         Exception.__init__(self, f"{kind} is {shown(name)}: {hint}(known: {', '.join(known) or 'none'})")
 

@@ -3,15 +3,11 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-import numba
-
 import maskedbandit as mb
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import TooFew
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.lab.goals import drive as engine
 from maskedbandit.policies.policy import Policy
 
 INSTANCE = mb.Bernoulli([0.2, 0.9])
@@ -77,5 +73,4 @@ class Seeker(Scripted):
 
 def in_python(monkeypatch) -> None:
     """The lab's loop as it stands, with the same numbers: a few hundred users are not worth a compiler."""
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
-    monkeypatch.setattr(engine, "compiled", compiled.__wrapped__)  # without what was compiled before, or later
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

@@ -222,9 +222,12 @@ def test_a_file_of_lists_in_lists_is_one_line(tmp_path, capsys) -> None:
 @pytest.mark.parametrize("epsilon", ["1e4000", "1e5000", "1e400"])
 @pytest.mark.parametrize("channel", [each for each in mb.channels.room if each != "raw"])
 def test_an_epsilon_without_end_is_taken_or_named(epsilon, channel, tmp_path) -> None:
-    text = GOOD.replace('channel = "raw"', f'channel = {{ name = "{channel}", epsilon = "{epsilon}" }}')
+    start = 'horizon = 9\ninstance = { name = "bernoulli", means = [0, 1] }\npolicy = "uniform"\n'
+    text = f'{start}[[curves]]\nchannel = {{ name = "{channel}", epsilon = "{epsilon}" }}'
     with suppress(InvalidValue):
         assert experiment(tmp_path, text).settings[0].channel.law()
+    with suppress(InvalidValue):
+        assert mb.channels.room[channel](epsilon=epsilon).loss(1000)
 
 
 def test_recorded_delays_say_nothing_of_a_file_s_contents(tmp_path) -> None:

@@ -110,7 +110,7 @@ def test_files_are_read_one_after_the_other(text, tmp_path) -> None:
 def test_the_loop_is_the_same_compiled_and_as_python(tmp_path, monkeypatch) -> None:
     text = GOOD + f"\n7 99 1 |user 6:-0.5 {A}\n103 11 1 |user 6:-0.25 {A}\nx\n104 13 0 {USER} {C}\n9"
     found, counts = converted(tmp_path, text, tolerate=1)
-    monkeypatch.setattr(front_page, "compiled", lambda function, shape: function)
+    monkeypatch.setattr(front_page, "compiled", lambda function: function)
     (tmp_path / "plain").mkdir()
     plain, same = converted(tmp_path / "plain", text, tolerate=1)
     assert counts == same == {"blank": 1, "absent": 1, "cut": 1, "malformed": 1, "partial": 1}

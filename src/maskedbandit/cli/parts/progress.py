@@ -20,6 +20,7 @@ class Progress(logging.Handler):
     def __init__(self, total: int, unit: str, scaled: bool = False, quiet: bool = False) -> None:
         super().__init__(logging.INFO)
         self.quiet, self.bar, self.begun = quiet, bar(total, unit, scaled) if not quiet else None, ""
+        self._said = set[str]()  # a full disk, for one, is logged once for every kernel
         self._ended = threading.Event()
         self._clock = threading.Thread(target=self._tick, daemon=True)
 
@@ -62,8 +63,10 @@ class Progress(logging.Handler):
             print(f"maskedbandit: {text}", file=sys.stderr)
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self.quiet or record.levelno >= logging.WARNING:
-            self.note(record.getMessage())
+        said = record.getMessage()
+        if said not in self._said and (not self.quiet or record.levelno >= logging.WARNING):
+            self._said.add(said)
+            self.note(said)
 
     def _tick(self) -> None:
         while self.bar is not None and not self._ended.wait(CLOCK):

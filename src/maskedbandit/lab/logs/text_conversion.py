@@ -70,13 +70,13 @@ def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
                     raise
                 yield text
                 begun = not unpack.eof
-                if not begun:
+                if begun:
+                    block = unpack.unconsumed_tail
+                    if not block:
+                        break
+                else:
                     block = unpack.unused_data  # another file may follow
                     unpack = zlib.decompressobj(wbits=31)
-                    continue
-                block = unpack.unconsumed_tail
-                if not block and len(text) < BLOCK:
-                    break
         if begun:
             raise zlib.error("it ends before its end was marked")
 
