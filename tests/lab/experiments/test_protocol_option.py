@@ -53,7 +53,7 @@ def test_a_protocol_is_a_name_with_parameters() -> None:
         ("secagg,dropped=0.1", "parameter of secagg is 'dropped': did you mean 'dropout'?"),
         ("secagg,dropout", "it must be a name, or a name with parameters"),
         ("secagg,name=ideal", "it must be a name, or a name with parameters"),
-        ("secagg,dropout=2", "dropout is 2: it must be a share of the users"),
+        ("secagg,dropout=2", "dropout is 2: it must be a fraction of the users"),
         ("secagg,server=liar", "server is 'liar'"),
         ("ideal", "protocol is 'ideal': it must be a real protocol"),
     ],

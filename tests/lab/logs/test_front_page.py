@@ -15,6 +15,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, ResultsExist
+from maskedbandit.lab.logs import candidates
 from maskedbandit.lab.logs import text_conversion as front_page
 from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.logs.newsroom import Newsroom, write
@@ -207,7 +208,7 @@ def test_pools_change_and_come_back(tmp_path) -> None:
 
 @pytest.mark.parametrize("remembered", [0, 2, 25])
 def test_texts_of_candidates_are_forgotten_and_their_pools_are_not(remembered, text, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(front_page, "REMEMBERED", remembered)
+    monkeypatch.setattr(candidates, "REMEMBERED", remembered)
     convert([text], tmp_path / "log")
     assert_same(SMALL, RecordedLog(tmp_path / "log"), seed=5)
 
