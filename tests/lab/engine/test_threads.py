@@ -1,7 +1,9 @@
 """Runs on threads: in order, with streams of their own, and left at once on an interrupt."""
 
+import signal
 import threading
 from _thread import interrupt_main
+from collections.abc import Iterator
 
 import pytest
 
@@ -42,6 +44,15 @@ def test_the_first_run_is_alone_and_the_others_are_not() -> None:
     assert threading.active_count() == before
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A process that was started in the background ignores interrupts, unless it asks for them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_does_not_wait_for_the_runs_that_last() -> None:
     let_go, ended, begun = threading.Event(), list[int](), list[int]()
     last = threading.Barrier(3)
