@@ -1,4 +1,4 @@
-"""Every error that Masked Bandit raises on purpose.
+"""All errors that Masked Bandit raises on purpose.
 
     MaskedBanditError
     ├── InvalidValue (ValueError)   a value the user gave is not allowed: which, and what is
