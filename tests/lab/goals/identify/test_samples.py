@@ -91,7 +91,7 @@ def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
         ('theory = "central_tv"', 'theory = "minimax"', "theory is 'minimax': .*no_privacy"),
         ("[vary]", "[vary]\ndelta = 0.1", "vary.delta is 0.1: it must be a list, for delta, max_pulls, policy.NAME"),
         ("[vary]", "[vary]\nhorizon = [10]", "vary.horizon is"),
-        ('["linspace", "SS19b"]', "[[0.5, 0.5, 0.1]]", r"single best arm: nothing tells \[0, 1\] apart"),
+        ('["linspace", "SS19b"]', "[[0.5, 0.5, 0.1]]", r"single best arm: arms \[0, 1\] have equal means"),
         ('channel = "raw"', 'channel = "raw"\nhorizon = 10', r"key of \[\[curves\]\] is 'horizon'"),
     ],
 )
