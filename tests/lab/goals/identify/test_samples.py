@@ -273,8 +273,8 @@ def test_cost_is_the_mean_over_the_bound(collected) -> None:
 
 
 def test_samples_against_delta(tmp_path) -> None:
-    text = TEXT.partition("[[curves]]")[0] + '[[curves]]\nchannel = "raw"\n[vary]\ndelta = [0.1, 0.01, 0.001]\n'
-    found = table.collect(named := experiment(tmp_path, text), named.settings, tmp_path / "out")
+    toml = TEXT.partition("[[curves]]")[0] + '[[curves]]\nchannel = "raw"\n[vary]\ndelta = [0.1, 0.01, 0.001]\n'
+    found = table.collect(named := experiment(tmp_path, toml), named.settings, tmp_path / "out")
     assert found["delta"].unique().sort().to_list() == [0.001, 0.01, 0.1]
     assert samples.summary(found).height == 3
     plot = named.draw(found).axes[0]

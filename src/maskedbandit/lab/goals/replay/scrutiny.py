@@ -53,5 +53,5 @@ class Scrutiny:
             raise BiasedLog(
                 f"article {self.log.articles()[0][arm]} was not shown with the probabilities that the log states: "
                 f"after {self.visits:,} visits it is {abs(deviations[j, arm]):.1f} standard deviations off, where "
-                f"at most {STRANGE:g} are allowed; a log that is not uniform needs its true probabilities as `propensity`"
+                f"at most {STRANGE:g} are allowed; a log that is not uniform must state its true `propensity`"
             )
