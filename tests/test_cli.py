@@ -106,7 +106,7 @@ def test_a_search_is_printed_with_what_did_not_stop(tmp_path, capsys) -> None:
 def test_tied_arms_are_one_line_and_write_nothing(tmp_path, capsys) -> None:
     (tmp_path / "search.toml").write_text(SEARCH.replace('"SS19b"', "[0.5, 0.5]"))
     assert main(["run", str(tmp_path / "search.toml"), "--out", str(tmp_path / "out")]) == 2
-    assert "one with a single best arm: nothing tells [0, 1] apart" in capsys.readouterr().err
+    assert "one with a single best arm: arms [0, 1] have equal means" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

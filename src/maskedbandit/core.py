@@ -1,9 +1,8 @@
-"""What policies, channels and drivers say to each other, and nothing else.
+"""What policies, channels and drivers exchange, and nothing else.
 
-A policy asks for pulls (`Decision`) and is told privatized sums (`Release`); all that it may know of
-the channel in between is the law of the noise in a sum, as numbers (`Law`, in law/). The algorithms themselves
-are kernels: small functions over tuples of arrays that run as they stand in Python and that the
-simulator compiles into its loop.
+A policy asks for pulls (`Decision`) and receives privatized sums (`Release`). All that it may know of the channel in
+between is the distribution of the noise in a sum, as numbers (`Law`, in law/). The algorithms themselves are kernels:
+small functions over tuples of arrays that run as plain Python, and that the simulator compiles into its loop.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def large_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Mark a kernel that stays a call, with all that it calls: the loop around it would compile for minutes."""
+    """Mark a kernel that stays a call, as do all that it calls: inlined, it would make a loop compile for minutes."""
     return Kernel(function, forceinline=False)
 
 

@@ -1,23 +1,23 @@
-"""Every error that Masked Bandit raises on purpose.
+"""All errors that Masked Bandit raises on purpose.
 
     MaskedBanditError
-    ├── InvalidValue (ValueError)   a value the user gave is not allowed: which, and what is
-    │   ├── UnknownName             a name that nothing answers to, with the nearest one that exists
-    │   ├── PersonalValue           the same of a value about a person, which is not shown
+    ├── InvalidValue (ValueError)   a value is not allowed; the message says which one, and what is allowed
+    │   ├── UnknownName             an unknown name, with the nearest one that exists
+    │   ├── PersonalValue           the same for a value about a person, which is not shown
     │   │   └── RewardOutOfRange    a reward outside [0, 1], or not a number
     │   └── ModulusTooSmall         a cohort's sum does not fit the modulus
     ├── BudgetExceeded              the ledger refused a charge, and changed nothing
     ├── IllegalDecision             a policy asked for something that cannot be done
-    ├── KernelError                 a kernel is not marked, does not compile, or looks outside an array
+    ├── KernelError                 a kernel is not marked, does not compile, or reads outside an array
     ├── ProtocolError               a protocol stopped, and nothing more is revealed
-    │   ├── Malformed               bytes that are no message of the kind that is due
+    │   ├── Malformed               bytes that are not a message of the expected kind
     │   ├── OutOfTurn               a message of another session or phase, or a second one
     │   ├── Forged                  a signature, a seal or a proof that does not hold
-    │   ├── Disagreement            what another party says contradicts what is known
-    │   ├── TooFew                  too few are left for a sum that hides its terms
+    │   ├── Disagreement            another party's statement contradicts what is known
+    │   ├── TooFew                  too few devices are left for a sum that hides its terms
     │   ├── Implausible             a sum that no honest cohort gives
-    │   └── AlreadySpent            a user who took part in a cohort before
-    ├── BiasedLog                   a log whose arms were not shown with the chances that it states
+    │   └── AlreadySpent            a user took part in a cohort before
+    ├── BiasedLog                   a log whose arms were not shown with the probabilities that it states
     └── ResultsExist                a run would overwrite the results of another
 
 On the command line each becomes one line on standard error and exit code 2.
@@ -62,7 +62,7 @@ class InvalidValue(MaskedBanditError, ValueError):
 
 
 class UnknownName(InvalidValue):
-    """Nothing answers to a name. A known one is suggested if it is spelled nearly so.
+    """An unknown name. A known one is suggested if it is spelled nearly so.
 
     >>> raise UnknownName("policy", "UBC1", ["ucb1", "uniform"])
     Traceback (most recent call last):
@@ -108,19 +108,19 @@ class BudgetExceeded(MaskedBanditError):
 
 
 class IllegalDecision(MaskedBanditError):
-    """A policy asked for an arm or a number of users that cannot be, or waits for nothing."""
+    """A policy asked for an impossible arm or number of users, or waits although no release is due."""
 
 
 class KernelError(MaskedBanditError):
-    """A kernel is not marked as one, does not compile, or looks outside an array: which, and where."""
+    """A kernel is not marked as one, does not compile, or reads outside an array; the message says which, and where."""
 
 
 class BiasedLog(MaskedBanditError):
-    """A log states chances that its visits contradict; whatever is estimated from it would be wrong."""
+    """A log states probabilities that its visits contradict; all estimates from it would be wrong."""
 
 
 class ResultsExist(MaskedBanditError):
-    """A folder already holds results, and the run was not told to resume them."""
+    """A folder already holds results, and the run was not asked to resume them."""
 
 
 class ProtocolError(MaskedBanditError):
@@ -128,7 +128,7 @@ class ProtocolError(MaskedBanditError):
 
 
 class Malformed(ProtocolError):
-    """Bytes are no message of the kind that is due."""
+    """Bytes are not a message of the expected kind."""
 
 
 class OutOfTurn(ProtocolError):
@@ -140,7 +140,7 @@ class Forged(ProtocolError):
 
 
 class Disagreement(ProtocolError):
-    """What another party says contradicts what is known."""
+    """Another party's statement contradicts what is known."""
 
 
 class TooFew(ProtocolError):
@@ -148,8 +148,8 @@ class TooFew(ProtocolError):
 
 
 class Implausible(ProtocolError):
-    """A sum that no honest cohort gives: a device sent what its reward and noise cannot be."""
+    """A sum that no honest cohort gives: some device sent an impossible value."""
 
 
 class AlreadySpent(ProtocolError):
-    """A user took part in a cohort before, and takes part in one alone."""
+    """A user took part in a cohort before; a user takes part in one cohort only."""

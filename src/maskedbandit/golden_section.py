@@ -1,12 +1,12 @@
 """Golden-section search for the least value of a function that falls and then rises, one step at a time.
 
-    section = whole(low, high)
+    section = bracket(low, high)
     for _ in range(42):
         section = narrowed(section, f(section.x))
     least = section.least
 
-The caller evaluates the function, so that compiled kernels can be cached: one that takes a function as an argument
-cannot be. After i values the interval has (sqrt(5) - 1) / 2 to the power i - 1 of its first length.
+The caller evaluates the function, because a compiled kernel that takes a function as an argument cannot be cached.
+After i values the interval has (sqrt(5) - 1) / 2 to the power i - 1 of its first length.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Section(NamedTuple):
 
 
 @kernel
-def whole(low: float, high: float) -> Section:
+def bracket(low: float, high: float) -> Section:
     """The interval before the first value."""
     a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     return Section(low, high, a, b, math.nan, math.nan, a, math.inf)
@@ -43,7 +43,7 @@ def whole(low: float, high: float) -> Section:
 def narrowed(s: Section, y: float) -> Section:
     """The interval once the function is known to be y at x.
 
-    >>> section = whole(0.0, 4.0)
+    >>> section = bracket(0.0, 4.0)
     >>> for _ in range(30):
     ...     section = narrowed(section, (section.x - 1) ** 2 + 2)
     >>> round(section.x, 3), round(section.least, 9)

@@ -1,7 +1,7 @@
-"""A room is a package in which every file holds one class; it is found by listing the folder.
+"""A room is a folder in which every file holds one class; the classes are found by listing the folder.
 
 So a policy, a channel or a noise is added by adding its file, and nothing else is edited. The file, the name in
-experiments and the class are one name: `ucb1.py`, "ucb1", `UCB1`.
+experiments and the class have one name: `ucb1.py`, "ucb1", `UCB1`.
 """
 
 from __future__ import annotations

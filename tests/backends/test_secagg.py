@@ -55,7 +55,7 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("backend", "n", "least", "message"),
         [
-            (SecAgg(), 40, 31, "in a cohort of 40 is 31: it must be at least 32: take larger cohorts or two servers"),
+            (SecAgg(), 40, 31, "in a cohort of 40 is 31: it must be at least 32: use larger cohorts or two servers"),
             (SecAgg(corrupted=0.1), 100, 91, "is 91: it must be at most 90, as 10 may be corrupted: lower `honest`"),
             (SecAgg(smallest=1), 2, 2, "n is 2"),
             (SecAgg(smallest=1, corrupted=0.5), 10, 1, "lost is 4"),

@@ -267,7 +267,7 @@ def test_one_charge_fits_a_budget_of_its_own_epsilon_and_no_second_one(loss):
         Ledger(Loss.approximate(epsilon * 0.9999, 1e-6)).charge("ann", loss)
     ledger.charge("ann", loss)
     for more in (loss, Loss.pure(1e-9), Loss.approximate(1e-9, 1e-12)):
-        with pytest.raises(BudgetExceeded, match="the first charge has used it up"):
+        with pytest.raises(BudgetExceeded, match="the user's first charge has used it up"):
             ledger.charge("ann", more)
     assert ledger.spent("ann") == loss
 

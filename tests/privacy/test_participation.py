@@ -269,7 +269,7 @@ def asked(path, script):
 class TestOneOwner:
     """A file is one book's, as long as that is open: whoever else asks, by whatever path."""
 
-    LOCKED = "a file that nobody else has open"
+    LOCKED = "a file that nothing else has open"
 
     def test_a_second_book_is_refused_until_the_first_is_closed(self, tmp_path):
         one = Participation(tmp_path / "book")
@@ -280,7 +280,7 @@ class TestOneOwner:
         one.close()
         one.close()
         assert spent(Participation(tmp_path / "book"), "7", b"tuesday")
-        with pytest.raises(InvalidValue, match="open, and was closed"):
+        with pytest.raises(InvalidValue, match="open: this journal was closed"):
             one.join("8", b"monday")
 
     def test_a_second_process_is_refused_in_one_line(self, tmp_path):
@@ -343,7 +343,7 @@ sys.stdout.flush()
         if change != "gone":
             path.write_bytes({"replaced": content, "longer": content + b"9 61 1\n", "shorter": b""}[change])
         for user in ("8", "9"):
-            with pytest.raises(InvalidValue, match="as this process left it"):
+            with pytest.raises(InvalidValue, match="unchanged since it was opened here"):
                 book.join(user, b"monday")
         assert not path.exists() or b"8 " not in path.read_bytes()
 

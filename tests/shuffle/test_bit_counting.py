@@ -53,7 +53,7 @@ class Family(BitCounting):
     def total(self):
         return sum(self.given[0][1])
 
-    def laws(self, n):
+    def distributions(self, n):
         return iter(self.given)
 
 

@@ -12,7 +12,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.theory.shortfall import epsilon_left
 
-SHARES = (0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
+FRACTIONS = (0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
 TABLE = {  # by epsilon and steps
     (0.1, 10): (".126", ".159", ".255", ".410", "1.01", "2.56"),
     (0.5, 16): (".562", ".633", ".812", "1.05", "1.79", "3.39"),
@@ -20,21 +20,23 @@ TABLE = {  # by epsilon and steps
     (1, 1000): ("1.087", "1.187", "1.439", "1.793", "3.06", "6.14"),
     (4, 128): ("4.14", "4.30", "4.65", "5.07", "6.21", "8.36"),
 }
-ENTRIES = [(*row, share, text) for row, texts in TABLE.items() for share, text in zip(SHARES, texts, strict=True)]
+ENTRIES = [
+    (*row, fraction, text) for row, texts in TABLE.items() for fraction, text in zip(FRACTIONS, texts, strict=True)
+]
 
 
-def largest_ratio(epsilon, steps, share, far=6, law=None):
+def largest_ratio(epsilon, steps, fraction, far=6, law=None):
     """Over all outputs within `far` scales and all shifts up to a whole reward, from the noise's own pmf."""
     reach = int(far * steps / epsilon) + 3 * steps
     z = np.arange(reach + 1)
-    log = np.log((law or DiscreteLaplace(steps / epsilon)).pmf(z, share))
+    log = np.log((law or DiscreteLaplace(steps / epsilon)).pmf(z, fraction))
     both = np.concatenate([log[:0:-1], log])  # the law is symmetric
     return max(np.max(np.abs(both[shift:] - both[:-shift])) for shift in {1, (steps + 1) // 2, steps})
 
 
-@pytest.mark.parametrize(("epsilon", "steps", "share", "text"), ENTRIES)
-def test_table(epsilon, steps, share, text):
-    found = epsilon_left(epsilon, steps, share)
+@pytest.mark.parametrize(("epsilon", "steps", "fraction", "text"), ENTRIES)
+def test_table(epsilon, steps, fraction, text):
+    found = epsilon_left(epsilon, steps, fraction)
     assert f"{found:.{len(text.partition('.')[2])}f}".removeprefix("0") == text
 
 
@@ -42,18 +44,20 @@ class TestOwnLaw:
     """The formula is the largest ratio of the pmf that the noise itself states."""
 
     @pytest.mark.parametrize(("epsilon", "steps"), [(0.1, 1), (0.1, 10), (0.5, 16), (1, 32), (4, 128), (3, 1), (2, 5)])
-    @pytest.mark.parametrize("share", [0.999, *SHARES, 0.1, 0.01])
-    def test_below_one(self, epsilon, steps, share):
-        assert largest_ratio(epsilon, steps, share) == pytest.approx(epsilon_left(epsilon, steps, share), rel=1e-9)
+    @pytest.mark.parametrize("fraction", [0.999, *FRACTIONS, 0.1, 0.01])
+    def test_below_one(self, epsilon, steps, fraction):
+        assert largest_ratio(epsilon, steps, fraction) == pytest.approx(
+            epsilon_left(epsilon, steps, fraction), rel=1e-9
+        )
 
     @pytest.mark.parametrize(("epsilon", "steps"), [(0.1, 10), (0.5, 16), (1, 32), (4, 128), (3, 1)])
-    @pytest.mark.parametrize("share", [1, 1.001, 1.25, 2, 5.5])
-    def test_from_one_on_it_is_epsilon(self, epsilon, steps, share):
+    @pytest.mark.parametrize("fraction", [1, 1.001, 1.25, 2, 5.5])
+    def test_from_one_on_it_is_epsilon(self, epsilon, steps, fraction):
         """Far out the ratio comes as near to epsilon as one likes, and never above."""
-        worst = largest_ratio(epsilon, steps, share, far=30)
+        worst = largest_ratio(epsilon, steps, fraction, far=30)
         assert worst <= epsilon * (1 + 1e-9)
-        assert worst > epsilon * (1 - 1e-9 - share / 30)
-        assert epsilon_left(epsilon, steps, share) == epsilon
+        assert worst > epsilon * (1 - 1e-9 - fraction / 30)
+        assert epsilon_left(epsilon, steps, fraction) == epsilon
 
     def test_a_share_too_little_is_seen(self):
         with pytest.raises(AssertionError):
@@ -62,12 +66,12 @@ class TestOwnLaw:
     def test_the_law_falls_and_its_logarithm_is_convex(self):
         """The proof; for shares above 1 it is not convex."""
 
-        def bends(share):
-            log = np.log(DiscreteLaplace(10).pmf(np.arange(200), share))
+        def bends(fraction):
+            log = np.log(DiscreteLaplace(10).pmf(np.arange(200), fraction))
             return np.diff(log).max(), np.diff(log, 2).min()
 
-        for share in SHARES:
-            slope, bend = bends(share)
+        for fraction in FRACTIONS:
+            slope, bend = bends(fraction)
             assert slope < 0 < bend + 1e-12
         slope, bend = bends(1.5)
         assert slope < 0
@@ -75,7 +79,7 @@ class TestOwnLaw:
 
 
 def test_less_noise_costs_more():
-    losses = [epsilon_left(0.5, 64, share) for share in np.linspace(0.02, 1, 50)]
+    losses = [epsilon_left(0.5, 64, fraction) for fraction in np.linspace(0.02, 1, 50)]
     assert all(more > less for more, less in pairwise(losses))
     assert losses[-1] == 0.5
     assert epsilon_left(0.5, 64, 1 - 1e-9) == pytest.approx(0.5, rel=1e-6)
@@ -102,7 +106,7 @@ def test_a_cohort_one_short_of_those_counted_on():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "steps", "share", "name"),
+    ("epsilon", "steps", "fraction", "name"),
     [
         (0, 1, 1, "epsilon"),
         (-1, 1, 1, "epsilon"),
@@ -116,11 +120,11 @@ def test_a_cohort_one_short_of_those_counted_on():
         (1, 1.5, 1, "steps"),
         (1, float("nan"), 1, "steps"),
         (0.001, 1001, 1, "steps"),
-        (1, 1, 0, "share"),
-        (1, 1, -1, "share"),
-        (1, 1, float("nan"), "share"),
+        (1, 1, 0, "fraction"),
+        (1, 1, -1, "fraction"),
+        (1, 1, float("nan"), "fraction"),
     ],
 )
-def test_values(epsilon, steps, share, name):
+def test_values(epsilon, steps, fraction, name):
     with pytest.raises(InvalidValue, match=name):
-        epsilon_left(epsilon, steps, share)
+        epsilon_left(epsilon, steps, fraction)

@@ -21,7 +21,7 @@ from maskedbandit.theory.thresholds import (
     gaussian_base,
     gaussian_threshold,
     highest_likelihood,
-    price,
+    redundancy,
     w_bar,
     zeta,
 )
@@ -90,18 +90,18 @@ def test_gaussian_levels():
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
-def test_prices_are_those_of_the_mixture_and_between_their_bounds(n, share):
+def test_redundancies_are_those_of_the_mixture_and_between_their_bounds(n, share):
     for ones in (round(n * share), n * share):  # sums of bits, and of rewards
         best = xlogy(ones, ones / n) + xlogy(n - ones, 1 - ones / n)
         assert highest_likelihood(ones, n) == pytest.approx(best, rel=1e-9, abs=1e-9)
         exact = best - betaln(ones + 0.5, n - ones + 0.5) + math.log(math.pi)
-        assert price(ones, n) == pytest.approx(exact, rel=1e-6, abs=1e-6)
+        assert redundancy(ones, n) == pytest.approx(exact, rel=1e-6, abs=1e-6)
         assert math.log(math.pi * n / 2) / 2 - 1e-6 <= exact <= math.log(2 * math.sqrt(n)) + 1e-6
 
 
 @given(st.integers(1, 10**5), st.integers(1, 10**5), st.floats(0, 1), st.floats(0, 1))
 def test_the_published_level_is_higher(n_a, n_b, p, q):
-    both = price(p * n_a, n_a) + price(q * n_b, n_b)
+    both = redundancy(p * n_a, n_a) + redundancy(q * n_b, n_b)
     assert both <= math.log(2 * (n_a + n_b)) + 1e-6
 
 
@@ -115,7 +115,7 @@ def test_rewards_are_no_worse_than_coins(x, q, mu):
 LONG, RUNS, DELTA = 600, 2000, 0.1
 
 
-def passes(level: float, prices: bool, beta: bool = False) -> int:
+def passes(level: float, redundancies: bool, beta: bool = False) -> int:
     """Runs in which two arms with one mean look as different as this at any time, pulled by turns of growing length."""
     rng = np.random.Generator(np.random.PCG64(1))
     draw = rng.beta(0.6, 1.4, (RUNS, LONG)) if beta else (rng.random((RUNS, LONG)) < 0.3).astype(float)
@@ -129,7 +129,7 @@ def passes(level: float, prices: bool, beta: bool = False) -> int:
         return xlogy(ones, ones / n) + xlogy(n - ones, np.maximum(0, 1 - ones / n))
 
     excess = likely(ones, n).sum(axis=0) - likely(ones.sum(axis=0), n.sum(axis=0))
-    if prices:
+    if redundancies:
         mixture = gammaln(ones + 0.5) + gammaln(n - ones + 0.5) - gammaln(n + 1) - math.log(math.pi)
         excess -= (likely(ones, n) - mixture).sum(axis=0)
     return int((excess >= level).any(axis=1).sum())
@@ -137,12 +137,12 @@ def passes(level: float, prices: bool, beta: bool = False) -> int:
 
 @pytest.mark.parametrize("beta", [False, True], ids=["bits", "rewards"])
 def test_the_level_of_coins_is_passed_rarely_at_all_times(beta):
-    at_most(passes(math.log(1 / DELTA), prices=True, beta=beta), RUNS, DELTA)
+    at_most(passes(math.log(1 / DELTA), redundancies=True, beta=beta), RUNS, DELTA)
 
 
-def test_a_level_without_prices_is_rejected():
+def test_a_threshold_without_redundancies_is_rejected():
     with pytest.raises(AssertionError, match="more than"):
-        at_most(passes(math.log(1 / DELTA), prices=False), RUNS, DELTA)
+        at_most(passes(math.log(1 / DELTA), redundancies=False), RUNS, DELTA)
 
 
 def far(extra: float) -> int:

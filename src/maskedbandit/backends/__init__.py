@@ -1,4 +1,4 @@
-"""Backends: how what the devices of a cohort send becomes a sum, S of the protocol P = (R, S, A). Drop a file here."""
+"""Backends: how a cohort's messages become a sum, S of the protocol P = (R, S, A). A file added here is found."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a backend is: the S of the protocol P = (R, S, A), which turns what the devices of a cohort send into a sum.
+"""A backend is the S of the protocol P = (R, S, A): it computes a sum from what the devices of a cohort send.
 
 The ideal backend just adds; the lab needs no more to draw releases of the right distribution. A real backend runs the
 protocol with keys and messages, all parties in one process, as a rehearsal of the study: devices may drop out.
@@ -88,7 +88,7 @@ class Mixer(Backend):
         bits: Bits,
         weights: Sequence[int] | None = None,
     ) -> tuple[list[int], Aggregate]:
-        """All messages, whole numbers `below` a bound, in an order that reveals nothing; and whose messages they are.
+        """All messages, whole numbers `below` a bound, in an order that reveals nothing, and the users who sent them.
 
         The aggregate's total is the sum of the messages. Raises unless at least `least` honest users survive, or, if
         devices have weights, honest users of that total weight.

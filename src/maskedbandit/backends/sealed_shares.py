@@ -1,7 +1,7 @@
-"""Two servers that do not collude: each receives an additive share of every value, and adds noise of its own [CB17].
+"""Two servers that do not collude: each receives an additive value share of every value, and adds its own noise [CB17].
 
 A device sends one message to each server and is done. Each server adds a complete draw of noise, so the privacy of a
-release rests on one honest server and on no other device. The price is twice the variance.
+release rests on one honest server and on no other device. The cost is twice the variance.
 """
 
 from __future__ import annotations

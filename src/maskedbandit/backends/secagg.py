@@ -6,8 +6,8 @@ d = n - c - least users may be lost. On the complete graph every device shares i
 sparse graph it shares them with k neighbours, and k grows with log n.
 
 An "honest" server follows the protocol and only looks; corrupted devices do the same, or send nonsense. A "malicious"
-server may send anything to anybody. Then devices sign their keys and the list of survivors that they were told, and
-none helps to open a sum before enough neighbours have signed the same list.
+server may send anything to anybody. Then devices sign their keys and the list of survivors that they received, and no
+device helps to open a sum before enough neighbours have signed the same list.
 
 **Guarantee**: if at most c users are corrupted, all that the server and these users learn of the values of honest users
 is their sum over one list of survivors, with at least `least` honest users in it. On the complete graph this holds for
@@ -54,7 +54,7 @@ class SecAgg(Adder):
 
     A device drops out with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
     times; each attempt is charged in full. Cohorts that count on fewer than `smallest` honest users are refused: noise
-    protects a user there as well, but there is hardly a crowd to hide in.
+    noise protects a user there as well, but a sum of so few users hides little without it.
 
     >>> SecAgg(corrupted=0.1).plan(1000, least=800, modulus=2**11).neighbours
     48
@@ -88,7 +88,7 @@ class SecAgg(Adder):
         """How many neighbours a device has, and how many of them can rebuild its secrets."""
         c = self.corrupted_of(n)
         if least < self.smallest:
-            allowed = f"at least {self.smallest}: take larger cohorts or two servers, or set `smallest` lower"
+            allowed = f"at least {self.smallest}: use larger cohorts or two servers, or set `smallest` lower"
             raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
         if least + c > n:
             allowed = f"at most {n - c}, as {c} may be corrupted: lower `honest` of the channel"
@@ -100,9 +100,7 @@ class SecAgg(Adder):
                 return complete(n, c, n - c - least, malicious)
             return neighbourhood(n, c, n - c - least, malicious, SECRECY[self.server])
         except InvalidValue as wrong:
-            advice = (
-                f"in a cohort of {n} of whom {least} are counted on: take larger cohorts, or more of them as honest"
-            )
+            advice = f"in a cohort of {n} of whom {least} are counted on: use larger cohorts, or a larger `honest`"
             wrong.args = (f"{wrong} ({advice})",)
             raise
 

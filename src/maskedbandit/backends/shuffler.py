@@ -44,7 +44,7 @@ class Shuffler(Mixer):
         lost = sum(sorted(weights, reverse=True)[: int(Fraction(self.corrupted) * len(weights))])
         if not 1 <= least <= sum(weights) - lost:
             allowed = f"from 1 to {sum(weights) - lost}, as {lost} may be corrupted: lower `honest` of the channel"
-            raise InvalidValue(f"what is counted on in a cohort of {len(weights)}", least, allowed)
+            raise InvalidValue(f"the number of users counted on in a cohort of {len(weights)}", least, allowed)
         return least + lost
 
     def mix(

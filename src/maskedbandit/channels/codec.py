@@ -87,7 +87,7 @@ def chance(failure: Number) -> float:
     """The chance that the sum of a cohort wraps around its modulus."""
     found = float(exact("failure", failure))
     if not 1e-100 <= found < 1:
-        raise InvalidValue("failure", failure, "a probability from 1e-100 up, below 1")
+        raise InvalidValue("failure", failure, "a probability of at least 1e-100 and below 1")
     return found
 
 

@@ -122,7 +122,7 @@ class Shuffled(Channel):
         if epsilon < Fraction(1, 1000):
             raise InvalidValue("epsilon", self.epsilon, "at least 0.001: it needs tens of millions of coins by then")
         if not Fraction(1, 10**100) <= delta < 1:
-            raise InvalidValue("delta", self.delta, "a probability from 1e-100 up, below 1")
+            raise InvalidValue("delta", self.delta, "a probability of at least 1e-100 and below 1")
         if not Fraction(1, 100) <= honest <= 1:
             raise InvalidValue("honest", self.honest, "a fraction of the coins, from 0.01 to 1")
         for name, value in (("epsilon", epsilon), ("delta", delta), ("honest", honest)):

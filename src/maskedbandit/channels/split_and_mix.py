@@ -87,7 +87,7 @@ class SplitAndMix(Carrier):
         super().__post_init__()
         given, epsilon, eta = self.epsilon, usable(self.epsilon), exact("eta", self.eta)
         if not Fraction(1, 2**256) <= eta < 1:
-            raise InvalidValue("eta", self.eta, "a probability from 2^-256 up, below 1")
+            raise InvalidValue("eta", self.eta, "a probability of at least 2^-256 and below 1")
         for name, value in (("epsilon", epsilon), ("eta", eta)):
             object.__setattr__(self, name, value)
         for name in ("honest", "failure", "grid"):

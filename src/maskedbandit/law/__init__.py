@@ -1,8 +1,8 @@
-"""The law of the noise in released sums, and what follows from it: all that a policy may know of a channel.
+"""The distribution of the noise in released sums, and bounds on it: all that a policy may know of a channel.
 
-Each kernel is written once, for every kind of noise. A noise that is none of those known here needs no edit: its kind
-is `SUB_GAMMA`, and two numbers bound its cumulant. A `Law` of an unknown kind cannot be made, and a kernel that met one
-would give nan.
+Each kernel is written once, for every kind of noise. A noise of another kind needs no edit here: it has the kind
+`SUB_GAMMA`, and two numbers bound its cumulant. A `Law` of an unknown kind cannot be made, and a kernel returns nan for
+one.
 """
 
 from maskedbandit.law.bounds import cumulant, deviation, log_mgf, log_mgf_of_sum, radius

@@ -1,4 +1,4 @@
-"""What follows from a law: the deviation of the noise, its cumulant, and a radius that it rarely leaves."""
+"""The standard deviation and the cumulant of the noise, and a confidence radius for it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cumulant(law: Law, scale: float, count: float, g: int, lam: float) -> float:
 
 @kernel
 def log_mgf(law: Law, n: int, lam: float) -> float:
-    """At least log E exp(lam Z), Z the noise in one released sum of n rewards; infinite where that is.
+    """At least log E exp(lam Z), Z the noise in one released sum of n rewards; infinite where that is infinite.
 
     >>> log_mgf(Law(GAUSSIAN, scale=2.0, grid=1, per_release=1), 10, 0.5)
     0.5
@@ -69,16 +69,16 @@ def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     """At least log E exp(lam Z), Z the noise of m releases over n pulls in all."""
     if is_response(law):
         return log_mgf(law, n, lam)
-    # the steps of m cohorts differ: finer ones have heavier tails if Laplace, coarser ones if Skellam
+    # the grids of m cohorts may differ: Laplace noise has heavier tails on a finer one, Skellam on a coarser one
     g = steps(law, n) if m == 1 or is_laplace(law) else steps(law, 1)
     return cumulant(law, width(law, m), draws(law, m, n), g, lam)
 
 
 @kernel
 def radius(law: Law, m: int, n: int, x: float) -> float:
-    """A bound that the noise of m releases over n pulls in all stays below with probability >= 1 - 2 exp(-x).
+    """A confidence radius: the noise of m releases over n pulls in all exceeds it with probability <= 2 exp(-x).
 
-    On a tree, the m releases are the first of their arm.
+    On a tree, the m releases are the first m of an arm.
 
     >>> radius(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 1, 500, 3.0)
     30.0
@@ -97,7 +97,7 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
     if law.kind != LAPLACE and law.kind != SKELLAM and law.kind != COINS:
         return math.nan
     # Chernoff: the least (cumulant(lam) + x) / lam; it falls, then rises, so a golden section finds it
-    # the steps of m cohorts differ: finer ones have heavier tails if Laplace, coarser ones if Skellam
+    # the grids of m cohorts may differ: Laplace noise has heavier tails on a finer one, Skellam on a coarser one
     g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
     low, high = 0.0, 1.0 / scale
     if law.kind == SKELLAM:
@@ -106,7 +106,7 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
             high *= 2.0
         high *= 2.0
     if law.kind == COINS:
-        if x >= count * math.log(2.0) * (1 - 1e-12):  # all coins alike are as likely: that is as far as they go
+        if x >= count * math.log(2.0) * (1 - 1e-12):  # the probability that all coins agree: their largest sum
             return count / (2 * g)
         high = 1.0 * g
         while count * high / (2 * g) * math.tanh(high / (2 * g)) < cumulant(law, scale, count, g, high) + x:

@@ -1,4 +1,4 @@
-"""How many draws of noise are in a release, or in many, how wide they are, and in how many steps rewards are kept."""
+"""How many draws of noise one or more releases contain, how wide the draws are, and the grid of the rewards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def epoch(m: int) -> int:
 
 @kernel
 def wider(law: Law, levels: int) -> float:
-    """How much wider draws must be if a reward is in so many of them: pure losses add up, others in squares."""
+    """The factor by which draws must be wider if a reward is in so many: pure losses add up, others in squares."""
     if law.kind == LAPLACE:
         return float(levels)
     return math.sqrt(levels) if 0 <= law.kind <= COINS else math.nan
@@ -36,7 +36,7 @@ def wider(law: Law, levels: int) -> float:
 
 @kernel
 def nodes(law: Law, m: int) -> float:
-    """Noise in the running sum of the first m releases of an arm on a tree: its variance, in draws of `width(law, m)`.
+    """Noise in the running sum of an arm's first m releases on a tree: its variance, in draws of `width(law, m)`.
 
     It bounds the cumulant too: a draw that counts w <= 1 times has K(w lam) <= w^2 K(lam), as K is convex in lam^2 for
     every noise here.
@@ -55,7 +55,7 @@ def nodes(law: Law, m: int) -> float:
             m = (m - digit) // law.arity
         return total
     if law.counter == HYBRID and m > 0:
-        level = epoch(m)  # a draw for every power of two, and a wider one for every node of the tree since the last
+        level = epoch(m)  # a draw for every power of two, and a wider one for every node of the current tree
         wide = wider(law, max(level, 1))
         total, m = (level + 1) / (wide * wide), m - (1 << level)
     while m > 0:
@@ -84,13 +84,13 @@ def draws(law: Law, m: int, n: int) -> float:
 
 @kernel
 def draws_of_one(law: Law, n: int) -> float:
-    """Number of independent noise draws in one release over n pulls; on a tree, for each of its nodes."""
+    """Number of independent noise draws in one release over n pulls; on a tree, in each of its nodes."""
     whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
     return law.per_release * whole + law.per_pull * n
 
 
 @kernel
 def calibration(honest: float, n: int) -> int:
-    """Least number of honest survivors of a cohort of n: the shares are calibrated to make one draw of them."""
+    """Least number of honest survivors of a cohort of n: their noise shares are calibrated to sum to one draw."""
     fine = honest * n
     return max(1, math.ceil(fine - 1e-15 * fine))

@@ -1,4 +1,4 @@
-"""What a law is like: policies ask for the property that they need, never for the kind of the noise."""
+"""Properties of the noise: policies ask for the property that they need, never for the kind."""
 
 from __future__ import annotations
 
@@ -11,61 +11,61 @@ from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE
 
 @kernel
 def is_noiseless(law: Law) -> bool:
-    """Releases are the sums themselves."""
+    """Whether releases are exact sums."""
     return law.kind == NO_NOISE
 
 
 @kernel
 def is_response(law: Law) -> bool:
-    """Every reward is a bit that was flipped or not, and nothing is added to their sum."""
+    """Whether every reward is a bit that was flipped at random, and nothing is added to their sum."""
     return law.kind == RESPONSE
 
 
 @kernel
 def adds_noise(law: Law) -> bool:
-    """Noise is added to sums or to rewards: a release is not made of the (possibly flipped) rewards alone."""
+    """Whether noise is added to sums or to rewards: a release is not a function of the (possibly flipped) rewards."""
     return law.kind != NO_NOISE and law.kind != RESPONSE
 
 
 @kernel
 def is_laplace(law: Law) -> bool:
-    """Draws are discrete Laplace: their tails are exponential, and whole draws have a pure loss."""
+    """Whether draws are discrete Laplace: their tails are exponential, and complete draws have a pure loss."""
     return law.kind == LAPLACE
 
 
 @kernel
 def is_one_laplace_draw(law: Law, n: int) -> bool:
-    """The noise in one release of n rewards is one discrete Laplace draw: its tail is known exactly."""
+    """Whether the noise in one release of n rewards is one discrete Laplace draw: its tail is known exactly."""
     return law.kind == LAPLACE and draws(law, 1, n) == 1.0
 
 
 @kernel
 def is_gaussian(law: Law) -> bool:
-    """Draws are discrete Gaussian: they are sub-Gaussian with their variance, and so are their sums."""
+    """Whether draws are discrete Gaussian: they are sub-Gaussian with their variance, and so are their sums."""
     return law.kind == GAUSSIAN
 
 
 @kernel
 def is_skellam(law: Law) -> bool:
-    """Draws are differences of two Poisson variables."""
+    """Whether draws are differences of two Poisson variables."""
     return law.kind == SKELLAM
 
 
 @kernel
 def is_coins(law: Law) -> bool:
-    """Draws are fair coins, so that their sum is binomial."""
+    """Whether draws are fair coins, so that their sum is binomial."""
     return law.kind == COINS
 
 
 @kernel
 def is_sub_gamma(law: Law) -> bool:
-    """Of the noise a bound on its cumulant is known, and nothing else: neither its probabilities nor its variance."""
+    """Whether only a bound on the cumulant of the noise is known, neither its probabilities nor its variance."""
     return law.kind == SUB_GAMMA
 
 
 @kernel
 def unit_variance(law: Law) -> float:
-    """The variance of a draw of scale 1; of sub-gamma noise a bound."""
+    """The variance of a draw of scale 1; for sub-gamma noise a bound on it."""
     if law.kind == LAPLACE:
         return 2.0
     if law.kind == SUB_GAMMA:
@@ -75,7 +75,7 @@ def unit_variance(law: Law) -> float:
 
 @kernel
 def largest_tilt(law: Law) -> float:
-    """E exp(lam Z), or its bound, is finite for |lam| below it."""
+    """The least upper bound of the |lam| for which E exp(lam Z), or its bound, is finite."""
     if law.kind == LAPLACE:
         return 1 / law.scale
     if law.kind == SUB_GAMMA and law.tail > 0.0:

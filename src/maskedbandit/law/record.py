@@ -1,4 +1,4 @@
-"""What a policy may know of a channel: the law of the noise in released sums, as numbers."""
+"""All that a policy may know of a channel: the distribution of the noise in released sums, as numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BINARY, HONAKER, KARY, HYBRID = range(1, 5)  # how a running sum is counted; 0: 
 
 
 class LawNumbers(NamedTuple):
-    """The numbers of a `Law`, which says what they mean."""
+    """The fields of a `Law`, whose docstring explains them."""
 
     kind: int
-    scale: float = 0.0  # of one draw, in units of reward: a standard deviation, but for Laplace and sub-gamma noise
+    scale: float = 0.0  # of one draw, in units of reward: a standard deviation, except for Laplace and sub-gamma noise
     grid: float = 0.0  # 0: rewards are not rounded
     root: float = 0.0
     per_release: float = 0.0
@@ -30,17 +30,17 @@ class LawNumbers(NamedTuple):
 
 
 class Law(LawNumbers):
-    """The law of the noise in released sums: everything a policy may know of a channel.
+    """The distribution of the noise in released sums, as numbers: all that a policy may know of a channel.
 
     A sum over n pulls is kept in steps of 1/g, g = max(grid, ceil(root * sqrt(n))), after every reward has been
     rounded at random to a multiple of 1/g (so rounded rewards stay in [0, 1] and keep their mean), and is released
     with independent noise draws of the given kind and scale: `per_pull * n` of them, and `per_release` of them times
-    n / ceil(honest * n), because n users bring shares of which ceil(honest * n) are calibrated to make one whole draw.
+    n / ceil(honest * n), because n users add noise shares of which ceil(honest * n) are calibrated to sum to one draw.
     Randomized response adds nothing: each rounded bit is flipped with probability `flip`, and the released
     total (sum of bits - n * flip) / (1 - 2 * flip) is unbiased. A draw of coins is one fair coin, 1/2 or -1/2.
 
-    Of a sub-gamma draw Z it is known that log E exp(lam Z) <= scale^2 variance lam^2 / (2 (1 - tail scale |lam|))
-    [BLM13, Sec. 2.4], and nothing else; many draws, or a part of one, have as many times that bound.
+    Of a sub-gamma draw Z only log E exp(lam Z) <= scale^2 variance lam^2 / (2 (1 - tail scale |lam|)) is known
+    [BLM13, Sec. 2.4]; many draws, or a part of one, have as many times that bound.
 
     On a tree (`counter`) a release is the change of an arm's running sum, which itself carries `nodes(law, m)`
     draws after m releases, wherever the stream is; single releases are not independent there.
@@ -51,7 +51,7 @@ class Law(LawNumbers):
     def __new__(cls, *args: Any, **values: Any) -> Law:
         law = super().__new__(cls, *args, **values)
         if law.kind not in range(len(KINDS)):
-            allowed = f"the kind of a known law ({', '.join(KINDS)}); noise of any other law has the kind SUB_GAMMA"
+            allowed = f"a known kind ({', '.join(KINDS)}); noise of any other distribution has the kind SUB_GAMMA"
             raise InvalidValue("kind", law.kind, allowed)
         if law.kind == SUB_GAMMA and not 0 < law.variance < math.inf:
             raise InvalidValue(
@@ -60,9 +60,10 @@ class Law(LawNumbers):
         if law.kind == SUB_GAMMA and not 0 <= law.tail < math.inf:
             raise InvalidValue("tail", law.tail, "at least 0: of a draw of scale 1, stated by its noise")
         if law.kind != SUB_GAMMA and (law.variance, law.tail) != (0, 0):
-            raise InvalidValue("variance", law.variance, "left out but by laws of kind SUB_GAMMA, as is `tail`")
+            raise InvalidValue("variance", law.variance, "left out, and `tail` too, unless the kind is SUB_GAMMA")
         if law.counter == HYBRID and law.kind == SUB_GAMMA:
-            raise InvalidValue("counter", "hybrid", "another one: how its draws must widen is not known of this noise")
+            allowed = "another one, as for this noise it is not known how wide the draws of that counter must be"
+            raise InvalidValue("counter", "hybrid", allowed)
         return law
 
     def _replace(self, **values: Any) -> Law:

@@ -1,4 +1,4 @@
-"""Noises are families of integer noise whose shares sum to one draw. Drop a file here and it is found."""
+"""Noises are families of integer noise whose noise shares sum to one draw. A file added here is found."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Discrete Gaussian noise, with shares that nearly sum to it: concentrated differential privacy [CKS20].
+"""Discrete Gaussian noise, with noise shares that nearly sum to it: concentrated differential privacy [CKS20].
 
-P(z) is proportional to exp(-z^2 / (2 variance)) on the integers. It is not divisible: n shares of variance / n sum to
-a discrete Gaussian only nearly, and the difference is paid for in the loss [KLS21, Prop. 13; CZ23, Lem. 4].
+P(z) is proportional to exp(-z^2 / (2 variance)) on the integers. It is not divisible: n noise shares of variance / n
+sum to a discrete Gaussian only nearly, and the loss includes the difference [KLS21, Prop. 13; CZ23, Lem. 4].
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.sampling import Bits, discrete_gaussian
 from maskedbandit.privacy.statistics import REWARD, Statistics
 
-LEAST_SHARE = 2  # variance of a share from which the sum of shares is the whole draw's law to within 1e-7
+LEAST_SHARE = 2  # variance of a noise share from which the sum of all has the distribution of a draw to within 1e-7
 
 
-FAR = 12  # a draw of a variance below 2 is beyond with a chance of 1e-16
+FAR = 12  # a draw of variance below 2 is larger with probability 1e-16
 
 
 @kernel
 def separate(scale: float, count: float) -> int:
-    """In how many parts `count` draws are made: one draw of their joint variance, or each draw if it is narrow."""
+    """The number of parts to draw `count` draws in: one draw of their joint variance, or all draws if narrow."""
     return max(1, int(count)) if scale * scale < LEAST_SHARE else 1
 
 
@@ -54,15 +54,15 @@ def sum_of_narrow(variance: float, parts: int, rng: np.random.Generator) -> int:
 
 @dataclass(frozen=True)
 class DiscreteGaussian(Noise):
-    """Concentrated differential privacy from whole numbers; `scale` is the standard deviation.
+    """Integer noise with zero-concentrated differential privacy; `scale` is the standard deviation.
 
     **Guarantee**: an integer of sensitivity D plus one draw has zCDP loss D^2 / (2 scale^2) [CKS20, Thm. 4]; with
-    n shares it is e^2 / 2 with e = min{sqrt(d^2 + xi/2), d + xi}, d = D / scale and
+    n noise shares it is e^2 / 2 with e = min{sqrt(d^2 + xi/2), d + xi}, d = D / scale and
     xi = 10 sum_{k<n} exp(-2 pi^2 (scale^2 / n) k / (k + 1)) [KLS21, Prop. 13].
 
-    A vector of s integers with a draw for each has the sum of their losses. So d^2 is its largest change in squares,
-    over scale^2, and each integer brings a xi of its own, as if all of them changed:
-    e^2 = min{d^2 + s xi/2, d^2 + 2 xi l + s xi^2}, l its largest change in sum, over scale. For s = 1 that is as above.
+    A vector of s integers with a draw for each has the sum of their losses. So d^2 is its largest change in squares
+    over scale^2, and each integer adds a xi of its own, as if all of them changed: e^2 = min{d^2 + s xi/2, d^2 + 2 xi l
+    + s xi^2}, l its largest change in sum, over scale. For s = 1 it is the above.
 
     >>> DiscreteGaussian().stretch(Fraction(10)).loss(sensitivity=1).without_single() == Loss.zcdp("1/200")
     True
@@ -84,9 +84,9 @@ class DiscreteGaussian(Noise):
     def check(self, n: int) -> None:
         if n > 1 and self.scale**2 < LEAST_SHARE * n:
             raise InvalidValue(
-                f"the variance of a discrete Gaussian for {n} shares",
+                f"the variance of a discrete Gaussian for {n} noise shares",
                 float(self.scale**2),
-                f"at least {LEAST_SHARE * n}, or its shares do not sum to it (a finer grid makes it larger)",
+                f"at least {LEAST_SHARE * n}, as narrower noise shares do not sum to it (a finer grid widens them)",
             )
 
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:

@@ -1,10 +1,10 @@
-"""Discrete Laplace noise with Pólya shares: pure differential privacy [CZ23, Thm. 1].
+"""Discrete Laplace noise with Pólya noise shares: pure differential privacy [CZ23, Thm. 1].
 
     P(z) = (1 - b) / (1 + b) b^|z|,    b = exp(-1 / scale)
 
 A draw is the difference of two geometric variables; a geometric variable is the sum of n independent Pólya(1/n, b)
-variables, P(x) = C(r + x - 1, x) b^x (1 - b)^r with r = 1/n [GX15]. So n users who each add the difference of two
-Pólya variables add together exactly one draw [CZ23, Fact 1]. (NumPy's and SciPy's negative binomial take 1 - b.)
+variables, P(x) = C(r + x - 1, x) b^x (1 - b)^r with r = 1/n [GX15]. So if n users each add the difference of two Pólya
+variables, the sum is exactly one draw [CZ23, Fact 1]. (NumPy's and SciPy's negative binomial take 1 - b.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from maskedbandit.privacy.statistics import REWARD, Statistics
 
 @dataclass(frozen=True)
 class DiscreteLaplace(Noise):
-    """Pure differential privacy from whole numbers [CZ23, Thm. 1].
+    """Integer noise with pure differential privacy [CZ23, Thm. 1].
 
     **Guarantee**: an integer of sensitivity D plus one draw has pure loss D / scale; a vector with a draw
     for each of its integers has the pure loss D / scale, D its largest change in sum.
@@ -60,7 +60,7 @@ class DiscreteLaplace(Noise):
         x, rate = np.abs(z), 1 / float(self.scale)
         if count == 1.0:
             return math.tanh(rate / 2) * np.exp(-rate * x)
-        # sum of p(k) p(k + x) over k, p the law of Pólya(count, b): all terms are positive, so nothing cancels
+        # sum of p(k) p(k + x) over k, p the distribution Pólya(count, b): all terms are positive, so nothing cancels
         terms = math.ceil((2 * count + 10 * math.sqrt(count) + 40) / rate) + 20
         k = np.arange(1, terms + int(x.max()))
         log = np.concatenate(([0.0], np.cumsum(np.log1p((count - 1) / k)) - rate * k))
@@ -77,7 +77,7 @@ class DiscreteLaplace(Noise):
     def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
         return Loss.pure(
             l1 / self.scale
-        )  # P(z) <= exp(|v|_1 / scale) P(z + v) for vectors of draws, hence all made of them
+        )  # P(z) <= exp(|v|_1 / scale) P(z + v) for vectors of draws, hence for all functions of them
 
     @staticmethod
     @kernel

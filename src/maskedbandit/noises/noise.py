@@ -1,15 +1,15 @@
-"""What a noise is: a family of symmetric integer laws whose shares, drawn by many users, sum to one draw.
+"""A noise is a family of symmetric integer distributions whose shares, drawn by many users, sum to one draw.
 
 The scale of a noise is that of a release with epsilon = 1 and sensitivity 1; a channel with privacy `epsilon` that
-keeps sums in steps of 1/g stretches it by g / epsilon. The same object draws the noise and states what it costs. A
+keeps sums in steps of 1/g stretches it by g / epsilon. The same object draws the noise and states its privacy loss. A
 vector has one draw for each of its numbers, all of them stretched by its norm.
 
-What policies know of a noise is the kind of its law, see `Law`. A noise whose kind is not among them leaves `kind` as
-it is and states two numbers instead, for which a draw Z of scale 1 has
+Policies know a noise by the kind of its distribution, see `Law`. A noise of another kind leaves `kind` as it is and
+states two numbers instead, for which a draw Z of scale 1 has
 
     log E exp(lam Z) <= variance lam^2 / (2 (1 - tail |lam|)),        |lam| < 1 / tail.
 
-Every policy that asks for a bound on the noise runs on it; one that asks for more refuses it.
+Every policy that asks for a bound on the noise runs on it; a policy that asks for more refuses it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Probabilities = npt.NDArray[np.float64]
 
 @kernel
 def poisson(mean: float, rng: np.random.Generator) -> int:
-    """A Poisson variable, for the lab; from a mean of 2^40 on a rounded Gaussian, the same to within a millionth.
+    """A Poisson variable, for the lab; from a mean of 2^40 on a rounded Gaussian, equal to within a millionth.
 
     The generator's own method loses its variance for means above 10^14.
     """
@@ -47,8 +47,8 @@ def poisson(mean: float, rng: np.random.Generator) -> int:
 class Noise(ABC):
     """A noise. Subclasses are frozen dataclasses; `draws` is a kernel, everything else exact or a reference."""
 
-    kind: ClassVar[int] = SUB_GAMMA  # of its law
-    variance: ClassVar[float] = 0.0  # these two bound the cumulant of a noise of kind SUB_GAMMA, which must state them
+    kind: ClassVar[int] = SUB_GAMMA  # of its distribution
+    variance: ClassVar[float] = 0.0  # bounds the cumulant, with `tail`; a noise of kind SUB_GAMMA must state both
     tail: ClassVar[float] = 0.0
     draws: ClassVar[Any]  # kernel (scale, count, rng) -> int: the sum of `count` draws, fast, for the lab
     scale: Fraction
@@ -58,36 +58,36 @@ class Noise(ABC):
         """The same noise, `factor` times as wide."""
 
     def norm(self, statistics: Statistics) -> Fraction:
-        """How much wider the noise of each number must be than that of a reward, to hide the whole vector as well."""
+        """The factor by which noise must be wider on each number of a vector than on one reward."""
         return root_above(statistics.square)
 
     def norm_of_levels(self, levels: int) -> Fraction:
-        """How much wider the noise of each node of a tree must be than that of one sum, if a reward is in so many."""
+        """The factor by which the noise of a node must be wider than that of a sum, if a reward is in so many nodes."""
         return root_above(levels)
 
     @abstractmethod
     def noise_share(self, n: int, bits: Bits) -> int:
-        """One of the n independent shares of a draw; exact, from random bits alone. n = 1: a whole draw.
+        """One of the n independent noise shares of a draw; exact, from random bits alone. n = 1: a complete draw.
 
         A noise that cannot be split raises `InvalidValue` for n > 1.
         """
 
     @abstractmethod
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
-        """P(Z = z), Z the sum of `count` independent draws: the reference for both samplers."""
+        """P(Z = z), Z the sum of `count` independent draws: the reference that both samplers are tested against."""
 
     @abstractmethod
     def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
-        """Loss of releasing an integer of this sensitivity under the sum of `shares` shares of one draw.
+        """Loss of releasing an integer of this sensitivity under the sum of `shares` noise shares of one draw.
 
-        For other statistics `sensitivity` is the number of steps in one unit, and the loss that of the whole vector.
+        For other statistics `sensitivity` is the number of steps in one unit, and the loss is that of the whole vector.
         """
 
     def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
-        """Loss of all outputs made of many draws, if another user moves these by l1 in sum, `square` in squares.
+        """Loss of all outputs computed from many draws, if another user moves these by l1 in sum, `square` in squares.
 
-        Each draw is moved by a whole number. `early`: a draw may be part of an output before the number that it hides
-        is complete, so that losses of single draws do not simply add up. Noises of which no proof is known leave it.
+        Each draw is moved by an integer. `early`: a draw may be part of an output before the number that it hides is
+        complete, so that losses of single draws do not simply add up. A noise without a proved bound leaves this out.
         """
         raise InvalidValue(
             "noise", self, "one whose joint loss is proved, such as DiscreteLaplace() or DiscreteGaussian()"

@@ -1,6 +1,6 @@
-"""Skellam noise with Skellam shares: Rényi differential privacy [AKL21; CZ23, Thm. 2].
+"""Skellam noise with Skellam noise shares: Rényi differential privacy [AKL21; CZ23, Thm. 2].
 
-A draw is the difference of two Poisson(variance / 2) variables; shares are draws of variance / n. It is closed under
+A draw is the difference of two Poisson(variance / 2) variables; noise shares have variance / n. It is closed under
 sums, and its Rényi loss is close to that of a Gaussian of the same variance [AKL21, Thm. 3.5].
 """
 
@@ -22,7 +22,7 @@ from maskedbandit.privacy.statistics import REWARD, Statistics
 
 @dataclass(frozen=True)
 class Skellam(Noise):
-    """Rényi differential privacy from whole numbers [CZ23, Thm. 2]; `scale` is the standard deviation.
+    """Integer noise with Rényi differential privacy [CZ23, Thm. 2]; `scale` is the standard deviation.
 
     **Guarantee**: an integer of sensitivity D plus one draw has the Rényi loss `Loss.skellam(scale^2, D)`;
     a vector has that of `Loss.skellam_of_vector`.

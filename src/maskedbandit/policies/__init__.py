@@ -1,4 +1,4 @@
-"""Policies decide who gets which arm. A file in a folder here is found under its class's name."""
+"""Policies decide which user gets which arm. A file in a folder here is found under its class's name."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What a policy is: it asks for pulls and is told released sums, so whatever it computes is post-processing.
+"""The interface of policies: they ask for users and receive released sums, so all that they compute is post-processing.
 
-`ask` does all the thinking and may be called again before any `tell`; `tell` only keeps the books. Both are kernels
+`ask` decides, and may be called again before any `tell`; `tell` only stores a release in the state. Both are kernels
 over the policy's state, a NamedTuple of arrays and numbers that `init` makes.
 """
 
@@ -27,27 +27,27 @@ class Policy(ABC):
     def init(self, k: int, aim: Any) -> Any:
         """The state before the first pull of k arms.
 
-        The aim is the `horizon`, a number of pulls, if the goal is regret; else `delta`, the chance of a wrong answer.
+        The aim is the `horizon`, a number of pulls, if the goal is regret; else `delta`, the probability of an error.
         """
 
     def needs(self, law: Law) -> str:
-        """What a channel of this law lacks for the policy; empty if it will do.
+        """What a channel with noise of this distribution lacks for the policy; empty if it will do.
 
-        On a tree a release is a change of a running sum: of use only to a policy that adds up all of an arm's.
+        On a tree a release is a change of a running sum: of use only to a policy that adds up all of an arm's releases.
         """
         return "releases that are independent of one another" if law.counter > 0 else ""
 
     def loss(self, released: Loss, horizon: int) -> Loss:
-        """Loss of one user by all that the policy shows, if it costs `released` to show what the policy is told."""
+        """The loss of one user by all that the policy shows, if the sums that it receives cost `released` to show."""
         return released
 
     def means(self, s: Any) -> npt.NDArray[np.float64] | None:
-        """The mean reward of each arm in the releases that the policy goes by; nan: it was told nothing of the arm.
+        """The mean reward of each arm in the releases that the policy uses; nan for an arm without a release.
 
         None: it keeps no means. Only a policy that closes no cohort may say that.
         """
         return None
 
     def findings(self, s: Any) -> dict[str, float]:
-        """What the state at the end of a run says, besides its decisions."""
+        """Further results of a run, from the state at its end."""
         return {}

@@ -8,10 +8,10 @@
 A state is a NamedTuple of arrays, numbers and further such tuples. Each part has a line, in their order: name, type,
 shape and values. Floats are hexadecimal, so no digit is lost; there is one text for a state.
 
-A text is read against a fresh state of the same policy: every name, type and shape must be the same, and every number
-outside an array as well, since kernels change arrays alone: those numbers are the policy's parameters. A text that is
-anything but what `state_to_text` writes is refused. The values in arrays are taken as they are, so a text must come
-from where nobody else can write.
+A text is read against a fresh state of the same policy. Every name, type and shape must be the same, and so must every
+number outside an array: kernels change arrays alone, so those numbers are the policy's parameters. A text that differs
+in any way from what `state_to_text` writes is refused. The values in arrays are not checked, so a text must come from a
+source that nobody else can write to.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 
 HEAD = "maskedbandit-state 1"
-WORDS = {  # of each type: how a value is written
+WORDS = {  # how a value of each type is written
     "float64": re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|-?inf|nan"),
     "int64": re.compile(r"-?[0-9]{1,19}"),
     "bool": re.compile(r"[01]"),

@@ -1,1 +1,1 @@
-"""What privacy costs, and where its randomness comes from: losses, ledgers, exact samplers, counting queries."""
+"""Privacy losses, ledgers, exact samplers and counting queries."""

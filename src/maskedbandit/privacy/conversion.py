@@ -1,4 +1,4 @@
-"""From a Rényi divergence to ε at some δ: what each order adds."""
+"""From a Rényi divergence to ε at some δ: what each order adds to ε."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def above(bound: Bound) -> float:
 
 
 def additions(delta: Bound) -> tuple[float, ...]:
-    """How much ε is above R(α), for every order α: ln(1 - 1/α) - ln(δ α) / (α - 1)  [CKS20, Prop. 12].
+    """The difference between ε and R(α), for every order α: ln(1 - 1/α) - ln(δ α) / (α - 1)  [CKS20, Prop. 12].
 
-    A δ below 1e-300 is no precise float and counts as 0, for which every addition is infinite.
+    A float cannot represent a δ below 1e-300 precisely: it counts as 0, for which every addition is infinite.
 
     **Guarantee**: whatever has divergence R(α) is (R(α) + addition, δ)-private; rounded upwards.
 

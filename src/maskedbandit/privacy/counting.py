@@ -10,9 +10,9 @@ than the continuous one by a factor below 2: with B = e^(-1/t), for every intege
 
     P(|Z| >= a) = 2 B^a / (1 + B),      while the continuous noise has  P(|Z| >= a) = B^a.
 
-So over k queries an error of `a` steps or more has probability at most β once a >= t ln(2k / ((1+B) β)): that
-is at most half a step above the theorem's t ln(k/β), before it is rounded up to a whole one. All promises
-below are of this kind, about the mechanism released. Floats appear in the promises, never in the noise.
+So over k queries an error of `a` steps or more has probability at most β once a >= t ln(2k / ((1+B) β)): that is at
+most half a step above the theorem's t ln(k/β), before it is rounded up to a whole one. All guarantees below are of this
+kind, about the noise that is released. Floats appear in the guarantees, never in the noise.
 
 [LN11, Thm. 11.9] calls β negligible, neg(n), and prints β < n^k for it; the meaning is that for every k,
 β < n^-k as soon as n is large enough.
@@ -73,8 +73,8 @@ class LaplaceMechanism:
     def for_accuracy(cls, alpha: Number, beta: Number, n: int, queries: int = 1) -> LaplaceMechanism:
         """The noise with which all k errors are below `alpha`, except with probability `beta`.
 
-        With a = ceil(n alpha) steps: σ = (a - 1/2) / (n ln(k/β)), where the theorem has σ = α / ln(k/β). The
-        half step pays for the lattice; it is all that is needed when the scale nσ is large.
+        With a = ceil(n alpha) steps: σ = (a - 1/2) / (n ln(k/β)), where the theorem has σ = α / ln(k/β). The half step
+        allows for rounding to whole steps; it is all that is needed when the scale nσ is large.
 
         **Guarantee**: `failure(alpha, n, queries) <= beta`.
 
@@ -89,8 +89,8 @@ class LaplaceMechanism:
     def epsilon(self, n: int, queries: int = 1) -> Fraction:
         """ε = k / (nσ) [LN11, Thm. 11.12].
 
-        **Guarantee**: the answers to `queries` queries on the same `n` people, each asked in view of the
-        answers before it, are ε-differentially private.
+        **Guarantee**: the answers to `queries` queries on the same `n` people, each chosen after the earlier answers,
+        are ε-differentially private.
         """
         return _whole("queries", queries) / (_whole("n", n) * self.sigma)
 
@@ -108,7 +108,7 @@ class LaplaceMechanism:
         return Fraction(query.count(data) + discrete_laplace(n * self.sigma, bits), n)
 
     def failure(self, alpha: Number, n: int, queries: int = 1) -> float:
-        """The chance that one of the errors is `alpha` or more: k 2 B^a / (1+B), where a = ceil(n alpha).
+        """The probability that one of the errors is `alpha` or more: k 2 B^a / (1+B), where a = ceil(n alpha).
 
         **Guarantee**: exact for one query, an upper bound for more (union bound).
 
@@ -122,7 +122,7 @@ class LaplaceMechanism:
         return min(1.0, _whole("queries", queries) * once)
 
     def accuracy(self, beta: Number, n: int, queries: int = 1) -> Fraction:
-        """The smallest multiple of 1/n that can be promised: α = ceil(nσ ln(2k / ((1+B) β))) / n.
+        """The smallest multiple of 1/n that is guaranteed: α = ceil(nσ ln(2k / ((1+B) β))) / n.
 
         **Guarantee**: every error is below α, except with probability `beta` [LN11, Def. 11.10].
 
@@ -175,7 +175,7 @@ def queries_affordable(n: int, epsilon: Number, alpha: Number, beta: Number) -> 
 
 
 class Affordable(NamedTuple):
-    """One row of `queries_limit`: at n users, so many queries, and that number over n / ln n."""
+    """One row of `queries_limit`: for n users, the number of queries, and that number over n / ln n."""
 
     n: int
     queries: int

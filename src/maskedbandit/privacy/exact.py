@@ -16,7 +16,7 @@ LONGEST = 5000  # digits of a number that is written out
 
 
 def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Fraction:
-    """The fraction a user meant, above `least` (or equal to it, if not `strict`).
+    """The fraction that a user meant, above `least` (or equal to it, if not `strict`).
 
     A float stands for the shortest decimal that prints as it does, so ten times 0.1 is one.
 
@@ -47,7 +47,7 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number of at least `least`, and at most `most`; 1e6 is one."""
+    """The value as an integer of at least `least` and at most `most`; 1e6 is allowed."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:

@@ -1,7 +1,7 @@
-"""When another charge fits: rules that hold even if each loss is chosen after seeing what the earlier ones bought.
+"""When another charge fits: rules that hold even if each loss is chosen after seeing earlier releases.
 
-Such a rule is a privacy filter. Let L be the log-ratio of the two laws of everything released about a user, and R_t and
-δ_t the divergence of order α and the δ of charge t, which may depend on all that was released before it.
+Such a rule is a privacy filter. Let L be the log-ratio of the two distributions of all that is released about a user,
+and R_t and δ_t the divergence of order α and the δ of charge t, which may depend on all that was released before it.
 
 **Sums of ε.** L is at most the sum of the pure ε of the charges, on every path [RRUV16].
 
@@ -9,18 +9,18 @@ Such a rule is a privacy filter. Let L be the log-ratio of the two laws of every
 charges stop. So if Σ R_t <= B on every path, everything released has divergence at most B [FZ21]. If that holds at each
 order of a curve, the curve holds.
 
-**Either of the two.** Let c(δ) be what `additions` adds at order α, which is so chosen that (1 - e^(ε-L))^+ is at most
+**Either of the two.** Let c(δ) be the addition of order α in `additions`. It is such that (1 - e^(ε-L))^+ is at most
 δ e^((α-1) (L - ε + c(δ))) for every L [CKS20, proof of Prop. 12]. If every path ends with Σ ε_t <= ε or with
 Σ R_t <= ε - c(δ), then everything released is (ε, δ)-private: paths of the first kind have (1 - e^(ε-L))^+ = 0, and on
 the others it is at most δ exp((α-1) (L - Σ R_t)), of mean at most δ.
 
 **Sums of δ.** Losses that hold outside events of probability δ_t hold together outside one of probability Σ δ_t
-[WRRW23]. As paths may differ, a δ that is kept for the conversion cannot be lent to charges on some of them: it is set
-aside in advance.
+[WRRW23]. The part of δ that is needed for the conversion must be set aside in advance: it cannot be used for charges on
+some of the paths, as it is needed on others.
 
-What would not be valid: to choose on each path the order at which ε is least in the end. The mean of the largest of the
-exponentials above, over all orders, is more than 1, and so a path of charges that fits a budget in (ε, δ) at its own
-best order fits no theorem.
+It would not be valid to choose on each path the order at which ε is least in the end. The mean of the largest of the
+exponentials above, over all orders, is more than 1. So no theorem covers a path of charges that fits a budget in (ε, δ)
+at its own best order.
 
 A rule may be chosen when a user is charged for the first time: then nothing about that user has been released.
 """
@@ -74,7 +74,7 @@ class Filter(NamedTuple):
 
 
 def filters(budget: Loss) -> tuple[Filter, ...]:
-    """The rules that keep a user within the budget; one of them, chosen at the user's first charge, is enough.
+    """The rules that keep a user within the budget; one of them suffices, chosen at the user's first charge.
 
     A pure budget bounds Σ ε, and one without a pure ε its curve. An (ε, δ) budget has two rules. The first one keeps
     half of δ for the conversion of divergences, at the order where most Gaussian noise fits, and bounds Σ ε or the
@@ -106,7 +106,7 @@ def _times(limit: Bound, part: Bound) -> Bound | int:
 
 
 def compared(what: str, found: Bound, allowed: Bound) -> str:
-    """Both numbers, with as many digits as it takes to see that the one is larger."""
+    """Both numbers, with as many digits as needed to see that one is larger."""
     x, y = above(found), above(allowed)
     pairs = [(f"{x:.{digits}g}", f"{y:.{digits}g}") for digits in (4, 8, 17)]
     shown = next((f"{large} where {small}" for large, small in pairs if large != small), f"a little above {y:g}, which")

@@ -1,11 +1,11 @@
-"""What Gaussian noise costs exactly: the smallest ε at a given δ.
+"""The exact loss of Gaussian noise: the smallest ε at a given δ.
 
 Two unit Gaussians whose means are mu apart are (ε, δ)-indistinguishable if and only if [BW18, Thm. 8]
 
     δ >= Φ(-ε/mu + mu/2) - e^ε Φ(-ε/mu - mu/2).
 
 Gaussian noises on the same reward add up to mu^2 = sum of their squared shifts, in units of their deviations. A Rényi
-curve (see `Loss`) adds up what is adaptive and of any law, and is a little above this.
+curve (see `Loss`) also adds up adaptive losses and other distributions, and is a little above this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def gaussian_epsilon(mu: float, delta: Number) -> float:
     left = float(exact("delta", delta, strict=False))
     if mu == 0.0:
         return 0.0
-    if left < 1e-300:  # a smaller one is no precise float: it counts as 0
+    if left < 1e-300:  # a smaller one is not a precise float: it counts as 0
         return math.inf
 
     def private(x: float) -> bool:

@@ -1,4 +1,4 @@
-"""Lines on disk that are only ever added to, by one owner at a time."""
+"""Files on disk to which lines are only ever added, by one owner at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Journal:
         try:
             import fcntl
         except ImportError:
-            raise InvalidValue("path", str(path), "left out: this system has no locks that hold for a file") from None
+            raise InvalidValue("path", str(path), "left out: this operating system cannot lock files") from None
         self._path = path.resolve()  # the folder that a relative path starts from may change
         self._process = os.getpid()
         file = self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -39,10 +39,10 @@ class Journal:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                allowed = "a file that nobody else has open: another process, or another part of this one, has"
+                allowed = "a file that nothing else has open: it is open in another process, or elsewhere in this one"
                 raise InvalidValue("path", str(path), allowed) from None
             folder = os.open(self._path.parent, os.O_RDONLY)
-            os.fsync(folder)  # or a new file may be gone after a loss of power
+            os.fsync(folder)  # else a new file may be gone after a loss of power
             os.close(folder)
             with open(file, "rb", closefd=False) as whole:
                 content = whole.read()
@@ -58,11 +58,11 @@ class Journal:
     def append(self, line: bytes) -> None:
         """Add a line and wait for the disk; refuse if the file is not as this journal left it."""
         if not self.close.alive:
-            raise InvalidValue("path", str(self._path), "open, and was closed")
+            raise InvalidValue("path", str(self._path), "open: this journal was closed")
         if os.getpid() != self._process:  # the lock is shared with a forked child, what is in memory is not
             raise InvalidValue("path", str(self._path), "used by the process that opened it alone, not by a fork of it")
         if not self._untouched():
-            allowed = "as this process left it: it was changed or replaced, or a write failed. Open it again"
+            allowed = "unchanged since it was opened here: it was changed or replaced, or a write failed. Open it again"
             raise InvalidValue("path", str(self._path), allowed)
         rest = line + b"\n"
         while rest:

@@ -17,14 +17,14 @@ from maskedbandit.privacy.user import User, checked_user
 class Ledger:
     """What each user has spent of a budget that is the same for all.
 
-    A budget with a pure ε is a promise of (ε, δ)-privacy. A budget without one is a promise of its curve and δ. That a
-    budget is the loss of a single release says nothing about sums, so it is left out: see `Loss.without_single`.
+    A budget with a pure ε is a guarantee of (ε, δ)-privacy. A budget without one is a guarantee of its curve and δ. If
+    a budget is the loss of a single release, that part is ignored, as it says nothing of sums: see
+    `Loss.without_single`.
 
-    Charges add up as `filters` says. The rule for a user is the one by which most charges like the first would fit. A
-    first charge that meets the promise only if nothing is added to it, at the order that is best for it or as a single
-    release, is accepted, and is the user's last.
+    Charges add up as `filters` says. The rule for a user is the one that allows most charges like the first. A first
+    charge that fits only on its own, at its own best order or as a single release, is accepted, and is the user's last.
 
-    **Guarantee**: what is released about a user keeps the promise of the budget, however the charges are chosen and
+    **Guarantee**: what is released about a user stays within the budget, however the charges are chosen and
     from however many threads they come, if every release is charged first, with a loss that bounds it.
 
     >>> ledger = Ledger(Loss.pure(1))
@@ -58,14 +58,14 @@ class Ledger:
                 account = loss, self._first_rule(loss)
             else:
                 account = account[0] + loss, account[1]
-                reason = account[1].refusal(account[0]) if account[1] else "the first charge has used it up"
+                reason = account[1].refusal(account[0]) if account[1] else "the user's first charge has used it up"
                 if reason:
                     raise self._exceeded(reason)
             self._accounts[user] = account
             self._worst |= account[0]
 
     def _first_rule(self, loss: Loss) -> Filter | None:
-        """The rule for a user whose first charge this is; None if it fits but nothing may be added to it."""
+        """The rule for a user whose first charge this is; None if the charge fits but nothing may be added to it."""
         rule = self._rules[0] if len(self._rules) == 1 else max(self._rules, key=lambda rule: rule.times(loss))
         reason = rule.refusal(loss)
         if reason is None:
@@ -92,7 +92,7 @@ class Ledger:
         return self._worst
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the lock, which neither pickles nor belongs to a copy."""
+        """All but the lock, which cannot be pickled and does not belong to a copy."""
         with self._lock:
             return {**self.__dict__, "_accounts": dict(self._accounts), "_lock": None}
 

@@ -1,4 +1,4 @@
-"""Privacy loss as a value one can add.
+"""Privacy losses as values that add up.
 
 The loss of a release about a user is the distance between two distributions of it, P with the user's data and Q with
 any other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
@@ -68,7 +68,7 @@ class Loss:
                     raise InvalidValue(name, bound, "a Fraction of at least 0, or ∞")
         lost = self.delta == INF and all(bound == INF for bound in (*self.curve, self.pure_epsilon))
         if self.delta >= 1 and not lost:
-            raise InvalidValue("delta", self.delta, "a probability in [0, 1), or ∞ where everything else is")
+            raise InvalidValue("delta", self.delta, "a probability in [0, 1), or ∞ if all other parts are ∞")
         if type(self.single) is not frozenset or not all(type(each) is SingleRelease for each in self.single):
             raise InvalidValue("single", self.single, "a frozenset of SingleRelease")
         for each in self.single:
@@ -190,7 +190,7 @@ class Loss:
 
     @classmethod
     def unbounded(cls) -> Loss:
-        """No privacy at all. Added to or compared with any other loss, it remains.
+        """No privacy at all. The sum of this and any other loss, and their maximum, is this again.
 
         >>> Loss.unbounded() + Loss.pure(1)
         Loss(ε = inf)
@@ -227,7 +227,7 @@ class Loss:
         return Loss(tuple(map(rule, self.curve, other.curve)), rule(self.pure_epsilon, other.pure_epsilon), delta)
 
     def without_single(self) -> Loss:
-        """What is proved of this loss when more is added to it: its curve, pure ε and δ.
+        """The part of this loss that holds when more is added to it: its curve, pure ε and δ.
 
         >>> one = Loss.discrete_gaussian(100)
         >>> one, one.without_single(), one.without_single() == Loss.gaussian(100)
@@ -272,7 +272,7 @@ class Loss:
 
     def __str__(self) -> str:
         epsilon, delta = above(self.pure_epsilon), self.delta
-        if self.pure_epsilon == INF and delta < 1:  # so say it at one chance in a million more
+        if self.pure_epsilon == INF and delta < 1:  # so state ε at a δ that is larger by 1e-6
             delta += Fraction(1, 10**6)
             epsilon = self.epsilon(Fraction(delta)) if delta < 1 else INF
         return f"ε = {epsilon:.4g}" + (f" at δ = {float(delta):.4g}" if 0 < delta < INF else "")

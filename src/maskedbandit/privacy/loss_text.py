@@ -43,7 +43,7 @@ def written(curve: Iterable[Bound], pure: Bound, delta: Bound, single: Iterable[
 
 
 def parsed(text: str) -> Parts:
-    """The parts that a text states, or `InvalidValue` unless it is exactly what `written` gives for them."""
+    """The parts that a text states, or `InvalidValue` unless it is exactly the output of `written` for them."""
     allowed = "text that Loss.to_text of this version wrote"
     if type(text) is not str:
         raise InvalidValue("loss", text, allowed)

@@ -1,8 +1,8 @@
-"""Who took part in which cohort: kept by the server of everybody, and by each device of itself.
+"""Who took part in which cohort: the server records everybody, and each device records itself.
 
-A user takes part in one cohort, or a release would cost the user more than was promised. An aborted cohort may be tried
-again, with fresh noise and at its full price each time, up to `attempts` times in all. What is written down stays: a
-device that loses power between writing and sending has taken part.
+A user takes part in one cohort, as otherwise releases would cost the user more than was promised. An aborted cohort may
+be tried again, with fresh noise and at its full loss each time, up to `attempts` times in all. A record is never taken
+back: a device that loses power between writing and sending has taken part.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _LINE = re.compile(rb"([!-~]{1,128}) ((?:[0-9a-f]{2})*) ([1-9][0-9]{0,8})")
 
 
 class Participation:
-    """The cohort of every user and the attempt it was seen in; in memory, or in a file that outlives the process.
+    """A record of the cohort and the last attempt of every user; in memory, or in a file that outlives the process.
 
-    A file is locked until the book is closed or forgotten, so that no other book, here or in another process, can have
-    it at the same time. A last line without its end belongs to a `join` that never returned, and is dropped.
+    A file is locked until the record is closed or forgotten, so that no other record, here or in another process, can
+    use it at the same time. A last line without its end belongs to a `join` that never returned, and is dropped.
 
     **Guarantee**: `join` returns only after it is on disk, and never for a second cohort of a user, nor twice for one
     attempt, from however many threads and processes it is called.
 
-    >>> book = Participation()
-    >>> book.join("ann", b"monday")
-    >>> book.join("ann", b"tuesday")
+    >>> record = Participation()
+    >>> record.join("ann", b"monday")
+    >>> record.join("ann", b"tuesday")
     Traceback (most recent call last):
     maskedbandit.errors.AlreadySpent: this user took part in another cohort
     """
@@ -44,13 +44,13 @@ class Participation:
         for number, line in enumerate(self._journal.lines if self._journal else (), 1):
             if not self._read(line):
                 self.close()
-                allowed = "a user, a cohort and an attempt, later than those above"
+                allowed = "a user, a cohort and an attempt later than those of the same user above"
                 raise PersonalValue(f"line {number} of {path}", allowed)
         if self._journal:
             self._journal.lines.clear()
 
     def _read(self, line: bytes) -> bool:
-        """Take in a line of the file; False if none such was written, or if it goes back."""
+        """Take in a line of the file; False if `join` cannot have written it after the lines before."""
         match = _LINE.fullmatch(line)
         if match is None:
             return False
@@ -60,7 +60,7 @@ class Participation:
         return seen == cohort and last < attempt
 
     def join(self, user: User, cohort: bytes, attempt: int = 1) -> None:
-        """Write down that the user takes part, or raise `AlreadySpent`."""
+        """Record that the user takes part, or raise `AlreadySpent`."""
         checked_user(user)
         if type(cohort) is not bytes:
             raise InvalidValue("cohort", type(cohort).__name__, "bytes")
@@ -83,7 +83,7 @@ class Participation:
                 self._journal.append(f"{user} {cohort.hex()} {attempt}".encode())
 
     def close(self) -> None:
-        """Let others open the file; nobody can join this book of a file any more."""
+        """Unlock the file; after that `join` raises, if this record is in a file."""
         with self._lock:
             if self._journal:
                 self._journal.close()

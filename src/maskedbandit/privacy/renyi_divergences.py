@@ -1,4 +1,4 @@
-"""How far a noise and its shifted copy are apart: their Rényi divergences, at every order of a grid.
+"""Rényi divergences between a noise and its shifted copy, at every order of a grid.
 
 They are rounded upwards, once, when they become fractions; `Loss` adds them up exactly from there.
 """
@@ -54,7 +54,7 @@ def skellam_curve(variance: Fraction, shift: int) -> tuple[Bound, ...]:
 
         S = sum over z < Δ/2 of  4 sqrt(P Q) sinh(α x/2) sinh((α-1) x/2),      x = ln P(z)/Q(z)
 
-    (true of every symmetric noise: pair z with Δ - z). The law P(n) = e^-v I_n(v) is built from its ratios,
+    (true of every symmetric noise: pair z with Δ - z). P(n) = e^-v I_n(v) is built from its ratios,
     P(n+1)/P(n) = 1 / (2 (n+1)/v + P(n+2)/P(n+1)), from the far end, where an error soon fades. Cut off and
     normalized it is too large, and so is S. A term left out, -z > n, is below Q e^(α x), whose logarithm
     falls by `fall` a step or more: -ln P(n+1)/P(n) is from asinh((n+1/2)/v) to asinh((n+1)/v) [Amo74]:
@@ -66,7 +66,7 @@ def skellam_curve(variance: Fraction, shift: int) -> tuple[Bound, ...]:
     v = float(variance)
     centers = [float(order - 1) * (shift + 0.5) for order in ORDERS]
     ends = [math.ceil(center + 10 * math.sqrt(math.hypot(v, center)) + 40) for center in centers]
-    log_law = skellam_log_law(v, ends[-1] + shift)
+    log_law = skellam_log_pmf(v, ends[-1] + shift)
 
     curve: list[Bound] = []
     for order, center, end in zip(ORDERS, centers, ends, strict=True):
@@ -82,7 +82,7 @@ def skellam_curve(variance: Fraction, shift: int) -> tuple[Bound, ...]:
     return tuple(curve)
 
 
-def skellam_log_law(v: float, size: int) -> Any:
+def skellam_log_pmf(v: float, size: int) -> Any:
     """ln P(n) for n = 0, ..., size, from the ratios of neighbours, cut off and normalized."""
     import numpy as np
 

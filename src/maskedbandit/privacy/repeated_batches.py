@@ -1,4 +1,4 @@
-"""The noise that each of B batches needs if users come back: three ways of composing their losses.
+"""The noise that each of B batches needs if users come back: three rules of composition.
 
 A user who takes part in at most B batches, once in each, must be (epsilon, delta)-private in the end [CZ23, App. H].
 For sums of sensitivity 1 the standard deviation of the noise in one batch is then
@@ -8,7 +8,7 @@ For sums of sensitivity 1 the standard deviation of the noise in one batch is th
                        e = epsilon / (2 sqrt(2B ln(2/delta))),     d = delta / 2B                 [DR14, Cor. 3.21];
     basic          sqrt(2) B / epsilon: Laplace noise of pure epsilon / B, and delta is not used.
 
-The first two grow as sqrt(B ln(1/delta)) / epsilon, but advanced composition pays for the tail delta twice, in every
+The first two grow as sqrt(B ln(1/delta)) / epsilon, but advanced composition includes the tail delta twice, in every
 batch and in their sum: squared, it is larger by a factor of order ln(B/delta) [CZ23, (14), (15)]. Pure noise grows with
 B, and is the least for the first few batches.
 """
@@ -38,7 +38,7 @@ class Returning(NamedTuple):
 
 
 def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
-    """The noise for a user who takes part in so many batches, in units of one reward.
+    """The noise for a user who takes part in this many batches, in units of one reward.
 
     **Guarantee**: with Gaussian or discrete Gaussian noise of standard deviation parameter `concentrated` in each
     batch, with noise that is as private in each batch as a Gaussian of `advanced`, or with Laplace noise of `basic`,
@@ -56,10 +56,12 @@ def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
     if budget > 1:
         raise InvalidValue("epsilon", epsilon, "at most 1, as advanced composition demands")
     if not Fraction(1, 10**100) <= chance < 1:
-        raise InvalidValue("delta", delta, "a probability from 1e-100 up, below 1")
+        raise InvalidValue("delta", delta, "a probability of at least 1e-100 and below 1")
 
     if Loss.zcdp(Fraction(1, 10**30)).epsilon(chance) > budget:
-        raise InvalidValue("epsilon", epsilon, "larger at this delta, for which the orders of a Loss end too early")
+        raise InvalidValue(
+            "epsilon", epsilon, "larger at this delta, as the largest order of a Loss is too small for it"
+        )
 
     def composed(deviation: float) -> bool:
         return (batches * Loss.gaussian(Fraction(deviation) ** 2)).epsilon(chance) <= budget

@@ -1,6 +1,6 @@
 """Exact integer noise: nothing that protects a person is computed with a floating-point number.
 
-Noise computed with floats betrays the value it hides through its low bits (Mironov, 2012). Here every distribution is
+Noise computed with floats reveals the value it hides through its low bits [Mir12]. Here every distribution is
 built from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a coin of
 probability a/b; the parity of a run of such coins is a coin of probability e^-γ [CKS20, Alg. 1]; everything else is
 coins and rejection. So the probabilities stated below are exact, for every int or Fraction, if the bytes of the system
@@ -155,7 +155,7 @@ def discrete_gaussian(variance: Fraction | int, bits: Bits) -> int:
 
 
 def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
-    """A part of a geometric: n draws of shape 1/n add up to one, and two such sums differ by a Laplace [GX15].
+    """A part of a geometric variable: n draws of shape 1/n sum to one; two such sums differ by a Laplace [GX15].
 
     Whole units of shape are geometrics. For a fraction r, let γ = rate, w(0) = 1 and w(x) = r β^x f(x), where
     f(x) = Π_{i=2..x} (r+i-1)/i <= 1. Let L = ceil(1/γ). One round
@@ -163,7 +163,7 @@ def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
       with probability rL/(1+rL):  draws u below L, and v by coins of β^L until one fails; says x = 1+u+Lv
                                    if a coin of β^(u+1) and then all coins of f(x) succeed.
     It says 0 with probability (1-β^L)/(1+rL), and x >= 1 with (rL/(1+rL)) (1/L) β^(u+1) (1-β^L) β^(Lv) f(x) =
-    w(x) (1-β^L)/(1+rL): the same multiple of w, so the first thing said has the law w / Σw.
+    w(x) (1-β^L)/(1+rL): the same multiple of w, so the first number said has the distribution w / Σw.
 
     It takes at most 1.6 (1+rL) rounds on average, as 1-β^L >= 1-1/e: few, at any rate with rL small.
 
@@ -186,9 +186,8 @@ def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
 def poisson(mean: Fraction | int, bits: Bits) -> int:
     """A Poisson count: the sum of ceil(2 mean) pieces, so that the mean p of a piece is at most 1/2.
 
-    A piece is the number x of p-coins before a failure, kept with probability 1/x!: the law is then
-    proportional to p^x/x!, and a draw is kept with probability (1-p) e^p >= 0.82. The time is linear in the
-    mean.
+    A piece is the number x of p-coins before a failure, kept with probability 1/x!: its distribution is then
+    proportional to p^x/x!, and a draw is kept with probability (1-p) e^p >= 0.82. The time is linear in the mean.
 
     **Guarantee**: P(x) = e^-mean mean^x / x!.
 

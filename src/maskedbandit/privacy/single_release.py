@@ -1,4 +1,4 @@
-"""A single release under a noise, for which the smallest ε can be summed exactly, without Rényi divergences."""
+"""A single release with one noise: its smallest ε is summed exactly, without Rényi divergences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.renyi_divergences import INF, skellam_log_law
+from maskedbandit.privacy.renyi_divergences import INF, skellam_log_pmf
 
-LARGEST = 2**18  # values of a law on either side of 0 that are summed
+LARGEST = 2**18  # values on either side of 0 that are summed
 MARGIN = 1e-9  # absolute and relative, above the error of the logarithms
 CLOSE = 1e-10  # above the error of 1 - delta / S(k), which matters where the two are close
 
@@ -27,7 +27,7 @@ class SingleRelease(NamedTuple):
     sensitivity: int
 
     def check(self) -> None:
-        """Raise `InvalidValue` unless this is a release that there can be."""
+        """Raise `InvalidValue` unless such a release is possible."""
         if self.noise not in ("skellam", "discrete_gaussian"):
             raise InvalidValue("noise of a single release", self.noise, "'skellam' or 'discrete_gaussian'")
         if type(self.variance) is not Fraction or self.variance <= 0:
@@ -44,9 +44,10 @@ class SingleRelease(NamedTuple):
 def _epsilon(release: SingleRelease, delta: float) -> float:
     """max over k of ln((S(k) - delta) / S(k + shift)), with S(k) = P(Z >= k), summed as logarithms.
 
-    Both laws are log-concave, so P/Q is monotone and P(A) - e^ε Q(A) is largest for a half-line A: z >= k of the one
-    law, or z <= -k of the other. So the release is (ε, delta)-private exactly if S(k) - e^ε S(k + shift) <= delta for
-    every k [BW18, Thm. 5]. A tail S(k + shift) may be far too small for a float, its logarithm is not.
+    Both distributions are log-concave, so P/Q is monotone and P(A) - e^ε Q(A) is largest for a half-line A: z >= k of
+    the one distribution, or z <= -k of the other. So the release is (ε, delta)-private exactly if S(k) - e^ε S(k +
+    shift) <= delta for every k [BW18, Thm. 5]. A tail S(k + shift) may be far too small for a float, its logarithm is
+    not.
     """
     import numpy as np
 
@@ -58,7 +59,7 @@ def _epsilon(release: SingleRelease, delta: float) -> float:
     if size > LARGEST:
         return INF
     if release.noise == "skellam":
-        half = skellam_log_law(v, size)
+        half = skellam_log_pmf(v, size)
     else:
         half = -(np.arange(size + 1.0) ** 2) / (2 * v)
         half -= np.log1p(2 * np.exp(half[1:]).sum())

@@ -1,7 +1,7 @@
 """What one user adds to a sum: a reward, or a bounded vector of statistics with stated sensitivities.
 
-A user with context z and reward r adds (z z', r z) to the sums of a linear model, z in the unit ball, r a bit. How far
-two users can be apart decides the noise of the whole vector, in sum or in squares:
+A user with context z and reward r adds (z z', r z) to the sums of a linear model, z in the unit ball, r a bit. The
+noise of the whole vector is set by the largest distance between two users, in sum or in squares:
 
     |u - u'|_1 <= l1,     |u - u'|_2^2 <= square.
 
@@ -14,12 +14,12 @@ at most 4 apart. In one block, with p = z'v, |Z - V|_2^2 <= |z z' - v v'|^2 = |z
 
 attained by two unit vectors at 120 degrees whose z z' - v v' is diagonal. Two different rewards are at most 3 apart.
 
-If z z' is multiplied with c <= 1, the same steps give l1 = c (d + 1) + 2 sqrt(d), and the largest value over p of
+If z z' is multiplied by c <= 1, the same steps give l1 = c (d + 1) + 2 sqrt(d), and the largest value over p of
 c^2 (2 - 2 p^2) + 2 - 2 p: that is 2 c^2 + 2 + 1 / (2 c^2), at p = -1 / (2 c^2), if 2 c^2 >= 1, and else 4, at p = -1.
 Contexts without negative numbers have p >= 0, hence square = 2 c^2 + 2, which different blocks attain too.
 
-All numbers are whole multiples of a step, so that noise of whole steps hides them: contexts are cut to multiples of
-1/256, towards zero, and a product of two has 2^16 steps.
+All numbers are multiples of a step, so that integer noise hides them: contexts are cut to multiples of 1/256, towards
+zero, and a product of two has 2^16 steps.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, 
 
 
 def check_dimension(d: int) -> None:
-    """Raise `InvalidValue` unless contexts can have so many numbers."""
+    """Raise `InvalidValue` unless contexts can have d numbers."""
     if type(d) is not int or not 1 <= d <= 1000:
         raise InvalidValue("d", d, "a whole number from 1 to 1000")
 
@@ -107,7 +107,7 @@ def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Sta
 
 
 def rewards(d: int) -> Statistics:
-    """r z alone: z and its model are public, so what a user adds is z or nothing.
+    """r z alone: z and its model are public, so a user adds z or nothing.
 
     >>> rewards(4)
     Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4)
@@ -130,7 +130,7 @@ def clip(z: np.ndarray, signed: bool) -> None:
         largest = max(largest, abs(z[i]))
     square = 0.0
     for i in range(z.size):
-        part = z[i] / largest  # or squares would overflow
+        part = z[i] / largest  # else squares would overflow
         square += part * part
     rest = max(1.0, math.sqrt(square))  # largest * rest is the norm, or 1
     for i in range(z.size):

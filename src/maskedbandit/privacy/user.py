@@ -1,4 +1,4 @@
-"""What names a person: a pseudonym, the same wherever that person's losses or cohorts are kept."""
+"""The name of a person: a pseudonym, the same wherever that person's losses or cohorts are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALLOWED = re.compile(r"[!-~]{1,128}")
 
 
 def checked_user(user: User) -> User:
-    """The user, or `PersonalValue` where it is no name of one.
+    """The user, or `PersonalValue` if it is not a valid name.
 
     >>> checked_user("ann"), checked_user("7f3a:2")
     ('ann', '7f3a:2')

@@ -217,7 +217,7 @@ class Client:
         own = masks.own_mask(self._seeds[0], session, self.user, m)
         self._spend(self.user)
         hidden = masks.masked(self._value, own, pairs, m)
-        del self._value, self._mask, self._seeds  # what is still needed of them, the neighbours have
+        del self._value, self._mask, self._seeds  # the neighbours have what is still needed of them
         self._next = self._agree
         return packed(MASKED, session, hidden.to_bytes(VALUE))
 

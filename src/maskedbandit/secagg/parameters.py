@@ -1,4 +1,4 @@
-"""How many neighbours a user needs, and how many of them must answer [BBG20], computed in whole numbers.
+"""How many neighbours a user needs, and how many of them must answer [BBG20], in exact integer arithmetic.
 
 Of n users at most c are corrupted and at most d are lost, chosen before the ring is drawn. A user has k neighbours, a
 random k of the n - 1 others, who hold key shares of its two seeds; any t of them recover a seed. The conditions are

@@ -1,1 +1,1 @@
-"""Shuffling: the messages of many devices reach the analyzer without their senders."""
+"""Shuffling: the analyzer receives the messages of many devices without their senders."""

@@ -1,4 +1,4 @@
-"""Bit counting: a sum modulo m from anonymous bits, almost without extra loss and without delta; for tiny m [CY21].
+"""Bit counting: a sum modulo m from anonymous bits, with almost no extra loss and no delta; for tiny m [CY21].
 
 Each of n devices sends d bits, and the server counts the ones among all of them. The number of ones that a device sends
 is that of d fair coins, changed a little so that its residue modulo m is the device's value x:
@@ -54,7 +54,7 @@ class BitCounting:
 
     def __post_init__(self) -> None:
         if type(self.modulus) is not int or not 2 <= self.modulus <= 64:
-            raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 64: beyond, take split-and-mix")
+            raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 64: above that use split-and-mix")
         least = 5 * self.modulus**2 + 5
         if type(self.messages) is not int or not least <= self.messages <= 2**16:
             raise InvalidValue("messages", self.messages, f"a whole number from {least} to 65536")
@@ -115,9 +115,9 @@ class BitCounting:
             raise InvalidValue("n", n, "a whole number of at least 1")
         whole, worst = pow(self.total, n), Fraction(1)
         bounds: dict[int, tuple[list[int], list[int]]] = {}
-        for total, law in self.laws(n):
-            high, low = bounds.get(total % self.modulus, (law, law))
-            bounds[total % self.modulus] = list(map(max, high, law)), list(map(min, low, law))
+        for total, distribution in self.distributions(n):
+            high, low = bounds.get(total % self.modulus, (distribution, distribution))
+            bounds[total % self.modulus] = list(map(max, high, distribution)), list(map(min, low, distribution))
         for high, low in bounds.values():
             a, b = 1, 1
             for most, least in zip(high, low, strict=True):
@@ -132,7 +132,7 @@ class BitCounting:
             worst = max(worst, Fraction(a, b), Fraction(sum(high), whole) ** 2, Fraction(whole, sum(low)) ** 2)
         return worst
 
-    def laws(self, n: int) -> Iterator[tuple[int, list[int]]]:
+    def distributions(self, n: int) -> Iterator[tuple[int, list[int]]]:
         """For all n values in falling order: their sum, and the distribution of the number of ones times total^n.
 
         A distribution is one long integer with a slot for each number of ones, so that convolutions are products.
@@ -141,11 +141,11 @@ class BitCounting:
         each = [sum(weight << slot * ones for ones, weight in enumerate(self.weights(x))) for x in range(self.modulus)]
         mask, size = (1 << slot) - 1, n * self.messages + 1
 
-        def extended(left: int, most: int, total: int, law: int) -> Iterator[tuple[int, list[int]]]:
+        def extended(left: int, most: int, total: int, distribution: int) -> Iterator[tuple[int, list[int]]]:
             if not left:
-                yield total, [law >> slot * ones & mask for ones in range(size)]
+                yield total, [distribution >> slot * ones & mask for ones in range(size)]
             else:
                 for x in range(most + 1):
-                    yield from extended(left - 1, x, total + x, law * each[x])
+                    yield from extended(left - 1, x, total + x, distribution * each[x])
 
         return extended(n, self.modulus - 1, 0, 1)

@@ -74,11 +74,11 @@ def messages_needed(honest: int, modulus: int, eta: Fraction) -> int:
     [24, 15, 9, 7]
     """
     if type(honest) is not int or honest < 2:
-        raise InvalidValue("honest", honest, "a whole number of at least 2: a single device cannot hide in a crowd")
+        raise InvalidValue("honest", honest, "a whole number of at least 2: a shuffle does not hide a single device")
     if type(modulus) is not int or not 1 < modulus <= 2**62:
         raise InvalidValue("modulus", modulus, "a whole number above 1 and at most 2^62")
     if type(eta) is not Fraction or not Fraction(1, 2**256) <= eta < 1:
-        raise InvalidValue("eta", eta, "a Fraction from 2^-256 up, below 1")
+        raise InvalidValue("eta", eta, "a Fraction of at least 2^-256 and below 1")
     most = 4 * eta**2
     digits = 2 * (eta.denominator.bit_length() - eta.numerator.bit_length()) + modulus.bit_length() + 64
     return next(k for k in count(2) if proves(honest, modulus, k, most, digits))
@@ -91,9 +91,9 @@ def first_term(n: int, q: int, k: int) -> Fraction:
 
 
 def proves(n: int, q: int, k: int, most: Fraction, digits: int) -> bool:
-    """Whether e(n) <= `most` follows."""
+    """Whether this bound proves that e(n) <= `most`."""
     if first_term(n, q, k) > most or (n >= LONGEST and (k < 3 or first_term(LONGEST // 2, q, k) > 1)):
-        return False  # without looking further
+        return False  # no need to compute further
     unit = 1 << digits
     rows = excesses(q, k, unit)
     e, half = [0], SHORTEST // 2

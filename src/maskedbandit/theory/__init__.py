@@ -1,4 +1,4 @@
-"""What can be achieved: divergences, lower bounds and guarantees, as numbers."""
+"""Divergences, lower bounds and guarantees, as numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOWER = tuple(INFORMATION)
 UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
 SAMPLES = tuple(TIMES)
 WITHOUT_EPSILON = ("no_privacy", "ucb1")
-CURVES = {  # all names, and what to make of a number
+CURVES = {  # all names, and what each curve means
     **dict.fromkeys(LOWER, "asymptotic lower bound"),
     "minimax": "lower bound for the worst instance",
     **dict.fromkeys(UPPER, "guarantee of the policy"),
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def upper_bound(name: str, means: Sequence[float], t: Any, epsilon: float = math.inf, **parameters: float) -> Floats:
-    """What the algorithm `name` promises of its regret after t users; see guarantees.py.
+    """The upper bound of the algorithm `name` on its regret after t users; see guarantees.py.
 
     >>> upper_bound("ada_p_ucb", [0.9, 0.5], [10**6], epsilon=0.5, beta=4).round()
     array([2222.])

@@ -1,26 +1,26 @@
-"""What no policy can beat: regret that privacy and chance make unavoidable, for Bernoulli rewards.
+"""What no policy can beat: lower bounds on regret, with and without privacy, for Bernoulli rewards.
 
     liminf  regret(t) / ln t  >=  sum over a of  gap_a / I(mu_a, mu*)
 
-for every policy whose regret grows slower than any power of t on every instance. I is what one reward tells at most:
+for every policy whose regret grows slower than any power of t on every instance. I is the information of one reward:
 
     no privacy    kl(mu_a, mu*)                                                                          [LR85]
     central       d_eps(mu_a, mu*) = inf over z of eps |z - mu_a| + kl(z, mu*)                           [AWHOIB25]
     local         kl(b_a, b*),  b = (1 + (e^eps - 1) mu) / (e^eps + 1) the mean of a randomized bit
 
-Shuffled and distributed channels of a pure loss are bound by the central one, for it only needs decisions that are
-private. Every local channel of loss eps that a bit passes is randomized response, with more noise behind it [KOV17], so
-by data processing nothing tells more than kl(b_a, b*); that is at most min{4, e^2eps} (e^eps - 1)^2 gap^2, the bound
-that holds for all distributions of rewards [DJW13, Thm. 1]. These three are asymptotic: at a finite t a policy may be
-below them, on instances that suit it.
+Shuffled and distributed channels of a pure loss obey the central bound, because it only needs private decisions. Every
+local channel of loss eps, applied to a bit, is randomized response followed by more noise [KOV17], so by data
+processing no information exceeds kl(b_a, b*). That is at most min{4, e^2eps} (e^eps - 1)^2 gap^2, the bound that holds
+for all distributions of rewards [DJW13, Thm. 1]. These three bounds are asymptotic: at a finite t a policy may be below
+them, on instances that suit it.
 
 `minimax` is for every t: on one of two Bernoulli instances that differ in one arm, every policy has a regret of
 
     sup over gap <= 1/4 of  t gap / 8  exp(-t / (k-1) d_eps(1/2, 1/2 + 2 gap))
 
 by the argument of [LS20, Thm. 15.2], where the divergence of what is shown is at most d_eps for each pull of that arm.
-The published max{sqrt(t (k-1)) / 27, (k-1) / (131 eps)} [AB22] has the constants of Gaussian rewards of variance 1, to
-which bits do not compare: their variance is at most 1/4, so they tell four times as much.
+The published max{sqrt(t (k-1)) / 27, (k-1) / (131 eps)} [AB22] has the constants of Gaussian rewards of variance 1.
+They do not apply to bits, whose variance is at most 1/4, so that their information is four times as large.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def response_divergence(x: float, y: float, epsilon: float) -> float:
-    """Divergence between randomized bits of rewards of means x and y: the most that a local channel lets through.
+    """Divergence between randomized bits of rewards of means x and y: the largest behind a local channel.
 
     >>> round(response_divergence(0.3, 0.6, 1.0), 6), response_divergence(0.3, 0.6, 800.0) == kl(0.3, 0.6)
     (0.038605, True)
@@ -57,9 +57,9 @@ INFORMATION: dict[str, Callable[[float, float, float], float]] = {
 
 
 def lower_bound(name: str, means: Sequence[float], t: Any, epsilon: float = math.inf) -> Floats:
-    """The least regret, to first order, after t users, of a policy that is good everywhere; see the top of the file.
+    """The least regret, to first order, after t users, of a policy that is good on every instance; see bounds.py.
 
-    `name` is "no_privacy", "central" or "local". Where that is more than the worst arm costs, it is what that costs.
+    `name` is "no_privacy", "central" or "local". The bound is never above the regret of always choosing the worst arm.
 
     >>> lower_bound("central", [0.75, 0.625, 0.5, 0.375, 0.25], [10**5, 10**6], epsilon=0.1).round(1)
     array([479.8, 575.8])
@@ -75,7 +75,7 @@ def lower_bound(name: str, means: Sequence[float], t: Any, epsilon: float = math
 
 
 def minimax(k: int, t: Any, epsilon: float = math.inf) -> Floats:
-    """A regret that no policy stays below on every instance of k arms, after t users: for every t, not to first order.
+    """A regret that every policy exceeds on some instance of k arms, after t users: for all t, not asymptotically.
 
     >>> minimax(2, [100, 10_000]).round(2), minimax(11, [10_000], epsilon=0.001).round()
     (array([0.19, 1.9 ]), array([190.]))
@@ -91,7 +91,7 @@ def minimax(k: int, t: Any, epsilon: float = math.inf) -> Floats:
 
 
 def gapped(means: Sequence[float]) -> list[float]:
-    """The means of the arms that are not the best, once all are checked."""
+    """The means of the arms that are not the best, after a check of all means."""
     if len(means) < 2 or not all(0 <= mean <= 1 for mean in means):
         raise InvalidValue("means", means, "two numbers in [0, 1] or more")
     return [float(mean) for mean in means if mean < max(means)]

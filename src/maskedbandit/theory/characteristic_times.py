@@ -1,10 +1,10 @@
-"""How hard an instance is to identify: pulls for each nat of evidence that its best arm is the best.
+"""How hard it is to identify the best arm: pulls for each nat of evidence that it is the best.
 
     1 / T*  =  max over proportions w of  min over rivals a of  cost(best, a; w)
     cost    =  inf over x of  w_best d(m_best, x) + w_a d(m_a, x)
 
 A policy that is wrong with probability at most delta needs at least T* kl(delta, 1 - delta) pulls on average
-(samples.py). One question, with a d for each setting:
+(samples.py). The formula is the same, with a d for each setting:
 
     "KL"         kl(m, x), Bernoulli rewards without privacy                                               [GK16]
     "KL", eps    d_eps(m, x), Bernoulli rewards under central pure privacy                                 [JA25]
@@ -13,13 +13,13 @@ A policy that is wrong with probability at most delta needs at least T* kl(delta
     "TV"         |m - x|: cost min{w_best, w_a} gap, so T* = 1 / least gap + sum of 1 / gap_a    [Azi24, Prop. 4.26]
     "TV2"        (m - x)^2: half of "gaussian" of variance 1                                              [AJMB24]
 
-With `beta` the best arm gets that fraction of the pulls, and only the others are optimized: what top-two policies
-converge to. Then T* is larger, at beta = 1/2 at most twice as large.
+With `beta` the best arm gets that fraction of the pulls, and only the others are optimized: top-two policies converge
+to that. Then T* is larger, at beta = 1/2 at most twice as large.
 
-All costs are solved alike. With v_a = w_a / w_best, the cost over w_best is C_a(v) = d(m_best, x) + v d(m_a, x), with x
-where the two arms meet; it grows with v, and its slope is d(m_a, x) (costs.py). All C_a equal one y at the optimum,
-which is found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1
-[GK16, Thm. 5], or, if beta is given, until 1 / (1 + sum of v_a) is beta.
+All costs are solved in the same way. With v_a = w_a / w_best, the cost over w_best is C_a(v) = d(m_best, x) + v d(m_a,
+x), with x where the two arms meet; it grows with v, and its slope is d(m_a, x) (costs.py). At the optimum all C_a are
+y, which is found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1 [GK16, Thm.
+5], or, if beta is given, until 1 / (1 + sum of v_a) is beta.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, qu
 from maskedbandit.theory.transport import SAME
 
 KINDS = ("KL", "TV", "TV2", "gaussian")
-CLOSE = 1e-12  # costs are equal, and logarithms of sums 0, up to this
+CLOSE = 1e-12  # tolerance: costs are equal, and logarithms of sums 0, up to this
 
 
 class Optimum(NamedTuple):
     """The answer for one instance."""
 
     time: float
-    shares: Floats  # of the arms, in the order of the means
+    proportions: Floats  # of the arms, in the order of the means
 
 
 def characteristic_time(
@@ -55,7 +55,7 @@ def characteristic_time(
     epsilon: float | None = None,
     variance: float = 1.0,
 ) -> float:
-    """T*, see the top of the file. `epsilon` goes with "KL" and "gaussian", `variance` with "gaussian" alone.
+    """T*, see the top of the file. `epsilon` is for kinds "KL" and "gaussian", `variance` for "gaussian" alone.
 
     >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
     >>> [round(characteristic_time(mu, kind), 3) for kind in ("KL", "gaussian", "TV")]
@@ -78,7 +78,7 @@ def proportions(
     >>> proportions([0.5, 0.45, 0.43, 0.4]).round(4)
     array([0.4165, 0.3903, 0.1362, 0.057 ])
     """
-    return optimum(means, kind, beta, epsilon, variance).shares
+    return optimum(means, kind, beta, epsilon, variance).proportions
 
 
 def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: float | None, variance: float) -> Optimum:
@@ -98,12 +98,12 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
     if epsilon is not None:
         if kind not in ("KL", "gaussian"):
             raise InvalidValue("epsilon", epsilon, f'None for kind "{kind}"')
-        epsilon = min(positive("epsilon", epsilon), 200.0)  # e^-200 is nothing beside a mean
+        epsilon = min(positive("epsilon", epsilon), 200.0)  # e^-200 is negligible beside a mean
     if positive("variance", variance) != 1.0 and kind != "gaussian":
         raise InvalidValue("variance", variance, f'1 for kind "{kind}"')
     best = int(arms.argmax())
     rivals, where, count = np.unique(-np.delete(arms, best), return_inverse=True, return_counts=True)
-    with np.errstate(all="ignore"):  # infinities are what limits of the formulas are
+    with np.errstate(all="ignore"):  # infinite values are right: they are limits of the formulas
         y, v = solve(kind, arms[best], -rivals, count, beta, epsilon, variance)
         total = 1 + float(count @ v)
         return Optimum(total / y, np.insert(v[where], best, 1.0) / total)
@@ -118,7 +118,7 @@ def solve(
     epsilon: float | None,
     variance: float,
 ) -> tuple[float, Floats]:
-    """The common cost y, over w_best, and v_a for each distinct rival, the best one first; `count` have that mean."""
+    """The common cost y, over w_best, and v_a for each distinct rival mean, largest first; `count` rivals have it."""
     gap = top - rivals
     if kind == "TV":  # a rival gains nothing from more pulls than the best arm
         v = gap[0] / gap
@@ -133,7 +133,7 @@ def solve(
     v = np.full(gap.size, 1.0)
 
     def miss(log_v: float) -> float:
-        """How far the v of the best rival is off, in logarithms: they are nearly a line."""
+        """The error of the v of the best rival, in logarithms, in which it is nearly linear."""
         nonlocal v
         v = common(parts, math.exp(log_v), v)
         lost, kept = parts(v)
@@ -147,7 +147,7 @@ def solve(
 
 
 def root(f: Callable[[float], float], start: float) -> float:
-    """Where an increasing function is 0, by Chandrupatla's method: a parabola where it fits, and halves elsewhere."""
+    """The root of an increasing function, by Chandrupatla's method: quadratic steps where they fit, else halves."""
     low = high = start
     at_low = at_high = f(start)
     step = 1.0
@@ -180,11 +180,11 @@ def root(f: Callable[[float], float], start: float) -> float:
 
 
 def common(parts: Parts, second: float, v: Floats) -> Floats:
-    """The v of all rivals at which their C_a(v) is that of the best rival, whose v is given; from a guess.
+    """The v of all rivals at which C_a(v) is the cost of the best rival, whose v is `second`; from the guess `v`.
 
-    Each step goes to where the curve c v / (1 + b v) with the value and the slope found at v would be y: the costs of
-    a quadratic d are such curves. Later on it goes to where the tangent would be: costs are concave, so a tangent leads
-    to the low side and from there on up to the root, also past a kink.
+    Each step goes to the root of the curve c v / (1 + b v) with the value and the slope found at v: the costs of a
+    quadratic d are such curves. Later steps go to the root of the tangent: costs are concave, so a tangent leads to the
+    low side, and from there on up to the root, also past a kink.
     """
     v = np.minimum(v, second)
     v[0] = second

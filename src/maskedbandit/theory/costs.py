@@ -1,9 +1,8 @@
 """Transportation costs of all rivals of the best arm at once: the kernels of transport.py over arrays.
 
-A `Parts` turns v_a = w_a / w_best of each rival into two parts, d(m_best, x_a) and d(m_a, x_a), at the x_a where arms
+A `Parts` maps v_a = w_a / w_best of each rival to two parts, d(m_best, x_a) and d(m_a, x_a), at the x_a where the arms
 meet. The cost over w_best is C_a(v) = d(m_best, x_a) + v d(m_a, x_a); it grows with v, and part two is its slope.
-`at` says which rivals
-the v are of, if not of all.
+`at` says which rivals the v belong to, if not to all.
 """
 
 from __future__ import annotations

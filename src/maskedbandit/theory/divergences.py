@@ -1,11 +1,11 @@
-"""Divergences of Bernoulli distributions, with and without privacy: what indices and lower bounds are made of.
+"""Divergences of Bernoulli distributions, with and without privacy: the basis of indices and lower bounds.
 
     kl(p, q)      = p ln(p/q) + (1-p) ln((1-p)/(1-q))
     d_eps(x, y)   = inf over z of  eps |z - x| + kl(z, y),     z between x and y             [AWHOIB25]
 
-n rewards of mean y look like rewards of mean x with probability about exp(-n kl); under central pure privacy an
-adversary moves the mean from x to z first, at eps for each unit. Both have closed forms, and so have their inverses up
-to one root.
+n rewards of mean y look like rewards of mean x with probability about exp(-n kl). Under central pure privacy an
+adversary first moves the mean from x to z, at eps for each unit. Both divergences have closed forms, and their inverses
+take one root each.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def kl_upper(p: float, level: float) -> float:
 
 @kernel
 def private_divergence(x: float, y: float, epsilon: float) -> float:
-    """d_eps(x, y): the rate at which means x and y are told apart under central pure privacy [AWHOIB25].
+    """d_eps(x, y): the rate at which means x and y are distinguished under central pure privacy [AWHOIB25].
 
     The infimum is at z = y e^-eps / (1 - y + y e^-eps) for x <= y, if that is above x, else at x itself.
 
@@ -88,7 +88,7 @@ def private_upper(x: float, level: float, epsilon: float) -> float:
     """
     if level <= 0.0 or x >= 1.0:
         return x
-    epsilon = min(epsilon, 700.0)  # e^-700 is nothing beside x
+    epsilon = min(epsilon, 700.0)  # e^-700 is negligible beside x
     edge = x / (x + (1 - x) * math.exp(-epsilon))  # up to there d_eps is kl
     if kl(x, edge) >= level:
         return kl_upper(x, level)

@@ -1,4 +1,4 @@
-"""Evidence that one arm is better than another, from what was released of both, valid whenever one looks.
+"""Evidence that one arm is better than another, from the releases of both, valid at all times.
 
 For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t, or 1 and 0 if that is outside
 [0, 1]. Its gain is the likelihood ratio
@@ -6,16 +6,16 @@ For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean 
     L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z),
 
 and M(z) is the mean of the gains of all bets, under weights fixed in advance that add up to one. If mu_a <= z <= mu_b
-then M(z) is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it reaches 1/alpha with
-probability <= alpha, ever [Vil39]. Evidence that mu_a > mu_b is that M(z) >= 1/alpha for **all** z in [0, 1]: if
-mu_a <= mu_b, it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
+then M(z) is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it ever reaches 1/alpha
+with probability <= alpha [Vil39]. Evidence that mu_a > mu_b is that M(z) >= 1/alpha for **all** z in [0, 1]: if mu_a <=
+mu_b, it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
 
-Bets are relative to z, so it costs nothing that the height of both means is unknown. A mixture over two unknown means,
-divided by the largest likelihood of the null, pays for that.
+Bets are relative to z, so nothing is lost because the level of both means is unknown. A mixture over two unknown means,
+divided by the largest likelihood of the null hypothesis, loses evidence for each of them.
 
-`everywhere` checks M(z) >= 1/alpha for the continuum: on an interval of z, a concave function is at least the lesser of
-its values at both ends, and at most what its tangents there leave; ln L is concave. Bets on one arm alone settle both
-tails at once, because their gains are monotone in z.
+`everywhere` checks M(z) >= 1/alpha for all z: on an interval of z, a concave function is at least the smaller of its
+values at the ends, and at most the maximum that its tangents there allow; ln L is concave. Bets on one arm alone settle
+both tails at once, because their gains are monotone in z.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from maskedbandit.core import kernel
 from maskedbandit.law import Law
 from maskedbandit.theory.likelihood import Releases, log_likelihood
 
-SCALES = 6  # as many as are looked at; the others' gains are not negative, so leaving them out is safe
+SCALES = 6  # the scales in the sum; gains of others are not negative, so leaving them out is safe
 EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
 ALONE = 0.03  # bets on a alone; as much on b alone
 RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - 2 * ALONE))  # t = s / 4, s / 2, s, 2s, 4s, 8s
-FIRST = 2  # where t = s stands in RATIOS
+FIRST = 2  # the index of t = s in RATIOS
 NARROW = 2e-3  # intervals below this fraction of the whole are not divided further
 
 
@@ -44,7 +44,7 @@ def shift(j: int) -> float:
 
 @kernel
 def scale(distance: float) -> int:
-    """The first scale that is at most a distance."""
+    """The first scale that is at most the distance."""
     return max(0, math.ceil(-math.log2(2 * max(distance, 1e-15))))
 
 
@@ -110,7 +110,7 @@ def alone(first: int, span: float, at: np.ndarray, null: float) -> float:
 
 @kernel
 def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[float, float, float]:
-    """ln M(z), and what the best bets on a and on b gain there; bets are of the scales from twice the gap down."""
+    """ln M(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
     best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
@@ -122,7 +122,7 @@ def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[
 
 @kernel
 def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) -> float:
-    """A z near the mean, from which on bets on this arm alone have the evidence; -1 if there is none.
+    """A z near the mean such that from there on bets on this arm alone have the evidence; -1 if there is none.
 
     The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
     """
@@ -145,7 +145,7 @@ def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) 
 
 @kernel
 def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
-    """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that was not seen.
+    """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that is not certain.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> told = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]

@@ -1,4 +1,4 @@
-"""What algorithms promise: their own upper bounds on expected regret after t users, with all constants.
+"""Upper bounds on the expected regret of algorithms after t users, with all constants.
 
     ucb1          sum  8 ln t / gap + (1 + pi^2 / 3) gap                                                 [ACF02, Thm. 1]
     ldp_ucb       sum  8 c^2 ln t / gap + (1 + pi^2 / 3) gap,   c = (e^eps + 1) / (e^eps - 1)
@@ -7,20 +7,20 @@
     dpucb         sum  max{32 ln t / gap, 4 G} + (1 + pi^2 / 3) gap,  and once max gap
     noise_aware_klucb      ln t sum  max{ratio gap / d_eps, 2 gap / eps} + o(ln t)           [docs/noise_aware_klucb.md]
 
-Sums are over the arms that are not the best. `ldp_ucb` is UCB1 on randomized bits, whose gaps are gap / c and whose
-pulls cost gap: so it is the theorem above it, not one of its own. AdaP-UCB and AdaC-UCB need beta > 3 in the policy
-too. Where it is not said whether a last term is counted once or for each arm, it is counted for each: the bound holds
-either way. Of the noise-aware index only the leading term is known, so that its curve may be crossed at a finite t.
-Bounds above t max gap say nothing, and are cut there.
+Sums are over the arms that are not the best. `ldp_ucb` is UCB1 on randomized bits, whose gaps are gap / c while a pull
+costs gap: so it follows from the theorem above it. AdaP-UCB and AdaC-UCB need beta > 3 in the policy too. Where a paper
+does not say whether a last term is counted once or for each arm, it is counted for each: the bound holds either way. Of
+the noise-aware index only the leading term is known, so its curve may be crossed at a finite t. Bounds above t max gap
+are trivial, and are cut there.
 
 `dpucb` is for binary trees of length T, the horizon, and failure 1 / T. With probability 1 - 1 / T the noise of every
 arm is in [-G, G] at all times; the rest costs T max gap:
 
     G = h / eps (2 sqrt(h x) + x),     x = ln(2 k T^2),     h = floor(log2 T) + 1 levels
 
-Then the index is UCB1's with something in [0, 2 G / n] more. Beyond n = max{32 ln t / gap^2, 4 G / gap} users of an
+Then the index is that of UCB1 plus something in [0, 2 G / n]. Beyond n = max{32 ln t / gap^2, 4 G / gap} users of an
 arm both 2 sqrt(2 ln t / n) and 2 G / n are at most gap / 2, so it is only chosen if Hoeffding's bound failed for it or
-the best arm: the argument of [ACF02, Thm. 1], whose pi^2 / 3 is the chance of that, added up over t.
+the best arm: the argument of [ACF02, Thm. 1], whose pi^2 / 3 is the probability of that, added up over t.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from maskedbandit.theory.divergences import private_divergence
 
 
 def gaps(means: Sequence[float]) -> Floats:
-    """How far the arms that are not the best are from it."""
+    """The gaps of the arms that are not the best."""
     return max(means) - np.array(gapped(means))
 
 
@@ -65,21 +65,21 @@ def ldp_ucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
 
 
 def ada_p_ucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) -> Floats:
-    """AdaP-UCB over a central channel of pure loss epsilon."""
+    """AdaP-UCB on a central channel of pure loss epsilon."""
     gap = gaps(means)
     least = np.minimum(gap, positive("epsilon", epsilon))
     return total(16 * above_three(beta) / least, 3 * beta / (beta - 3), means, t)
 
 
 def ada_cucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) -> Floats:
-    """AdaC-UCB over a central channel of Gaussian noise of standard deviation 1 / epsilon: rho = epsilon^2 / 2."""
+    """AdaC-UCB on a central channel of Gaussian noise of standard deviation 1 / epsilon: rho = epsilon^2 / 2."""
     gap, rho = gaps(means), positive("epsilon", epsilon) ** 2 / 2
     noise = 8 * np.sqrt(above_three(beta) * np.log(times(t)[..., None]) / rho)
     return total(8 * beta / gap, noise + 2 * beta / (beta - 3), means, t)
 
 
 def dpucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
-    """DP-UCB, corrected, over binary trees of pure loss epsilon; the largest t is the horizon that it was told.
+    """DP-UCB, corrected, on binary trees of pure loss epsilon; the largest t is the policy's horizon.
 
     >>> dpucb([0.9, 0.5], [10**6], 1.0).round()
     array([6178.])
@@ -92,7 +92,7 @@ def dpucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
 
 
 def noise_aware_klucb(means: Sequence[float], t: Any, epsilon: float, ratio: float = 1.5) -> Floats:
-    """The leading term of the noise-aware index over central or distributed pure loss epsilon, as t grows.
+    """The leading term of the noise-aware index under central or distributed pure loss epsilon, as t grows.
 
     >>> noise_aware_klucb([0.9, 0.5], [10**6], 1.0).round(2), noise_aware_klucb([0.9, 0.0], [10**6], 1.0).round(2)
     (array([24.28]), array([24.87]))
@@ -103,7 +103,7 @@ def noise_aware_klucb(means: Sequence[float], t: Any, epsilon: float, ratio: flo
 
 
 def above_three(beta: float) -> float:
-    """The exploration parameter of both theorems."""
+    """Check the exploration parameter of both theorems."""
     if not beta > 3:
         raise InvalidValue("beta", beta, "above 3, as the theorem needs")
     return beta

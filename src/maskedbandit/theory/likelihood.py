@@ -1,15 +1,15 @@
-"""How likely released sums are, for every mean of the rewards: all the information that they hold.
+"""The likelihood of released sums, for every mean of the rewards.
 
-A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) and noise Z of a known law h, so
+A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) and noise Z of known distribution h, so
 
     p_n(r; mu) = sum over x of  C(n, x) mu^x (1 - mu)^(n-x) h(r - x),
 
-and releases of one arm multiply. Factors without mu are left out. The sum is taken outwards from its largest term until
-terms no longer count, so it costs as many terms as the narrower of the two distributions is wide.
+and releases of one arm multiply. Factors without mu are left out. The sum starts at its largest term and goes outwards
+until terms are negligible, so the number of terms is that of the narrower of the two distributions.
 
 ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
-docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed as they are, which is that of a Bernoulli
-variable.
+docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed without rounding, which is that of
+Bernoulli rewards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from maskedbandit.core import kernel
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_coins, is_gaussian, is_laplace, unit_variance
 from maskedbandit.theory.noise_pmf import log_pmf
 
-NOTHING = 1e-15  # beside 1
+NOTHING = 1e-15  # terms below this fraction of the largest are left out
 
 
 class Releases(NamedTuple):
@@ -55,13 +55,13 @@ def log_noise(law: Law, n: int, count: float, z: float) -> float:
 
 @kernel
 def bounded_exp(x: float) -> float:
-    """e^x, or e^700 above it: of ratios like that only the side counts."""
+    """e^x, or e^700 if that is smaller: of so large a ratio only the direction matters."""
     return math.exp(min(x, 700.0))
 
 
 @kernel
 def closer(law: Law, n: int, count: float, z: float) -> float:
-    """h(z - 1) / h(z): how much likelier the noise is if one more of the sum was reward."""
+    """h(z - 1) / h(z): the likelihood ratio of the noise if one more of the sum is reward."""
     if is_laplace(law) and count == 1.0:
         return bounded_exp(1 / law.scale) if z >= 1.0 else 1 / bounded_exp(1 / law.scale)
     if is_gaussian(law):
@@ -126,7 +126,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
 def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
     """ln of the likelihood of a mean, up to a constant, and its slope in mu."""
     value, slope = 0.0, 0.0
-    if not adds_noise(law):  # here a sum says all that its parts do
+    if not adds_noise(law):  # here the sum of all releases is sufficient
         ones, n = 0.0, 0.0
         for i in range(known.m):
             ones += known.total[i]
@@ -143,7 +143,7 @@ def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
 
 @kernel
 def information(law: Law, known: Releases, mu: float) -> float:
-    """What the releases tell of a mean near mu, were they normal: the inverse of the variance of the best estimate."""
+    """The information of the releases on a mean near mu, in a normal model: 1 / the variance of the best estimate."""
     answer, bit = 0.0, law.flip + (1 - 2 * law.flip) * mu
     for i in range(known.m):
         n = float(known.n[i])
@@ -154,7 +154,7 @@ def information(law: Law, known: Releases, mu: float) -> float:
 
 @kernel
 def likeliest(law: Law, known: Releases, guess: float) -> float:
-    """The mean of the highest likelihood, to a twentieth of its standard error; by Fisher's scoring, kept in a bracket.
+    """The maximum-likelihood mean, to a twentieth of its standard error, by Fisher's scoring within a bracket.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law, told = Law(LAPLACE, scale=2.0, grid=1, per_release=1), Releases(np.array([31.0, 130.0]), [50, 200], 2)

@@ -1,4 +1,4 @@
-"""The probabilities of the noise in a released sum, whose law policies know: their logarithms do not underflow."""
+"""The logarithms of the probabilities of the noise in a released sum; they do not underflow."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maskedbandit.law import Law, draws, is_coins, is_gaussian, is_laplace, is_r
 def log_pmf(law: Law, n: int, z: float) -> float:
     """log P(Z = z), Z the noise in one released sum of n rewards, z in steps of 1/g.
 
-    z is whole, but for an odd number of coins. Several Gaussian draws count as one of their joint variance: near only
-    if each has a variance of at least 2.
+    z is an integer, except for an odd number of coins. Several Gaussian draws are replaced by one draw of their joint
+    variance, which is accurate only if each has a variance of at least 2.
 
     >>> from maskedbandit.law import LAPLACE
     >>> round(log_pmf(Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 3) - log_pmf(
@@ -39,7 +39,7 @@ def log_pmf(law: Law, n: int, z: float) -> float:
     if is_laplace(law) and count == 1.0:
         return math.log(math.tanh(0.5 / wide)) - z / wide
     if not (is_laplace(law) or is_skellam(law)):
-        return math.nan  # nothing is known of it
+        return math.nan  # the probabilities of other noise are not known
     return log_pmf_of_difference(is_laplace(law), count, wide, int(z))
 
 

@@ -1,9 +1,9 @@
-"""What no policy can beat: pulls that it takes to name the best arm and be wrong with probability at most delta.
+"""What no policy can beat: lower bounds on the sample complexity of best-arm identification with error at most delta.
 
     average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
 
-for every policy that is delta-correct on all Bernoulli instances, on each one with one best arm. T* is a characteristic
-time, and its divergence what one pull tells at most:
+for every policy that is delta-correct on all Bernoulli instances, on each instance with a unique best arm. T* is a
+characteristic time, whose divergence is the information of one pull:
 
     no_privacy    kl                                                                                  [GK16, Thm. 1]
     central       d_eps                                                                               [JA25]
@@ -16,9 +16,9 @@ is named with probability >= 1 - delta under mu and <= delta under lambda, so KL
 by data processing. On the other side KL(P_mu, P_lambda) <= sum over a of E[N_a] d(mu_a, lambda_a). Central: couple each
 reward with one of mean phi_a that differs from it with probability |phi_a - mu_a|, independently of all others. By
 group privacy ln P(shown | rewards) changes by at most eps for each that differs, so on average by at most eps sum of
-E[N_a] |phi_a - mu_a|; by the chain rule the coupled rewards tell sum of E[N_a] kl(phi_a, lambda_a); and the infimum
-over phi is d_eps. Local: what a user sends is a randomized bit with more noise behind it [KOV17], whatever was sent
-before. Now take the infimum over lambda, and the supremum over the proportions E[N_a] / E[N].
+E[N_a] |phi_a - mu_a|; by the chain rule the coupled rewards have the divergence sum of E[N_a] kl(phi_a, lambda_a); and
+the infimum over phi is d_eps. Local: what a user sends is a randomized bit with more noise behind it [KOV17], whatever
+was sent before. Now take the infimum over lambda, and the supremum over the proportions E[N_a] / E[N].
 
 Papers state ln(1 / (3 delta)) or ln(1 / (2.4 delta)); both are less than kl(delta, 1 - delta), which this proof gives.
 "central" is never below "central_tv", for d_eps is at most kl and at most eps |x - y|; nor is "local" below
@@ -42,8 +42,8 @@ Means = Sequence[float]
 
 
 def contraction(epsilon: float) -> float:
-    """c(eps): what a local channel tells of two distributions is at most c(eps) times their squared distance [DJW13,
-    Thm. 1]."""
+    """c(eps): the divergence of two distributions behind a local channel is at most c(eps) times their squared distance
+    [DJW13, Thm. 1]."""
     epsilon = min(epsilon, 300.0)
     return min(4.0, math.exp(2 * epsilon)) * math.expm1(epsilon) ** 2
 
@@ -68,7 +68,7 @@ TIMES: dict[str, Callable[[Means, float], float]] = {
 
 
 def least_samples(name: str, means: Means, delta: float, epsilon: float = math.inf) -> float:
-    """The least average number of pulls of a policy that is delta-correct everywhere; names are at the top of the file.
+    """The least average number of pulls of a policy that is delta-correct on all instances; see samples.py for `name`.
 
     >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
     >>> [round(least_samples(name, mu, 0.01, epsilon=0.1)) for name in ("no_privacy", "central", "local")]
@@ -82,14 +82,14 @@ def least_samples(name: str, means: Means, delta: float, epsilon: float = math.i
 
 
 def critical_epsilon(name: str, means: Means) -> float:
-    """The epsilon above which privacy costs nothing, by one of the bounds: there it is that of "no_privacy".
+    """The epsilon above which privacy costs nothing by one of the bounds: there it equals that of "no_privacy".
 
         central       where arms meet at w* is within eps of both, in logits: there d_eps is kl
         central_tv    T*_TV / T*_KL
         local_tv2     c(eps) = T*_TV2 / T*_KL
 
-    For "local" it is infinite: randomized bits always tell less. The published condition for "central" is that the best
-    arm is within eps of all others [JA25], which is more than it takes.
+    For "local" it is infinite: randomized bits always have less information. The published condition for "central" is
+    that the best arm is within eps of all others [JA25], which is more than is needed.
 
     >>> mu = [0.95, 0.9, 0.9, 0.9, 0.5]
     >>> [round(critical_epsilon(name, mu), 4) for name in ("central", "central_tv", "local_tv2")]

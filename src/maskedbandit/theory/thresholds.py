@@ -1,4 +1,4 @@
-"""Thresholds for stopping: when differences between arms are significant, at all times at once.
+"""Thresholds of stopping rules: when differences between arms are significant, uniformly over time.
 
     Wbar(x) = the root y >= 1 of y - ln y = x
     C_G(x)  = min over 1/2 < l < 1 of (2l - 2l ln 4l + ln zeta(2l) - ln(1 - l) / 2 + x) / l           [KK21]
@@ -10,22 +10,22 @@ For sigma-sub-Gaussian rewards of any K arms, any sampling rule and every x > 0,
 for a fixed pair of arms, m the mean of the N rewards of an arm [KK21]. If mu_a <= mu_b, the sum is at least
 (m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)). So with x = ln((K-1)/delta) a policy that stops once this is above the
 threshold for a leader and each other arm is wrong with probability <= delta. The threshold is
-`gaussian_threshold(base, N_a, N_b)` with base = `gaussian_base(K, delta)`. Logarithms are concave, so 4 ln(4 + ln(t/2))
-is above its last two terms after t pulls in all; TTUCB has that in their place [JD23].
+`gaussian_threshold(base, N_a, N_b)` with base = `gaussian_base(K, delta)`. Logarithms are concave, so its last two
+terms are at most 4 ln(4 + ln(t/2)) after t pulls in all; TTUCB uses that instead [JD23].
 
 For rewards in [0, 1], of sums S_a, there is a sharper statistic than the squares, and a threshold without constants:
 
-    Z_ab = l(S_a, N_a) + l(S_b, N_b) - l(S_a + S_b, N_a + N_b) >= ln((K-1)/delta) + price(S_a, N_a) + price(S_b, N_b),
+    Z_ab = l(S_a, N_a) + l(S_b, N_b) - l(S_a + S_b, N_a + N_b) >= ln((K-1)/delta) + R(S_a, N_a) + R(S_b, N_b),
 
-l the maximum log-likelihood of Bernoulli rewards (Z is the sum of N kl(m, pooled mean)), and `price` the difference
-between l and the logarithm of the average likelihood, over means with the prior of Krichevsky and Trofimov. Let
-mu_a <= mu_b but m_a > m_b. Then Z_ab is at most the sum over both arms of l(S, N) - ln p, p the likelihood of the true
-mean, because the pooled mean is the maximum-likelihood estimate among all pairs in the wrong order. So if Z_ab reaches
-its threshold, the product over both arms of average / p is at least (K-1)/delta. For Bernoulli rewards that product is
-a martingale that begins at 1; for rewards in [0, 1] a supermartingale, as its factors u^X v^(1-X) are convex in X. By
+l the maximum log-likelihood of Bernoulli rewards (Z is the sum of N kl(m, pooled mean)), and R the `redundancy`, that
+is l minus the logarithm of the average likelihood, over means with the prior of Krichevsky and Trofimov. Let mu_a <=
+mu_b but m_a > m_b. Then Z_ab is at most the sum over both arms of l(S, N) - ln p, p the likelihood of the true mean,
+because the pooled mean is the maximum-likelihood estimate among all pairs in the wrong order. So if Z_ab reaches its
+threshold, the product over both arms of average / p is at least (K-1)/delta. For Bernoulli rewards that product is a
+martingale that begins at 1; for rewards in [0, 1] a supermartingale, as its factors u^X v^(1-X) are convex in X. By
 Ville's inequality it ever gets there with probability <= delta / (K-1), under any sampling rule. So a policy that stops
-when a leader has reached its threshold against each other arm is wrong with probability <= delta. As price <=
-ln(2 sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delta), that of [GK16, Thm. 10].
+when a leader has reached its threshold against each other arm is wrong with probability <= delta. As R(S, N) <= ln(2
+sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delta), that of [GK16, Thm. 10].
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 
 from maskedbandit.core import kernel
-from maskedbandit.golden_section import narrowed, whole
+from maskedbandit.golden_section import bracket, narrowed
 
 ZETA_2 = math.pi * math.pi / 6
 
@@ -75,7 +75,7 @@ def zeta(s: float) -> float:
 
 @kernel
 def c_gaussian_at(u: float, x: float) -> float:
-    """What C_G(x) is the minimum of, at l = 1 - u."""
+    """The function whose minimum is C_G(x), at l = 1 - u."""
     rest = 1 - u
     g = 2 * rest - 2 * rest * math.log(4 * rest) + math.log(zeta(2 * rest)) - math.log(u) / 2
     return (g + x) / rest
@@ -89,7 +89,7 @@ def c_gaussian(x: float) -> float:
     [2.507095, 6.75732, 22.203253]
     """
     # the minimum is near u = 1 / (2 x) if x is large
-    section = whole(math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9))
+    section = bracket(math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9))
     for _ in range(46):
         section = narrowed(section, c_gaussian_at(math.exp(section.x), x))
     return section.least
@@ -131,12 +131,12 @@ def highest_likelihood(ones: float, n: float) -> float:
 
 
 @kernel
-def price(ones: float, n: float) -> float:
-    """l(S, N) - ln of the average of q^S (1-q)^(N-S) for q ~ Beta(1/2, 1/2).
+def redundancy(ones: float, n: float) -> float:
+    """R(S, N): l(S, N) - ln of the average of q^S (1-q)^(N-S) for q ~ Beta(1/2, 1/2).
 
     It is between ln(pi N / 2) / 2 and ln(4 N) / 2: lowest at S = N/2, highest at 0 and N.
 
-    >>> round(price(5, 10), 6), round(price(0, 10), 6)
+    >>> round(redundancy(5, 10), 6), round(redundancy(0, 10), 6)
     (1.402043, 1.736152)
     """
     average = math.lgamma(ones + 0.5) + math.lgamma(n - ones + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)

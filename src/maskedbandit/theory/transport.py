@@ -1,4 +1,4 @@
-"""Transportation costs: what it takes to make a worse arm look as good as a better one.
+"""Transportation costs: the evidence needed to make a worse arm look as good as a better one.
 
     cost(a, b) = inf over x of  w_a d(m_a, x) + w_b d(m_b, x)          if m_a > m_b, and 0 otherwise
 
@@ -8,10 +8,10 @@ x is the pooled mean [GK16]. Under central pure privacy d = d_eps [JA25], whose 
     of d_eps(m_b, x):  (x - m_b) / (x (1 - x)),  from logit x = logit m_b + eps on    q / (1 - q x)
     of d_eps(m_a, x):  (x - m_a) / (x (1 - x)),  up to logit x = logit m_a - eps     -q / (1 - q (1 - x))
 
-so the best x solves a linear or a quadratic equation, whichever of the pieces it lies in: nothing is iterated.
+so the best x solves a linear or a quadratic equation on every piece: no iteration is needed.
 
-The proportions of pulls w* make the least cost of the best arm 1 and a rival as large as it can be. They give all
-rivals one common cost, and are those for which, with x_a the point where arms a and 1 meet [GK16, Thm. 5],
+The proportions of pulls w* maximize the least cost of arm 1, the best, and a rival. They give all rivals one common
+cost, and are those for which, with x_a the point where arms a and 1 meet [GK16, Thm. 5],
 
     sum over rivals a of  d(m_1, x_a) / d(m_a, x_a)  =  1.
 """
@@ -24,7 +24,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 
-SAME = 1e-12  # the best means are taken to be equal if they are closer
+SAME = 1e-12  # the best means count as equal if they are closer
 
 
 @kernel
@@ -81,13 +81,13 @@ def kl_cost(m_a: float, m_b: float, w_a: float, w_b: float) -> float:
 
 @kernel
 def edge(m: float, q: float, odds: float) -> float:
-    """How far above m the x is whose odds are e^eps times those of m: up to there d_eps(m, x) is kl."""
+    """How far above m the x is whose odds are e^eps times those of m: up to that x, d_eps(m, x) is kl."""
     return m * (1 - m) * q / (m + (1 - m) * odds)
 
 
 @kernel
 def half_way(m: float, w: float, other: float, q: float, odds: float) -> float:
-    """How far below m the root x of  w (m - x) / (x (1 - x)) = other q / (1 - q x)  is: it takes kl to move m alone."""
+    """How far below m the root x of  w (m - x) / (x (1 - x)) = other q / (1 - q x)  is: the cost of m there is kl."""
     linear, difference = w * (1 + q * m) + other * q, w * (1 - q * m) - other * q
     x = 2 * w * m / (linear + math.sqrt(difference * difference + 4 * w * other * q * (1 - m)))
     return other * q * x * (1 - x) / (w * (1 - x + odds * x))
@@ -95,7 +95,7 @@ def half_way(m: float, w: float, other: float, q: float, odds: float) -> float:
 
 @kernel
 def raised(m: float, x: float, y: float, gap: float, q: float, odds: float) -> float:
-    """d_eps(m, x) for x = m + gap and y = 1 - x: kl up to the edge, and what the line adds from there on."""
+    """d_eps(m, x) for x = m + gap and y = 1 - x: kl up to the edge, and a line from there on."""
     limit = edge(m, q, odds)
     if gap <= limit:
         return near(x, y, gap)
@@ -107,16 +107,16 @@ def raised(m: float, x: float, y: float, gap: float, q: float, odds: float) -> f
 
 @kernel
 def meeting(m_a: float, m_b: float, v: float, q: float, odds: float) -> tuple[float, float]:
-    """How far from m_a and from m_b the x is at which d_eps(m_a, x) + v d_eps(m_b, x) is least, for m_a > m_b."""
+    """How far from m_a and from m_b the x is that minimizes d_eps(m_a, x) + v d_eps(m_b, x), for m_a > m_b."""
     gap, limit_a, limit_b = m_a - m_b, edge(1 - m_a, q, odds), edge(m_b, q, odds)
-    if limit_a + limit_b >= gap:  # there are x that are at the price of kl for both
+    if limit_a + limit_b >= gap:  # there are x at which both costs are kl
         down, up = gap * v / (1 + v), gap / (1 + v)
         by_b, by_a = up > limit_b, down > limit_a
     else:
         x = (1 - v * odds) / (q * (1 + v))
         down, up = m_a - x, x - m_b
         by_b, by_a = down < limit_a, up < limit_b
-    if by_b:  # b moves along its line, and a at the price of kl
+    if by_b:  # the cost of b is on its line, and that of a is kl
         down = half_way(m_a, 1.0, v, q, odds)
         up = gap - down
     elif by_a:
@@ -132,7 +132,7 @@ def private_parts(m_a: float, m_b: float, v: float, epsilon: float) -> tuple[flo
     >>> [round(part, 6) for part in private_parts(0.75, 0.5, 1.0, 0.5)]
     [0.041358, 0.025036]
     """
-    epsilon = min(epsilon, 700.0)  # e^-700 is nothing beside a mean
+    epsilon = min(epsilon, 700.0)  # e^-700 is negligible beside a mean
     q, odds = -math.expm1(-epsilon), math.exp(-epsilon)
     down, up = meeting(m_a, m_b, v, q, odds)
     x, y = m_b + up, 1 - m_a + down
@@ -158,8 +158,8 @@ def private_cost(m_a: float, m_b: float, w_a: float, w_b: float, epsilon: float)
 def kl_ratio(m_1: float, m_a: float, y: float, v: float) -> float:
     """The v for which kl_cost(m_1, m_a, 1, v) = y, from a guess.
 
-    Each step goes to where the curve c v / (1 + b v) with the value and the slope found at v would be y: Gaussian arms
-    have such curves.
+    Each step goes to the root of the curve c v / (1 + b v) with the value and the slope found at v: Gaussian arms have
+    such curves.
     """
     for _ in range(50):
         lost, kept = kl_parts(m_1, m_a, v)
@@ -176,9 +176,9 @@ def kl_ratio(m_1: float, m_a: float, y: float, v: float) -> float:
 def kl_proportions(means: np.ndarray, out: np.ndarray) -> None:
     """Write w*, the optimal proportions of pulls without privacy, to `out`. Several best arms get all pulls.
 
-    >>> shares = np.empty(4)
-    >>> kl_proportions(np.array([0.5, 0.45, 0.43, 0.4]), shares)
-    >>> shares.round(4)
+    >>> w = np.empty(4)
+    >>> kl_proportions(np.array([0.5, 0.45, 0.43, 0.4]), w)
+    >>> w.round(4)
     array([0.4165, 0.3903, 0.1362, 0.057 ])
     """
     best, second, ties = 0, -1, 0
@@ -200,7 +200,7 @@ def kl_proportions(means: np.ndarray, out: np.ndarray) -> None:
     v = 1 / math.sqrt(means.size - 1)
     for _ in range(60):
         y = kl_cost(top, means[second], 1.0, v)
-        total, slope = 0.0, 0.0  # of the theorem's sum, and what y times its derivative is
+        total, slope = 0.0, 0.0  # the theorem's sum, and y times its derivative
         last = v * kl_parts(top, means[second], v)[1]
         for a in range(means.size):
             if a != best:
@@ -216,12 +216,12 @@ def kl_proportions(means: np.ndarray, out: np.ndarray) -> None:
             most = v
         else:
             least = v
-        v *= total ** (-total / (slope * last))  # Newton's method in logarithms, where Gaussian arms have a line
+        v *= total ** (-total / (slope * last))  # Newton's method in logarithms, in which Gaussian arms are linear
         if not least < v < most:
             v = math.sqrt(least * most) if most < math.inf and least > 0 else (most / 8 if least == 0 else 8 * least)
-    shares = 0.0
+    norm = 0.0
     out[best] = 1.0
     for a in range(means.size):
-        shares += out[a]
+        norm += out[a]
     for a in range(means.size):
-        out[a] /= shares
+        out[a] /= norm

@@ -13,7 +13,7 @@ import maskedbandit as mb
 from maskedbandit.core import WAIT, kernel
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import LAPLACE, NO_NOISE, Law, draws, log_mgf_of_sum, steps
-from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, index, level
+from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, exploration_rate, index
 from maskedbandit.theory.divergences import kl_upper, private_upper
 from tests.golden import interpreted
 from tests.statistics import at_most
@@ -114,7 +114,7 @@ class TestIndex:
         if x >= 100:
             assert value == 1.0
 
-    def test_rises_with_the_sum_and_the_level_and_the_noise(self):
+    def test_rises_with_the_sum_and_the_exploration_rate_and_the_noise(self):
         values = [index(laplace(0.5), x, 3, 400, 8.0) for x in (-50.0, 0.0, 100.0, 200.0)]
         assert values == sorted(values)
         values = [index(laplace(0.5), 100.0, 3, 400, f) for f in (0.1, 1.0, 5.0, 10.0)]
@@ -162,7 +162,7 @@ BATCHES = [20, 20, 40, 80]
 
 @pytest.mark.slow
 class TestCoverage:
-    """P(index < mean) <= exp(-f), for every channel; the level is low so that failures are seen."""
+    """P(index < mean) <= exp(-f), for every channel; the exploration rate is low so that failures are seen."""
 
     @pytest.mark.parametrize(
         "channel",
@@ -204,12 +204,12 @@ class TestSchedule:
         assert n >= 20 * math.log1p(10**6 / n)
         assert n - 1 < 20 * math.log1p(10**6 / (n - 1))
 
-    def test_level_is_the_price_of_a_failure(self):
+    def test_exploration_rate_is_the_cost_of_a_failure(self):
         s = POLICY.init(3, 10**6)
-        assert [level(s, n) for n in (1, 1000, 10**6)] == [math.log1p(10**6 / n) for n in (1, 1000, 10**6)]
+        assert [exploration_rate(s, n) for n in (1, 1000, 10**6)] == [math.log1p(10**6 / n) for n in (1, 1000, 10**6)]
         s = NoiseAwareKLUCB(anytime=True).init(3, 10**6)
         s.clock[1] = 99
-        assert level(s, 1) == level(s, 50) == math.log(100)
+        assert exploration_rate(s, 1) == exploration_rate(s, 50) == math.log(100)
 
     def test_batches_grow_by_the_ratio(self):
         found = interpreted(POLICY, mb.channels.Central(epsilon=0.5), C2, 10**5, seed=3)

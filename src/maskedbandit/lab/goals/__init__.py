@@ -1,6 +1,6 @@
-"""What a policy may be asked for, a folder for each goal: how it is run, its table and its figures.
+"""The goals of policies, a folder for each: how a policy with this goal is run, its table and its figures.
 
-A goal is found by its folder, which holds a `goal.py` with a class derived from `Goal`, named `GOAL`.
+A goal is found by its folder, which holds a `goal.py` with `GOAL`, a record of type `Goal`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns that all results have, whatever the goal: who ran over what, what it cost a user, and what varied."""
+"""Columns that all results have, whatever the goal: policy, channel, trust model, loss of a user, and what varied."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from maskedbandit.channels.channel import real
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.result import Result
 
-DELTA = 1e-6  # where losses that are not pure are quoted
-VARIED = ("policy.", "channel.", "instance.", "delay")  # how columns begin of what may vary
+DELTA = 1e-6  # the δ of losses that are not pure
+VARIED = ("policy.", "channel.", "instance.", "delay")  # prefixes of the columns of what may vary
 LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 
 def who(run: Result) -> dict[str, Any]:
-    """What all rows of a run have in common."""
+    """The columns that are the same in all rows of a run."""
     over = f", over {type(backend).__name__}" if (backend := real(run.channel)) else ""
     return {
         **({} if run.delay == AT_ONCE else {"delay": str(run.delay)}),
@@ -29,7 +29,7 @@ def who(run: Result) -> dict[str, Any]:
 
 
 def axes(table: pl.DataFrame) -> list[str]:
-    """What varied, apart from the horizon, and from the seeds of instances, over which everything is averaged."""
+    """The columns of what varied, except the horizon, and the seeds of instances, over which everything is averaged."""
     named = [name for name in table.columns if name.startswith(VARIED)]
     return [name for name in named if name != "instance.seed"]
 
@@ -37,8 +37,8 @@ def axes(table: pl.DataFrame) -> list[str]:
 def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """The table with a column `observed` of independent values of the column `name`, null elsewhere.
 
-    Where instances vary by their seed, what runs on the same one have in common does not average out over its runs:
-    their mean is one observation, and stands at the first of them.
+    If the seed of an instance varies, runs on the same instance are not independent: their mean is one observation, in
+    the row of the first of them.
     """
     one = pl.col(name)
     if "instance.seed" in table.columns:

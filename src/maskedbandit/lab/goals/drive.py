@@ -1,13 +1,13 @@
-"""The engine: one loop that drives every policy over every channel on every instance.
+"""The simulation of a policy on an instance without contexts, through any channel.
 
 It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
 noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
-kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
-environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
-does: the answer is served to the users who are left, or ends the run.
+kernels of a policy, a channel and an instance and compiles it, once per machine. With the environment variable
+MASKEDBANDIT_KERNELS=python the same loop runs as plain Python, and gives the same numbers. `simulate` and `identify`
+differ in the meaning of a stop: the answer is served to the users who are left, or ends the run.
 
 A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once.
-While the policy waits for that, new users are served the arm of its last decision, and their rewards are not collected.
+While the policy waits for it, new users are served the arm of its last decision, and their rewards are not collected.
 
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are.
@@ -47,7 +47,7 @@ LONGEST = 10**15
 
 
 def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay: Any = AT_ONCE) -> None:
-    """Each is what it is called, and the policy has this goal and can use what the channel releases."""
+    """Raise unless each object has its type, the policy has this goal, and the channel suits the policy."""
     for name, value, kind, allowed in (
         ("policy", policy, Policy, "a policy, such as UCB1()"),
         ("channel", channel, Channel, "a channel, such as Central()"),
@@ -64,7 +64,7 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
 
 @dataclass(frozen=True)
 class Driven:
-    """What all runs wrote, one row each, and what they cost a user."""
+    """The results of all runs, one row each, and the loss of a user."""
 
     regret: npt.NDArray[np.float64]  # [runs, c]
     realised: npt.NDArray[np.float64]  # [runs, c]
@@ -124,7 +124,7 @@ def drive(
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
         findings[run] = policy.findings(numbers[0]) | findings[run]
         for n in cohorts[cohorts > 0].tolist():
-            if n not in losses:  # at once, because a channel may refuse a size
+            if n not in losses:  # now, because a channel may refuse a size
                 losses[n] = channel.loss(n)
 
     on_threads(single, runs, jobs, seed, study, advance)
@@ -149,7 +149,7 @@ def drive(
 def kernels(
     policy: Policy, channel: Channel, instance: Instance, delay: Delay = AT_ONCE
 ) -> dict[str, Kernel[Any, Any]]:
-    """What the names in the loop stand for."""
+    """The kernels that the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
     names["late"] = delay.late
     return names | {"one": instance.one, "many": instance.many, "draws_of_one": draws_of_one, "steps": steps}

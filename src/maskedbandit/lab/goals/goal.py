@@ -1,4 +1,4 @@
-"""A goal: what policies are asked for, how a setting of an experiment is run, and what its results are shown as."""
+"""The record of a goal: what a policy is asked for, how an experiment is run, and how its results are shown."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from maskedbandit.lab.goals.setting import Setting
 
 
 class Labels(NamedTuple):
-    """What an experiment writes into its figure."""
+    """The texts that an experiment puts into its figure."""
 
     title: str = ""
     caption: str = ""
-    columns: Mapping[str, str] = {}  # the columns of the table that it shows, by what it calls them
+    columns: Mapping[str, str] = {}  # the columns of the table that it shows, by their labels
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,22 @@ class Goal:
     """Everything that depends on the goal of an experiment."""
 
     name: str
-    asks: tuple[str, ...]  # keys of an experiment that say what is asked of a policy
-    asked: Callable[[dict[str, Any], Any], dict[str, Any]]  # their values, checked, for an instance
+    asks: tuple[str, ...]  # keys of an experiment that define the task of a policy
+    asked: Callable[[dict[str, Any], Any], dict[str, Any]]  # their checked values, for an instance
     check: Callable[[Any, Any, Any, dict[str, Any]], None]  # policy, channel, instance, asked: raise if they do not fit
-    run: Callable[..., Result]  # the setting, and how it is run; the setting's id names the random streams
+    run: Callable[..., Result]  # the setting and its options; the setting's id names the random streams
     drawn: Callable[[Any], pl.DataFrame]  # a curve of theory or a published point, as rows like those of runs
     summary: Callable[[pl.DataFrame], pl.DataFrame]  # one row for each curve and all that varied
-    cells: Callable[[dict[str, Any]], dict[str, str]]  # a row of the summary as text, under what it says
+    cells: Callable[[dict[str, Any]], dict[str, str]]  # a row of the summary as text, by column heading
     figures: Mapping[str, Callable[[pl.DataFrame, Labels], Figure]]  # the first is the default
-    options: tuple[str, ...] = ()  # keys of an experiment that say more about the figure
+    options: tuple[str, ...] = ()  # further keys of an experiment, about the figure
     theories: Collection[str] = ()  # names of its curves of theory
-    bounds: Collection[str] = ()  # those of them that hold for rewards that are bits
-    publishes: bool = False  # whether a curve may be what others published
+    bounds: Collection[str] = ()  # those that are bounds for rewards that are bits
+    publishes: bool = False  # whether a curve may be published points
 
 
 def how(setting: Setting) -> dict[str, Any]:
-    """What every goal tells the simulation: what was asked, and how often and with which random streams it runs."""
+    """The arguments that every goal passes to a simulation: the task, the number of runs and the random streams."""
     return setting.asked | {
         "runs": setting.runs,
         "seed": setting.seed,

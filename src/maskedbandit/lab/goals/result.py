@@ -11,7 +11,7 @@ from maskedbandit.privacy.loss import Loss
 
 
 class Result(Protocol):
-    """What came out of any number of runs, one row per run."""
+    """The result of any number of runs, one row per run."""
 
     @property
     def policy(self) -> Policy: ...
@@ -25,6 +25,6 @@ class Result(Protocol):
 
 
 def brief(result: Result, runs: int, outcome: str) -> str:
-    """What came out of some runs on one line, without the arrays: the `repr` of every result."""
+    """A result on one line, without its arrays: the `repr` of every result."""
     names = ", ".join(type(each).__name__ for each in (result.policy, result.channel))
     return f"<{type(result).__name__}: {names}, {runs:,} run{'s' * (runs != 1)}, {outcome}, {result.loss}>"

@@ -1,4 +1,4 @@
-"""What an experiment is made of: settings that run, and curves that are computed or were published."""
+"""The parts of an experiment: settings that are run, and curves that are computed or were published."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Setting:
     policy: Policy
     channel: Channel
     instance: Instance | Contexts | Log
-    asked: dict[str, Any]  # of the policy; its keys depend on the goal
+    asked: dict[str, Any]  # the task of the policy; its keys depend on the goal
     runs: int
     seed: int
     values: dict[str, Any]  # what varies, by its key
@@ -46,7 +46,7 @@ class TheoryCurve:
 
 @dataclass(frozen=True)
 class PublishedPoint:
-    """Mean samples that others found, as a paper shows them."""
+    """Mean samples that a paper reports."""
 
     id: str
     label: str

@@ -1,4 +1,4 @@
-"""How curves look in all figures, how panels are told apart, and where curves get their names."""
+"""How curves look in all figures, which panels there are, and where curves are labelled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-# Okabe and Ito's colours: told apart by readers with any colour vision
-# seven lines for eight colours: no look comes again before the 57th curve
+# Okabe and Ito's colours: they can be distinguished with any colour vision
+# seven lines for eight colours: no combination is repeated before the 57th curve
 LINES = ("-", (0, (5, 2)), "-.", (0, (2, 1)), ":", (0, (3, 1, 1, 1, 1, 1)), (0, (10, 3)))
 COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999933")
 THEORY = "#777777"
@@ -36,7 +36,7 @@ def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
 
 
 def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
-    """Rows at a value; a curve that takes none (no privacy has no epsilon) belongs in every panel."""
+    """Rows at a value; a curve without one (no privacy has no epsilon) belongs in every panel."""
     return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
 
 
@@ -49,6 +49,6 @@ def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
     gap, last = (top - bottom) / 20, -np.inf
     for label, height in sorted(ends.items(), key=lambda end: end[1]):
         last = max(np.log10(height) if logarithmic else height, last + gap)
-        place = (10 ** (right + (right - left) / 70), 10**last if logarithmic else last)
+        position = (10 ** (right + (right - left) / 70), 10**last if logarithmic else last)
         said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
-        plot.annotate(label, place, **said, **PLAIN)
+        plot.annotate(label, position, **said, **PLAIN)

@@ -12,13 +12,14 @@ import polars as pl
 from maskedbandit.lab.goals.columns import VARIED
 
 CELL = 24  # longer text on the left goes over several lines
-Line = dict[str, str]  # cells by the heads of their columns
+Line = dict[str, str]  # cells by column heading
 
 
 def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Line], width: int = 80) -> str:
-    """The summary as a table, and below it who sees what of each curve; `cells` are those of the goal.
+    """The summary as a table, and below it the trust model of each curve; `cells` are those of the goal.
 
-    Where a table is too wide, what is the same in all rows is said once, and the rest goes below one another.
+    If a table is too wide, columns that are the same in all rows are stated once, and rows are split over several
+    lines.
     """
     varied = [name for name in rows.columns if name.startswith(VARIED)]
     varied += [name for name in ("horizon", "delta", "max_pulls") if name in rows.columns and rows[name].n_unique() > 1]
@@ -56,13 +57,13 @@ def widths(lines: list[Line]) -> dict[str, int]:
 
 
 def span(lines: list[Line]) -> int:
-    """How wide the columns are together, with two blanks between them."""
+    """The width of all columns together, with two spaces between them."""
     found = widths(lines).values()
     return sum(found) + 2 * max(len(found) - 1, 0)
 
 
 def table(lines: list[Line], left: int) -> str:
-    """Lines below their heads; so many columns on the left are text."""
+    """Lines below their headings; the first `left` columns are text."""
     wide = widths(lines)
     pad = [str.ljust if i < left else str.rjust for i in range(len(wide))]
     rows = [[[name] for name in wide], [["─" * width] for width in wide.values()]]
@@ -80,7 +81,7 @@ def trust(row: dict[str, Any]) -> str:
 
 
 def epsilon(row: dict[str, Any]) -> str:
-    """What a user loses, in words that fit a cell."""
+    """The loss of a user, as text that fits a cell."""
     name = next(name for name in row if name.startswith("epsilon_at_"))
     if row["pure_epsilon"] < float("inf"):
         return f"{row['pure_epsilon']:g}"

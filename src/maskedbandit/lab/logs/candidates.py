@@ -1,4 +1,4 @@
-"""What a line of a log lists as candidates, from text to articles and pools."""
+"""The candidates that a line of a log lists, from text to articles and pools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maskedbandit.lab.logs.text_reader import FEATURES, Pool
 
 REMEMBERED = 2**16  # texts of a candidate
 
-# a number has no more digits than the compiled loop reads of one
+# a number has at most as many digits as the compiled loop reads
 CANDIDATE = re.compile(rb"(\d{1,18})((?:[ \t\r]+[1-6]:-?(?!(?:\d\.?){19})\d+(?:\.\d*)?)*)[ \t\r]*")
 
 

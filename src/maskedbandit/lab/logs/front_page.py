@@ -1,4 +1,4 @@
-"""The log of a front page: the real one where it is, and otherwise a generated one of the same kind."""
+"""The log of a front page: the recorded one if there is one, and otherwise a generated one of the same kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maskedbandit.lab.logs.recorded_log import FINISHED, RADIUS, RecordedLog
 
 @dataclass(frozen=True)
 class FrontPage(Log):
-    """What `maskedbandit convert` wrote to a folder; if it is not there, `Newsroom(events, seed)`.
+    """The log that `maskedbandit convert` wrote to a folder; if there is none, `Newsroom(events, seed)`.
 
     >>> FrontPage(folder="no/such/folder", events=1000).real
     Newsroom(events=1000, seed=0, size=20, lifetime=3400000, bias=0.0, d=6, k=20, least=0.05)

@@ -1,11 +1,11 @@
-"""Logs of visits: who came, what could be shown, what was, with which probability, and whether it was clicked.
+"""Logs of visits: the user, the candidates, the article shown, its probability, and whether it was clicked.
 
 A folder of a log holds
 
     articles.parquet       id, f1 ... f6: the articles; their rows are the arms
     pools.parquet          arms: the arms that could be shown
     events-00000.parquet   time, arm, click, pool, u1 ... u6, propensity; then events-00001.parquet and so on
-    log.json               written last: how many events there are, from which files, and what was irregular in them
+    log.json               written last: the number of events, their source files, and what was irregular in them
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Chunk(NamedTuple):
-    """Some events in a row."""
+    """Some consecutive events."""
 
     time: Integers
     user: Reals  # [n, d]
@@ -42,7 +42,7 @@ class Log(ABC):
     events: int
     recorded: bool  # whether every seed gives the same events
     least: float  # no candidate was shown with a smaller probability
-    radius: float  # a bound on the norm of every user that follows from the format, not from the users
+    radius: float  # a bound on the norm of every user's features, from the format, not from the users
     article_radius: float
 
     @abstractmethod
@@ -55,4 +55,4 @@ class Log(ABC):
 
     @abstractmethod
     def chunks(self, seed: int = 0) -> Iterator[Chunk]:
-        """The events; where they are drawn, a seed gives the same ones again."""
+        """The events; if they are drawn, the same seed gives the same events."""

@@ -1,17 +1,17 @@
-"""A newsroom that does not exist: logs that look like those of a front page, with known chances of a click.
+"""Generated logs that resemble those of a front page, with known click probabilities.
 
-A user is u = (1, m), with memberships m_j >= 0 in five groups, which add up to 1. Event t
-clicks on article a with chance
+A user is u = (1, m), with memberships m_j >= 0 in five groups, which add up to 1. Event t clicks on article a with
+probability
 
     wave(t) fade(t - birth_a) popularity_a (1 + taste_a . m),
 
 a day's wave times a decay since the article's birth times an inner product with u: a linear model that drifts.
 Popularity is lognormal. Articles come and go: a random one of the pool is replaced after a geometric time, so an
-article lives `lifetime` events on average; its first ones have an age.
+article lives `lifetime` events on average; the first articles are older than the log.
 
-The size of things follows what is known of the logs of [LCLW11]: 20 candidates, one click in 25 visits, a day
-of 4.6 million visits, about 270 articles in 46 million visits. The best article of the moment for everybody has about
-1.6 times the clicks of a random one.
+The parameters follow what is known of the logs of [LCLW11]: 20 candidates, one click in 25 visits, a day of 4.6 million
+visits, about 270 articles in 46 million visits. The article that is best for everybody at the moment has about 1.6
+times the clicks of a random one.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.streams import Streams
 
 START = 1_241_160_900  # the first second
-TICK, VISITS = 300, 15_900  # times are given in ticks of so many seconds, each with so many visits
+TICK, VISITS = 300, 15_900  # times are given in ticks: the seconds and the visits of a tick
 DAY = 86_400 // TICK * VISITS  # in events
-RATE = 0.04  # chance of a click, on average
+RATE = 0.04  # probability of a click, on average
 SPREAD = 0.1  # standard deviation of log popularity
-TASTE = 0.8  # no taste is larger
+TASTE = 0.8  # the largest taste
 FIRST = 109_000  # the first id
 STEP = 1_000_000  # six decimals
 
@@ -59,12 +59,12 @@ class Newsroom(Log):
 
     Parameters
     ----------
-    events : how many visits
-    seed : the same seed gives the same articles, pools and chances
+    events : number of visits
+    seed : the same seed gives the same articles, pools and probabilities
     size : candidates at a time
     lifetime : events that an article lives, on average
-    bias : this fraction of the visits is shown what gets clicked, in proportion to the cube of its chance of a click;
-        the others are shown any candidate
+    bias : this fraction of the visits is shown an article in proportion to the cube of its click probability; the
+        others are shown a uniformly random candidate
 
     >>> log = Newsroom(events=1000)
     >>> (chunk,) = log.chunks(seed=1)
@@ -121,7 +121,7 @@ class Newsroom(Log):
         return FIRST + np.arange(self.k), self._world.features
 
     def click_rate(self, user: Reals, arm: Integers, at: Integers) -> Reals:
-        """The chance that user [n, 6] clicks on the article at event `at`."""
+        """The probability that user [n, 6] clicks on the article at event `at`."""
         return np.clip(np.einsum("nd,nd->n", self._world.theta[arm], user) * self._drift(arm, at), 0, 1)
 
     def _drift(self, arm: Integers, at: Integers) -> Any:
@@ -142,7 +142,7 @@ class Newsroom(Log):
             yield Chunk(START + TICK * (at // VISITS), user, arm, click, pool, propensity)
 
     def _shown(self, rng: np.random.Generator, user: Reals, pool: Integers, at: Integers) -> tuple[Integers, Reals]:
-        """Which candidate is shown, and the chance it had."""
+        """The candidate that is shown, and its probability."""
         if self.bias == 0:
             return rng.integers(self.size, size=at.size), np.full(at.size, 1 / self.size)
         arms = self._world.arms[pool]
@@ -155,7 +155,7 @@ class Newsroom(Log):
 
 
 def drawn(rng: np.random.Generator, n: int) -> Reals:
-    """Users: most are nearly in one group, some in between."""
+    """Users: most belong almost entirely to one group, some to several."""
     weight = rng.standard_exponential((n, 5), dtype=np.float32)
     weight *= weight * weight
     group = rng.integers(5, size=n)
@@ -164,7 +164,7 @@ def drawn(rng: np.random.Generator, n: int) -> Reals:
 
 
 def rounded(shares: Any) -> Reals:
-    """A constant 1 and shares of six decimals, as text says them and a folder holds them."""
+    """A constant 1 and memberships of six decimals, as in the text and in a folder."""
     out = np.ones((len(shares), 6))
     out[:, 1:] = (np.rint(np.asarray(shares, np.float64) * STEP) / STEP).astype(np.float32)
     return out
@@ -192,7 +192,7 @@ def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
     tails: dict[int, str] = {}
     for chunk in log.chunks(seed):
         if np.any(chunk.propensity * sizes[chunk.pool] != 1):
-            raise InvalidValue("log", type(log).__name__, "one that shows all candidates with the same chance")
+            raise InvalidValue("log", type(log).__name__, "one that shows all candidates with the same probability")
         new = [pool for pool in np.unique(chunk.pool).tolist() if pool not in tails]
         tails |= {pool: " ".join(said[arm] for arm in arms[starts[pool] : starts[pool + 1]]) for pool in new}
         columns = chunk.time.tolist(), ids[chunk.arm].tolist(), chunk.click.tolist(), chunk.pool.tolist()

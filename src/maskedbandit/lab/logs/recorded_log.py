@@ -17,7 +17,7 @@ from maskedbandit.privacy.exact import whole
 
 FINISHED = "log.json"
 
-RADIUS = 2**0.5  # a constant 1, and shares that add up to 1
+RADIUS = 2**0.5  # a constant 1, and memberships that add up to 1
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class RecordedLog(Log):
 
     @contextmanager
     def _damage(self, name: str) -> Iterator[None]:
-        """Say which file cannot be read, whatever is wrong with it."""
+        """Raise an error that names the file, whatever is wrong with it."""
         import polars as pl
 
         try:
@@ -113,7 +113,7 @@ class RecordedLog(Log):
             raise InvalidValue("log", str(self.folder), allowed) from None
 
     def _refuse_outside(self, file: str, column: str, rows: Integers, size: int) -> None:
-        """Rows of another table are in it: compiled loops do not look."""
+        """Raise unless all rows are in the other table, which compiled loops do not check."""
         outside = rows[(rows < 0) | (rows >= size)]
         if outside.size:
             name = f"{column} in {self.folder / file}.parquet"

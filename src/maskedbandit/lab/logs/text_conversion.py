@@ -1,4 +1,4 @@
-"""From the text of Yahoo!'s front page logs [LCLW11] to a folder that is read fast: see docs/front_page.md.
+"""Converts the text of Yahoo!'s front page logs [LCLW11] to a folder that is read fast: see docs/front_page.md.
 
 Text comes in blocks, compressed by gzip or not. A compiled loop reads their lines (see text_reader.py) and stops at
 candidates that are not those of the line before, which are read here. Events are written in parts of 2^20, so memory
@@ -37,7 +37,7 @@ LONGEST = 2**20  # bytes of a line
 
 KINDS = {
     "blank": "blank lines",
-    "absent": "visits dropped: the article shown is no candidate",
+    "absent": "visits dropped: the article shown is not a candidate",
     "cut": "visits dropped: the file ends within the line",
     "malformed": "lines dropped: not visits",
     "earlier": "visits earlier than the one before, kept",
@@ -79,7 +79,7 @@ def blocks(path: Path, advance: Callable[[int], object]) -> Iterator[bytes]:
 
 
 def salvaged(unpack: Any, block: bytes) -> bytes:
-    """What a block holds before its break: it is fed byte by byte, as a call that fails gives nothing."""
+    """The text of a block before it breaks: it is fed byte by byte, because a call that fails returns nothing."""
     text = bytearray()
     with suppress(zlib.error):
         for i in range(len(block)):

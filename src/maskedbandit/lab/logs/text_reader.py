@@ -1,10 +1,10 @@
-"""Lines of text to numbers: the compiled loop that reads visits.
+"""The compiled loop that reads visits from lines of text.
 
     1241160900 109513 0 |user 2:0.000012 3:0.000000 ... 1:1.000000 |109498 2:0.306008 ... 1:1.000000 |109509 ...
-    time, article shown, click, |user and what is known of the user, and the candidates with what is known of each
+    time, article shown, click, |user and the user's features, and the candidates with their features
 
-Nine tenths of a line are its candidates, and they are nearly always those of the line before, byte by byte. So they
-are compared, not read: the loop stops at candidates it does not know, and goes on when its caller has read them.
+Nine tenths of a line are its candidates, and they are nearly always those of the line before, byte by byte. So they are
+compared, not read: the loop stops at candidates that are new, and continues when its caller has read them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 
-DONE, FULL, CANDIDATES = 0, 1, 2  # why the loop stopped; a larger number is a line that is no visit
+DONE, FULL, CANDIDATES = 0, 1, 2  # why the loop stopped; a larger number: the line is not a visit
 TIME, SHOWN, CLICK, USER, FEATURE = 3, 4, 5, 6, 7
 WRONG = {
     TIME: "begins with a whole number of seconds",
-    SHOWN: "names the article shown, a whole number, in second place",
-    CLICK: "has 0 or 1 for the click in third place",
-    USER: "has |user in fourth place",
+    SHOWN: "has the article shown, a whole number, as its second word",
+    CLICK: "has 0 or 1 for the click as its third word",
+    USER: "has |user as its fourth word",
     FEATURE: "has user features NUMBER:VALUE, with different numbers from 1 to 6 and plain decimal values",
     CANDIDATES: "has candidates |NUMBER with features NUMBER:VALUE, with different numbers from 1 to 6",
 }
@@ -31,7 +31,7 @@ FEATURES = 6
 
 
 class Visits(NamedTuple):
-    """Columns of visits, with room for a part of a log."""
+    """Columns of visits, with space for a part of a log."""
 
     time: npt.NDArray[np.int64]
     arm: npt.NDArray[np.int32]
@@ -41,7 +41,7 @@ class Visits(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The candidates of the line before: their text, their ids, the rows of the table of articles, and a number."""
+    """The candidates of the line before: their text, ids, rows in the table of articles, and the number of the pool."""
 
     text: npt.NDArray[np.uint8]
     ids: npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ class Pool(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where the loop is, and what it counted: arrays of one number each, as compiled code changes no other fields."""
+    """The state of the loop and its counts: arrays of one number each, as compiled code cannot change other fields."""
 
     next: npt.NDArray[np.int64]  # the first byte of the line to read next
     line: npt.NDArray[np.int64]  # lines before it
@@ -66,7 +66,7 @@ class Position(NamedTuple):
 
 @kernel
 def blank(byte: int) -> bool:
-    """Whether a byte separates words: a blank, a tab or a carriage return."""
+    """Whether a byte separates words: a space, a tab or a carriage return."""
     return byte == 32 or byte == 9 or byte == 13
 
 
@@ -88,7 +88,7 @@ def ended(text: npt.NDArray[np.uint8], i: int) -> int:
 
 @kernel
 def whole(text: npt.NDArray[np.uint8], i: int) -> tuple[int, int]:
-    """A whole number that begins here, and where it ends; -1 there if there is none."""
+    """The whole number that begins here, and where it ends; -1 for the end if there is none."""
     start, number = i, 0
     while 48 <= text[i] <= 57 and i - start <= DIGITS:
         number = 10 * number + int(text[i]) - 48
@@ -100,7 +100,7 @@ def whole(text: npt.NDArray[np.uint8], i: int) -> tuple[int, int]:
 
 @kernel
 def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
-    """A decimal number that begins here, and where it ends; -1 there if there is none.
+    """The decimal number that begins here, and where it ends; -1 for the end if there is none.
 
     Digits are read as one integer and divided by a power of ten. Up to 2^53 both are exact, so the quotient is what
     Python reads; a larger integer is rounded before it is divided, and the quotient may be next to what Python reads.
@@ -128,7 +128,7 @@ def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
 
 @kernel
 def same(text: npt.NDArray[np.uint8], i: int, end: int, known: npt.NDArray[np.uint8]) -> bool:
-    """Whether the bytes at i are the known ones; all are looked at, as that can be done many at a time."""
+    """Whether the bytes at i are the known ones; all are compared, as that can be done many at a time."""
     if i + known.size > end:
         return False
     difference = 0
@@ -139,9 +139,9 @@ def same(text: npt.NDArray[np.uint8], i: int, end: int, known: npt.NDArray[np.ui
 
 @kernel
 def features(text: npt.NDArray[np.uint8], i: int, user: npt.NDArray[np.float32]) -> tuple[int, int]:
-    """Read features up to a | or the end of the line: where that is (-1: they are wrong), and how many there were.
+    """Read features up to a | or the end of the line; returns its position (-1: malformed) and their number.
 
-    What is not said is 0, but the constant first one.
+    Missing features are 0, except for the first, a constant 1.
     """
     seen = 0
     user[:] = 0
@@ -164,7 +164,7 @@ def features(text: npt.NDArray[np.uint8], i: int, user: npt.NDArray[np.float32])
 
 @kernel
 def head(text: npt.NDArray[np.uint8], i: int, row: int, visits: Visits) -> tuple[int, int, int]:
-    """Read a line up to its candidates: where they begin (or minus what is wrong), the article, how many features."""
+    """Read a line up to its candidates; returns their position (or minus the error), the article, and the features."""
     time, i = whole(text, i)
     if i < 0 or not blank(text[i]):
         return -TIME, 0, 0
@@ -189,7 +189,7 @@ def head(text: npt.NDArray[np.uint8], i: int, row: int, visits: Visits) -> tuple
 
 
 def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, position: Position, visits: Visits) -> int:
-    """Read whole lines, up to `end`, until they are done, there is no more room, or somebody has to look at a line."""
+    """Read whole lines, up to `end`, until all are read, the columns are full, or the caller has to read a line."""
     i = position.next[0]
     while i < end:
         position.next[0] = i

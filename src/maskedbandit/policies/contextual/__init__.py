@@ -1,1 +1,1 @@
-"""Policies that choose an arm by what is known of the user: of the context."""
+"""Contextual policies: they choose an arm by the context of the user."""

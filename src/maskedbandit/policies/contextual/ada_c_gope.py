@@ -7,24 +7,25 @@ g = max a' V(pi)^-1 a is about r, and
     w = M^-1 (released sum of r z),     A_(l+1) = {a : w' a + e_a >= max_b (w' b - e_b)}.
 
 |z_a| <= 1, as a' (L L')^-1 a <= g / c: so noise on r z is as wide as on a reward, and the noise of w has the covariance
-(g / c) (L L')^-1 times the variance of the channel's, in every phase anew. That is the noise of [Azi24], made by any
-channel. z is cut to steps of 1/256, so M is summed up from what was really told: w is unbiased.
+(g / c) (L L')^-1 times the variance of the channel's noise, independently in every phase. That is the noise of [Azi24],
+made by any channel. z is cut to steps of 1/256, so M is computed from the rounded vectors: w is unbiased.
 
-Rewards in [0, 1] and noise make w' a miss by more than e_a with probability at most p / (k l (l + 1)), p = `failure`,
+For rewards in [0, 1], w' a is off by more than e_a with probability at most p / (k l (l + 1)), where p = `failure` and
 
     e_a = sqrt(x / 2 sum_b T(b) (v' z_b)^2) + |v| Q,     v = (M')^-1 a,     x = ln(4 k l (l + 1) / p),
 
-the first by Hoeffding's inequality, and Q by Chernoff's bound at x for the noise of one number: every noise of vectors
-has a cumulant K(lam) that is convex in lam^2, so a combination of unit length has one of at most K. c is the least with
+the first term by Hoeffding's inequality, and Q by Chernoff's bound at x for the noise of one number. The noise of a
+vector has a cumulant K(lam) that is convex in lam^2, so a combination of unit length has one of at most K. c is the
+least with
 
     sqrt(g x / (2 c)) + (g / c) Q <= 2^-l.
 
 Then with probability at least 1 - p the best arm is never lost, and all arms left after phase l are within 4 2^-l of
-it. [Azi24] bounds the noise of w in all directions at once, by a norm, though only those of k arms matter, and x has
-paid for these already; its Q is larger by a factor of about sqrt(1 + d / (2 x)).
+it. [Azi24] bounds the noise of w in all directions at once, by a norm. Only the directions of k arms matter, and x
+includes their union bound already; the Q of [Azi24] is larger by a factor of about sqrt(1 + d / (2 x)).
 
-With delays there are users who come when all pulls of a phase are asked for, but some not yet told of: they get the arm
-that looks best, and add nothing to any sum (z = 0).
+With delays, users can come when all pulls of a phase are asked for but some are not yet released: they get the arm that
+looks best, and add nothing to any sum (z = 0).
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ PHASE, RANK, PLANNED, ARRIVED = range(4)
 
 
 class State(NamedTuple):
-    """The plan of a phase, and what was learned before."""
+    """The plan of a phase, and the results of the phases before."""
 
     arms: np.ndarray  # [k, d] features
     left: np.ndarray  # [k] bool: not eliminated
-    value: np.ndarray  # [k] as of the last release; -inf: eliminated
+    value: np.ndarray  # [k] estimated at the last release; -inf: eliminated
     u: np.ndarray  # [k, d] features in the first coordinates of a basis
     z: np.ndarray  # [k, d] what a planned reward is multiplied with, on the grid
     pulls: np.ndarray  # [k] of the plan
@@ -68,7 +69,7 @@ def noise_bound(law: Law, n: int, x: float) -> float:
     """Q: the noise in one release over n users, combined in any direction, exceeds it with a chance below 2 exp(-x)."""
     if is_noiseless(law):
         return 0.0
-    if is_one_laplace_draw(law, n):  # `radius` knows the tail of one draw; combinations have others
+    if is_one_laplace_draw(law, n):  # `radius` uses the tail of one draw; combinations have others
         square = x * (1 + x / 2) / (1 + x * (2 + x / 2))
         return law.scale * (x - math.log1p(-square)) / math.sqrt(square)
     return radius(law, 1, n, x)
@@ -83,7 +84,7 @@ def chances(s: State) -> float:
 
 @kernel
 def budget(s: State, law: Law, g: float) -> int:
-    """c: pulls of the phase; a phase that does not end before the horizon may have more than that."""
+    """c, the pulls of the phase; larger than the number of users left if the phase cannot end before the horizon."""
     x, aim, low, high = chances(s), 0.5 ** s.clock[PHASE], 1, s.horizon
     while low < high:
         c = (low + high) // 2
@@ -149,7 +150,7 @@ def plan(s: State, law: Law) -> None:
 
 @kernel
 def margin(s: State, law: Law, n: int, a: int) -> float:
-    """e_a, when the plan's pulls were told of in a cohort of n."""
+    """e_a, after the plan's rewards were released in a cohort of n users."""
     r, x = s.clock[RANK], chances(s)
     v, square, spread = np.zeros(r), 0.0, 0.0
     for j in range(r):
@@ -204,7 +205,7 @@ class AdaCGOPE(ContextualPolicy):
     @staticmethod
     @kernel
     def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        if s.clock[PHASE] == 0:  # the first to be served show what all will: arms are fixed and public
+        if s.clock[PHASE] == 0:  # the first contexts are those of every round: arms are fixed and public
             s.arms[:] = x
             plan(s, law)
         choice = NONE_YET
@@ -217,7 +218,7 @@ class AdaCGOPE(ContextualPolicy):
         best = choice.arm
         for i in range(x.shape[1]):
             if x[best, i] != s.arms[best, i]:
-                return -1  # the arm is another one now
+                return -1  # the features of the arm have changed
         return best
 
     @staticmethod

@@ -37,12 +37,12 @@ from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.linear import Models, fit, highest_bound, models
 from maskedbandit.privacy.statistics import clip
 
-LEAST = 32  # users of a cohort: fewer teach less than noise hides, and where reports are shuffled users need a crowd
-SQUARINGS = 6  # the largest eigenvalue is then known to within a factor of d^(1/128)
+LEAST = 32  # users of a cohort: a sum of fewer is mostly noise, and shuffling needs a crowd
+SQUARINGS = 6  # the largest eigenvalue is computed to within a factor of d^(1/128)
 
 
 class State(NamedTuple):
-    """What is known: of rewards, as of the last release; of contexts, all."""
+    """Estimates of rewards, as of the last release; the contexts of all users."""
 
     model: Models  # its spread is that of bounds, times the square of the width
     inverse: np.ndarray  # [d, d] of V with the contexts of the open cohort
@@ -90,7 +90,7 @@ def length(law: Law, m: int, n: int, d: int, x: float) -> float:
 
 @kernel
 def refresh(s: State, law: Law) -> None:
-    """Weights and widths from all that was released."""
+    """Compute weights and widths from all releases."""
     model, d = s.model, s.inverse.shape[0]
     fit(model, 0, 0.0)
     s.inverse[:] = model.work[2]
@@ -108,9 +108,9 @@ def refresh(s: State, law: Law) -> None:
 
 @dataclass(frozen=True)
 class AdaCOFUL(ContextualPolicy):
-    """Optimism on public contexts; `norm` bounds that of the weights, and with chance `failure` an interval is wrong.
+    """Optimism on public contexts; `norm` bounds |theta|, and `failure` the probability that an interval is wrong.
 
-    `ridge` is that of the regression; a cohort closes when the determinant of V has grown by a factor of 1 + `growth`.
+    `ridge` is the parameter of the ridge regression. A cohort closes once det V has grown by a factor of 1 + `growth`.
 
     >>> s, law, z = AdaCOFUL().init(k=2, aim=Aim(d=2, horizon=1000)), Law(NO_NOISE), np.array([0.5, 0.5])
     >>> AdaCOFUL.arrived(s, 1, z)
@@ -144,7 +144,7 @@ class AdaCOFUL(ContextualPolicy):
         return s
 
     def lacks(self, rows: int, fixed: bool) -> str:
-        return "a context for every arm, as one model is for all" if rows == 1 else ""
+        return "a context for every arm, as all arms share one model" if rows == 1 else ""
 
     @staticmethod
     @kernel

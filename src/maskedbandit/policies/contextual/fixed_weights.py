@@ -2,7 +2,7 @@
 
     arm = argmax  w_a' z
 
-It learns nothing, so its loss is zero over every channel, and what it earns in a replay is one number, its value.
+It learns nothing, so its loss is zero on every channel, and a replay estimates one number, its value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from maskedbandit.policies.parts.untold_policy import UntoldPolicy
 
 
 class State(NamedTuple):
-    """What is known in advance."""
+    """The weights."""
 
     weights: np.ndarray  # [m, d]
 
@@ -42,7 +42,7 @@ class FixedWeights(UntoldPolicy):
     weights: Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:
-        allowed = "rows of finite numbers, all of one length"
+        allowed = "rows of finite numbers, all of the same length"
         try:
             rows = tuple(tuple(float(each) for each in row) for row in self.weights)
         except (TypeError, ValueError):
@@ -59,7 +59,7 @@ class FixedWeights(UntoldPolicy):
         return State(weights)
 
     def lacks(self, rows: int, fixed: bool) -> str:
-        return "a context for every arm, as weights are for all" if len(self.weights) == 1 and rows == 1 else ""
+        return "a context for every arm, as all arms share the weights" if len(self.weights) == 1 and rows == 1 else ""
 
     @staticmethod
     @kernel

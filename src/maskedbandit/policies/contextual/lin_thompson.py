@@ -2,8 +2,8 @@
 
     u_a ~ N(w_a, alpha^2 V_a^-1),    arm = argmax  u_a' z,      w and V as in policies/parts/linear.py
 
-If every arm has weights of its own, the draws u_a' z are independent, so they are drawn themselves; one model for all
-arms takes one draw of its weights.
+If every arm has its own weights, the numbers u_a' z are independent, so they are drawn directly. If all arms share one
+model, its weights are drawn once.
 """
 
 from __future__ import annotations

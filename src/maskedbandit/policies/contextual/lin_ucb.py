@@ -1,15 +1,15 @@
-"""LinUCB: the arm with the highest upper confidence bound of a linear model, over any channel [LCLS10; MT15, App. D.2].
+"""LinUCB: the arm with the highest upper confidence bound of a linear model, on any channel [LCLS10; MT15, App. D.2].
 
     arm = argmax  w_a' z + alpha width_a(z)          w and width as in policies/parts/linear.py
 
-Over the raw channel that is LinUCB with ridge regression. Over a tree it is the private algorithm of [MT15], which
-keeps running sums of every entry of z z' and r z in noisy trees; with Gaussian noise on one vector of all entries it is
-that of [SS18]. Over central, distributed and shuffled channels cohorts grow, so that there are few draws of noise in a
-sum; over the local channel it is that of [ZCHLW20].
+On the raw channel that is LinUCB with ridge regression. On a tree it is the private algorithm of [MT15], which keeps
+running sums of every entry of z z' and r z in noisy trees; with Gaussian noise on one vector of all entries it is that
+of [SS18]. On central, distributed and shuffled channels cohorts grow, so that a sum holds few draws of noise; on the
+local channel it is that of [ZCHLW20].
 
-The appendix of [MT15] is not public, so what its algorithms did beyond that is not known. Ours are the shift of A,
-cohorts of more than one user, and that sums of all arms are released whenever one is (see contextual_policy.py):
-the number of users of an arm would betray a context.
+The appendix of [MT15] is not public, so the rest of its algorithms is not known. Ours are the shift of A, cohorts of
+more than one user, and that the sums of all arms are released whenever one is (see contextual_policy.py): the number of
+users of an arm would reveal something about their contexts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Random choice: every arm of the pool with the same chance, whatever the context: what others are compared with.
+"""Random choice: every arm of the pool with the same probability, whatever the context: a baseline.
 
-It is told nothing, so nothing that it shows depends on a user: its loss is zero over every channel.
+It receives no releases, so nothing that it shows depends on a user: its loss is zero on every channel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from maskedbandit.policies.parts.untold_policy import UntoldPolicy
 
 
 class State(NamedTuple):
-    """Nothing is known."""
+    """Empty."""
 
     unused: int = 0
 

@@ -1,15 +1,15 @@
 """AdaP-TT: the top two arms, each known by the noisy mean of its last phase [AJMB23, Alg. 1; Azi24, Alg. 10].
 
 Users come one by one. A phase of an arm ends when the arm's pulls have doubled, so phases have 1, 1, 2, 4, ... users;
-the sum of a phase is released, and what was released before it is forgotten. With m the mean, w the users and j the
-number of the last phase, n the pulls of all phases, and S(u, v) = 1/u + 1/v,
+the sum of a phase is released, and earlier phases are forgotten. With m the mean, w the users and j the number of the
+last phase, n the pulls of all phases, and S(u, v) = 1/u + 1/v,
 
     W_ab(m, w) = 2 (m_a - m_b)_+^2 / S(w_a, w_b),
     stop with a = argmax m once, for all b,  W_ab(m, w) >= c_ab,
     leader      B = argmax m_a + sqrt(j_a / w_a) + radius(noise, j_a) / w_a,
     challenger  C = argmin over a != B of  W_Ba(m, n),
 
-and B is pulled in a fraction `beta` of the rounds that it leads, by tracking, else C. The threshold is
+and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. The threshold is
 
     c_ab = 2 (2 C_G(ln((K-1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a^2 / w_a + r_b^2 / w_b),
     d = delta / (2 zeta(2)^2 k_a^2 k_b^2),   r_a = radius(noise, ln(2 K zeta(2) k_a^2 / delta)),   k = 2 + log2 w.
@@ -19,7 +19,7 @@ may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_
 proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D + Y)_+^2 <= 2
 D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is
 ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's
-ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users that were told.
+ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users in the release.
 While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add up to at
 most delta.
 
@@ -72,7 +72,7 @@ class State(NamedTuple):
     mean: np.ndarray  # [k] of the last phase
     size: np.ndarray  # [k] its users
     number: np.ndarray  # [k] its number, from 1 on
-    cost: np.ndarray  # [k] of making this arm look as good as the leader, up to the number of pulls
+    cost: np.ndarray  # [k] of making this arm look as good as the leader, up to the current number of pulls
     phases: Progress
     turns: Turns
     delta: float
@@ -81,7 +81,7 @@ class State(NamedTuple):
 
 @kernel
 def challenger(s: State, rng: np.random.Generator) -> int:
-    """The starved arm with the fewest pulls, else the arm of the least cost; ties are broken at random."""
+    """The starved arm with the fewest pulls, else the arm of least cost; ties are broken at random."""
     pulls, leader, best = s.phases.pulls, s.phases.clock[LEADER], NONE_YET
     n = pulls[leader]
     for a in range(pulls.size):
@@ -142,7 +142,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
             enough = heuristic_threshold(law, u, v, s.delta) if s.heuristic else proved_threshold(law, k, u, v, s.delta)
-            if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a threshold that is nan is never reached
+            if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a nan threshold is never reached
                 fail(s.phases, b)
 
 
@@ -158,8 +158,8 @@ def step(s: State, rng: np.random.Generator) -> Decision:
 
 @dataclass(frozen=True)
 class AdaPTT(Policy):
-    """Noisy means of the last phases alone. `beta` is the fraction of pulls of the leader; `forced` is the minimum
-    number of pulls of an arm, as a fraction of all pulls / K (see phases.py).
+    """Stopping by the noisy means of the last phases. `beta` is the fraction of pulls of the leader; `forced` is the
+    minimum number of pulls of an arm, as a fraction of all pulls / K (see phases.py).
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
@@ -204,7 +204,7 @@ class AdaPTT(Policy):
 
 
 def begin(k: int, beta: float, forced: float, delta: float, heuristic: bool = False) -> State:
-    """Nothing is known of k arms."""
+    """The state of k arms before the first release."""
     size, number = np.zeros(k, np.int64), np.zeros(k, np.int64)
     known = np.zeros(k), size, number, np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
     return State(*known, float(delta), int(heuristic))

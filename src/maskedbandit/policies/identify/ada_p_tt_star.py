@@ -41,7 +41,7 @@ from maskedbandit.theory.thresholds import w_bar
 
 @kernel
 def linear_from(law: Law) -> float:
-    """3 e, from which on costs are linear in the gap; infinite without noise."""
+    """3 e: costs are linear in gaps above it. Infinite without noise."""
     noise = radius(law, 1, 1, 1.0)
     return 3 / noise if noise > 0.0 else math.inf
 
@@ -91,7 +91,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
 
 @dataclass(frozen=True)
 class AdaPTTStar(Policy):
-    """AdaP-TT with costs that respect how noise hides large gaps; the parameters are those of AdaP-TT.
+    """AdaP-TT with a cost that takes into account how noise hides large gaps; the parameters are those of AdaP-TT.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)

@@ -1,8 +1,8 @@
 """DP-SE for best-arm identification: elimination in epochs that halve the gap they look for [SS19, Alg. 1].
 
 Epochs and tests are those of DP-SE for regret (see policies/regret/dpse.py) with p = delta and no end: epoch e gives
-every arm that is left to R_e new users, forgets all that was before, and drops the arms whose mean is more than 2 h +
-2 c below the highest. The last arm is the answer.
+every arm that is left to R_e new users, forgets the epochs before, and drops the arms whose mean is more than 2 h + 2 c
+below the highest. The last arm is the answer.
 
 **Guarantee**: wrong with probability <= delta, on every channel: the best arm leaves only if its mean of an epoch is
 too low, or another too high, by more than h + c. Of the A arms left rewards do that to each with probability <= delta
@@ -12,8 +12,8 @@ E tau = O(sum_a (1 / gap_a^2 + 1 / (epsilon gap_a)) ln(K / (delta gap_a))) under
 
 The program with which DP-SE was compared in [AJMB23; AJMB24; JA25] divides the sum of an epoch by the users of all
 epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the threshold stays the same:
-`counts="published"` is for their figures. It needs up to twice the users or more where noise decides, and is not wrong
-more often; but nothing is promised of it where devices drop out, as means of arms then shrink unequally.
+`counts="published"` is for reproducing their figures. It needs up to twice as many users where noise dominates, and is
+not wrong more often; but nothing is proved of it where devices drop out, as means of arms then shrink unequally.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BestArmDPSE(Policy):
-    """Epochs until one arm is left; `counts` says by which users a sum is divided, "epoch" or "published".
+    """Epochs until one arm is left; `counts` says which users a sum is divided by, "epoch" or "published".
 
     >>> from maskedbandit.law import NO_NOISE, Law
     >>> BestArmDPSE.ask(BestArmDPSE().init(k=5, delta=0.01), Law(NO_NOISE), rng=None)

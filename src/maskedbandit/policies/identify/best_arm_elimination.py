@@ -1,18 +1,18 @@
 """Successive elimination until one arm is left: uniform pulls of the arms that may still be the best [EMM06].
 
-Every round pulls each arm left once; then arm b leaves, B the arm left that looks best, if
+Every round pulls each arm left once. Then arm b is dropped if, with B the arm left that looks best,
 
-    Z_Bb >= ln((K-1)/delta) + the prices of both        (`threshold="proved"`, see thresholds.py)
+    Z_Bb >= ln((K-1)/delta) + the loss of both arms     (`threshold="proved"`, see thresholds.py)
     m_B - m_b >= 2 sqrt(ln(5 K t^2 / delta) / t)        (`threshold="published"`: after t rounds) [EMM06]
 
-The best arm leaves with probability <= delta. In the first case it does so only if another arm ever passes the
+The best arm is dropped with probability <= delta. With the first rule it is dropped only if another arm ever passes the
 threshold at which a policy of two arms stops, and each of the K - 1 others does so with probability <= delta / (K-1);
-all rounds count, whatever is left, since the bound holds at all times. The second is proved by Hoeffding's bound with
-room to spare. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits, whose gaps
-are smaller.
+the bound holds at all times, so for all rounds, whichever arms are left. The second rule is proved, with slack, by
+Hoeffding's inequality. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits,
+whose gaps are smaller.
 
-Arms of equal means are never told apart. So if the best arm has left, which happens with probability <= delta, and the
-best of the others are equal, it does not stop: set a limit of users.
+Arms of equal means are never told apart. So if the best arm was dropped, which happens with probability <= delta, and
+the best of the others are equal, the policy does not stop: set a limit on the number of users.
 
 Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
 """
@@ -48,7 +48,7 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """The coins, and who is left."""
+    """Statistics of the rewards, and the arms that are left."""
 
     coins: Coins
     left: np.ndarray  # [k] 1: not eliminated
@@ -84,9 +84,9 @@ def eliminate(s: State, law: Law) -> None:
 
 @dataclass(frozen=True)
 class BestArmElimination(Policy):
-    """Rounds of single pulls; arms that cannot be the best leave.
+    """Rounds of single pulls; arms that cannot be the best are dropped.
 
-    `threshold` is "proved", the sharper one, or "published", proved too.
+    `threshold` is "proved", the sharper rule, or "published", which is proved too.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = BestArmElimination().init(k=2, delta=0.01)

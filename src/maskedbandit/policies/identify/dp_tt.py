@@ -1,4 +1,4 @@
-"""DP-TT: the top two arms by a divergence that knows the noise, from all that was ever released [JA25].
+"""DP-TT: the top two arms by a divergence that accounts for the noise, from all releases [JA25].
 
 Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. All releases count: X
 is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
@@ -10,33 +10,32 @@ d_e the private divergence and e = epsilon, the steps are
     stop with a = argmax m once, for all b,  C_ab(w) > c_a + c_b,
     leader B = argmax m,        challenger C = argmin over b != B of  C_Bb(n) + ln n_b,
 
-and B is pulled in a fraction `beta` of the rounds that it leads, by tracking, else C. The paper states its threshold c
-up to constants; here, with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases,
-it is
+and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. The paper states c up to
+constants; here, with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, it is
 
     c = min over 0 < t <= 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
 
 **Guarantee**: wrong with probability <= delta, on every channel whose noise does not grow with users, for every e > 0.
 For rewards of mean mu in [0, 1] and m >= mu, d_e(m, mu) = max over 0 <= lam <= e of lam m - ln(1 - mu + mu e^lam). Let
-w d_e(m, mu) = c, by lam*. What is maximised is concave and 0 at 0, so it is at least t c / w at t lam*, and Markov's
-inequality there gives P(X >= w m) <= exp(-t c + G(t lam*)) <= exp(-t c + G(t e)) <= exp(-l). Clipping X / w to 1 does
-no harm, as m <= 1; small means are large ones of 1 - reward. If a is not the best arm b, then mu_a <= mu_b and
-C_ab <= w_a d_e(m_a, mu_a) + w_b d_e(m_b, mu_b), each part only where m_a > mu_a and m_b < mu_b; so one of K such events
-has happened, and phase k of an arm has users and noise that are known beforehand: their chances add up to delta.
+w d_e(m, mu) = c, with the maximum at lam*. The function maximised is concave and 0 at 0, so it is at least t c / w at
+t lam*, and Markov's inequality there gives P(X >= w m) <= exp(-t c + G(t lam*)) <= exp(-t c + G(t e)) <= exp(-l).
+Clipping X / w to 1 does no harm, as m <= 1; small means are large ones of 1 - reward. If a is not the best arm b, then
+mu_a <= mu_b and C_ab <= w_a d_e(m_a, mu_a) + w_b d_e(m_b, mu_b), each part only where m_a > mu_a and m_b < mu_b. So one
+of K such events has happened. The users and the noise of phase k are known beforehand: probabilities add up to delta.
 
 `threshold="closed"` is proved for Laplace noise, and larger: G(t e) <= -k ln(1 - t), as discrete Laplace noise has a
 lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, with d_e <= e,
 
     c = min{k Wbar(1 + l / k),  l + k + k ln(1 + e w / k)}.
 
-`threshold="heuristic"` is c = ln(1/delta). It is not proved, and gives numbers like the published ones.
+`threshold="heuristic"` is c = ln(1/delta). It is not proved, and gives results like the published ones.
 
 E tau <= 2 (1 + eta) T*_{e,beta} ln(1/delta) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where
 worse arms have equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its
 cost. So every arm gets a minimum fraction of the pulls, unless `forced=0` (see phases.py).
 
-Under Laplace noise e = 1/scale, so epsilon; for other noise it is 1 / radius(noise, 1/2), the Gaussian's 1/sd: for a
-larger e c grows, for a smaller one d_e falls.
+With Laplace noise e = 1/scale, which is epsilon. With other noise it is 1 / radius(noise, 1/2), for Gaussian noise
+1/sd: with a larger e the threshold c grows, with a smaller one d_e falls.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ import numpy.typing as npt
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.golden_section import narrowed, whole
+from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
 from maskedbandit.policies.parts.means import means_of
@@ -76,7 +75,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
 
-LARGEST = 700.0  # e^-700 is nothing beside a mean
+LARGEST = 700.0  # e^-700 is negligible beside a mean
 PROVED, CLOSED, HEURISTIC = range(3)
 
 
@@ -88,8 +87,8 @@ class State(NamedTuple):
     releases: np.ndarray  # [k]
     mean: np.ndarray  # [k] clipped
     threshold: np.ndarray  # [k] c
-    cost: np.ndarray  # [k] at least this much is C + ln n against the leader; it grows with every pull
-    as_of: np.ndarray  # [k] pulls of the leader and this arm for which that is exact
+    cost: np.ndarray  # [k] a lower bound on C + ln n against the leader, which grows with every pull
+    as_of: np.ndarray  # [k] pulls of the leader and this arm for which the bound is exact
     phases: Progress
     turns: Turns
     delta: float
@@ -98,7 +97,7 @@ class State(NamedTuple):
 
 @kernel
 def tilt(law: Law) -> float:
-    """e: epsilon for Laplace noise, and like it for others."""
+    """e: epsilon with Laplace noise, and its analogue with other noise."""
     noise = law.scale if is_laplace(law) else radius(law, 1, 1, 0.5)
     return min(LARGEST, 1 / noise) if noise > 0.0 else LARGEST
 
@@ -112,7 +111,7 @@ def proved_threshold(law: Law, k: int, n: int, x: float) -> float:
     >>> round(proved_threshold(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
     21.43
     """
-    e, section = tilt(law), whole(0.0, 1.0)
+    e, section = tilt(law), bracket(0.0, 1.0)
     for _ in range(42):
         section = narrowed(section, (x + log_mgf_of_sum(law, k, n, section.x * e)) / section.x)
     return section.least
@@ -142,7 +141,7 @@ def arm_threshold(s: State, law: Law, a: int) -> float:
 
 @kernel
 def update(s: State, law: Law, rng: np.random.Generator) -> None:
-    """After a release: the best arm, which is the leader, and what is not known of it."""
+    """After a release: the best arm, which is the leader, and what changes with it."""
     if not ready(s.phases):
         return
     for a in range(s.mean.size):
@@ -160,7 +159,7 @@ def update(s: State, law: Law, rng: np.random.Generator) -> None:
 
 @kernel
 def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
-    """The starved arm with the fewest pulls, else the arm of the least C + ln n; ties are broken at random.
+    """The starved arm with the fewest pulls, else the arm of least C + ln n; ties are broken at random.
 
     Costs grow with pulls, so the cost of an arm is computed anew only if its last one is the least.
     """
@@ -188,7 +187,7 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
 
 @dataclass(frozen=True)
 class DPTT(Policy):
-    """Costs by the private divergence; `eta` is the growth of phases; `beta` and `forced` are those of AdaP-TT.
+    """Top two by the private divergence; `eta` is the growth of phases; `beta` and `forced` are those of AdaP-TT.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPTT().init(k=2, delta=0.01)
@@ -204,7 +203,7 @@ class DPTT(Policy):
     threshold: Literal["proved", "closed", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        if not 0.01 <= self.eta <= 100:  # phases that hardly grow never end in floats
+        if not 0.01 <= self.eta <= 100:  # the growth of a phase must not vanish in rounding
             raise InvalidValue("eta", self.eta, "a number from 0.01 to 100")
         check_fraction("beta", self.beta)
         check_forced(self.forced)

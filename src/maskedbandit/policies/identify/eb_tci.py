@@ -3,8 +3,8 @@
     B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see tracking.py)
 
 m_a is the mean of the N_a bits of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
-makes an arm with few pulls the challenger now and then, so that every arm is explored. It stops with B as soon as Z_Bb
-reaches its threshold for all b.
+makes an arm with few pulls the challenger now and then, so every arm is explored. The policy stops with B as soon as
+Z_Bb reaches its threshold for all b.
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. For Bernoulli rewards whose means all differ E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as
@@ -42,7 +42,7 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """The coins, and who led."""
+    """Statistics of the rewards, and how often each arm led."""
 
     coins: Coins
     turns: Turns

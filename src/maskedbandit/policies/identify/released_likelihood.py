@@ -1,22 +1,22 @@
-"""The best arm by the exact likelihood of what was released: a top-two policy for every noise of known distribution.
+"""The best arm by the exact likelihood of the releases: a top-two policy for every noise of known distribution.
 
-The leader is the arm of the likeliest mean. It is the answer once the evidence that it is better than b, in the sense
-of evidence.py, is at least (K - 1) / delta for every rival b. Nothing is forgotten, and nothing depends on how pulls
-and cohorts are chosen; an error needs the evidence of a wrong arm over the best one, so there are K - 1 ways to err,
-each of probability <= delta / (K - 1). The answer is wrong with probability <= delta, plus the channel's `failure` for
-each sum that may wrap around its modulus. docs/released_likelihood.md has the proof and all that was tried.
+The leader is the arm of the highest likeliest mean. It is the answer once the evidence that it is better than b (see
+evidence.py) is at least (K - 1) / delta for every rival b. All releases count, and the evidence is valid however pulls
+and cohorts are chosen. An error needs such evidence for a wrong arm against the best one: K - 1 events, each of
+probability <= delta / (K - 1). So the answer is wrong with probability <= delta, plus the channel's `failure` for each
+sum that may wrap around its modulus. docs/released_likelihood.md has the proof and the alternatives that were tried.
 
-The rest can be chosen freely, because it is post-processing. Noise is paid for by the release, so cohorts are few:
+The rest can be chosen freely, because it is post-processing. Every release has its own noise, so cohorts are few:
 
 * a first one of each arm, of 17 standard deviations of the noise of a release;
-* then one at a time, of an arm of the top two [JD23]: of the leader, if what bets on it gain for a user is more than
-  the optimum of [GK16] has it, relative to the rivals that are not beaten; else of the rival of the least evidence;
-* as many users as that evidence should need, which at most multiply the arm's count by 1 + `growth`.
+* then one at a time, of one of the top two arms [JD23]: of the leader, if a user of the leader adds more evidence than
+  at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
+* as many users as the missing evidence should need, which at most multiply the arm's count by 1 + `growth`.
 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
-tie, because these have the least evidence for ever. So a rival that is not beaten yet comes first while it has fewer
-than `forced` times the users of the most-pulled rival. That costs little, as all rivals must be beaten in the end. A
-rival that was beaten, perhaps wrongly, comes first while it has fewer than a twentieth of that.
+tie, because these always have the least evidence. So a rival that is not beaten yet comes first while it has fewer than
+`forced` times the users of the most-pulled rival. That costs little, as all rivals must be beaten in the end. A rival
+that was beaten, perhaps wrongly, comes first while it has fewer than a twentieth of that.
 
 The shape of the guarantee is that of the lower bound [JA25, AJMB24]; no bound on samples is proved.
 """
@@ -42,15 +42,15 @@ from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import Releases, information, likeliest
 
 MOST = 256  # releases of one arm that are kept
-MANY = 192  # from there on counts at least double, so there is room for all that 64 bits can count
+MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
 LEAST_GROWTH = 0.1
-MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold
+MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
 UNKNOWN = -1.0
 BEATEN = 0.05  # of `forced`, for rivals that are beaten
 
 
 class State(NamedTuple):
-    """What was released, and what follows from it."""
+    """The releases, and what is computed from them."""
 
     total: np.ndarray  # [k, MOST]
     users: np.ndarray  # [k, MOST]
@@ -59,10 +59,10 @@ class State(NamedTuple):
     mean: np.ndarray  # [k] the likeliest
     found: np.ndarray  # [k] evidence that the leader is better
     gains: np.ndarray  # [2, k] of the best bets in it, on the leader and on the rival
-    fraction: np.ndarray  # [k] of the leader, in what is known of both
+    fraction: np.ndarray  # [k] of the leader's information in that of both arms
     weak: np.ndarray  # [k] where the evidence was last found too small, as a fraction of the way between both means
-    sure: np.ndarray  # [k] 1: the evidence was found sufficient for all z
-    fresh: np.ndarray  # [k] 1: told since the last update
+    sure: np.ndarray  # [k] 1: the evidence was sufficient for all z
+    fresh: np.ndarray  # [k] 1: released since the last update
     leader: np.ndarray  # [1]
     clock: np.ndarray  # [2] see batches.py
     threshold: float
@@ -73,7 +73,7 @@ class State(NamedTuple):
 
 @kernel
 def releases(s: State, a: int) -> Releases:
-    """What was released of an arm."""
+    """The releases of an arm."""
     return Releases(s.total[a], s.users[a], s.m[a])
 
 
@@ -86,14 +86,14 @@ def deviation(law: Law, n: int) -> float:
 
 @kernel
 def beginning(s: State, law: Law) -> int:
-    """Users in the first cohort of each arm: what tells means apart by about 1/8, and drowns the noise."""
+    """Users in the first cohort of each arm: enough to tell means 1/8 apart, and to outweigh the noise."""
     bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
     return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
 
 
 @kernel
 def compare(s: State, law: Law, b: int) -> None:
-    """The evidence against a rival, where it should be least, and where it was last seen to be short."""
+    """The evidence against a rival where it should be least, and where it was last found too small."""
     a = s.leader[0]
     gap, pooled = s.mean[a] - s.mean[b], (s.n[a] * s.mean[a] + s.n[b] * s.mean[b]) / (s.n[a] + s.n[b])
     of_a = information(law, releases(s, a), min(max(pooled, 0.01), 0.99))
@@ -132,7 +132,7 @@ def think(s: State, law: Law, rng: np.random.Generator) -> None:
 
 @large_kernel
 def certain(s: State, law: Law) -> bool:
-    """Whether the leader is the answer; the evidence is looked at everywhere only if it suffices where it was seen."""
+    """Whether the leader is the answer; all z are checked only if the evidence suffices where it was computed."""
     a = s.leader[0]
     for b in range(s.n.size):
         if b != a and s.found[b] < s.threshold:
@@ -167,9 +167,9 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
 
 @kernel
 def lacking(s: State) -> bool:
-    """Whether the leader lacks users more than its rivals: gains for a user are in balance if this sum is 1 [GK16].
+    """Whether the leader needs users more than its rivals: at the optimum this sum of ratios of gains is 1 [GK16].
 
-    Where bets gain little yet, gains are taken to be in the proportion of a normal model.
+    Where bets gain little yet, their gains are taken from a normal model.
     """
     a, total = s.leader[0], 0.0
     for b in range(s.n.size):
@@ -182,7 +182,7 @@ def lacking(s: State) -> bool:
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
     gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
-    short = s.threshold + MARGIN + max(gain - s.found[rival], 2.0)  # what bets cost comes on top
+    short = s.threshold + MARGIN + max(gain - s.found[rival], 2.0)  # the loss of the mixture of bets is added
     least = 1.0 if s.m[arm] >= MANY else LEAST_GROWTH
     users = n * max(least, min(short / gain - 1, s.growth))
     gap = s.mean[s.leader[0]] - s.mean[rival]
@@ -213,7 +213,7 @@ class ReleasedLikelihood(Policy):
     def __post_init__(self) -> None:
         if not 0.1 <= self.growth <= 100:
             raise InvalidValue("growth", self.growth, "a number from 0.1 to 100")
-        if not 0 <= self.forced * (1 + self.growth) <= 1:  # or a cohort of one rival would make all others starve
+        if not 0 <= self.forced * (1 + self.growth) <= 1:  # else a cohort of one rival would starve all others
             raise InvalidValue(
                 "forced", self.forced, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + self.growth):g}"
             )
@@ -225,11 +225,11 @@ class ReleasedLikelihood(Policy):
         if is_sub_gamma(law):
             return "noise whose probabilities are known"
         if adds_noise(law) and (law.grid != 1 or law.root > 0):
-            return "rewards rounded to bits (grid = 1), or their distribution is not known"
+            return "rewards rounded to bits (grid = 1), as otherwise the distribution of a sum is not known"
         if law.per_pull > 0:
             return "noise that is added to whole sums, not to every reward"
         if law.honest < 1:
-            return "noise of which every user adds a share (honest = 1), or its distribution is not known"
+            return "noise of which every user adds a share (honest = 1), as otherwise its distribution is not known"
         return ""
 
     def init(self, k: int, delta: float) -> State:
@@ -260,7 +260,7 @@ class ReleasedLikelihood(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        if s.m[arm] == MOST:  # only if most of the users are lost in most cohorts: what is kept is right without it
+        if s.m[arm] == MOST:  # only if most users drop out of most cohorts; the evidence is valid without it
             close(s, arm, 0)
             return
         s.total[arm, s.m[arm]] = total

@@ -6,8 +6,8 @@
     cumulative  arm = argmax_a sum_{s <= t} w_a^{eps_s}(s) - N_a,      eps_s = 1 / (2 sqrt(K^2 + s))
 
 t counts the users so far, and w^eps are the proportions >= eps that are nearest to w in the maximum norm. If several
-arms look best, a random one of them is pulled, and no proportions are computed. It stops with B = argmax_a m_a as soon
-as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
+looks best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a as
+soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the optimum for Bernoulli rewards
@@ -46,19 +46,19 @@ from maskedbandit.theory.transport import kl_proportions
 
 
 class State(NamedTuple):
-    """The coins, and what is tracked."""
+    """Statistics of the rewards, and the proportions that are tracked."""
 
     coins: Coins
     proportion: np.ndarray  # [k] w
     due: np.ndarray  # [k] sum of w, if it is tracked
-    lag: np.ndarray  # [k] pulls an arm is behind
+    lag: np.ndarray  # [k] by how many pulls an arm is behind
     cumulative: int
 
 
 @kernel
 def lift(w: np.ndarray, least: float) -> None:
-    """Move w to the nearest proportions that are at least `least`: all others pay equally for that, and none falls
-    below."""
+    """Move w to the nearest proportions that are at least `least`: all larger ones are reduced by the same amount, but
+    none below `least`."""
     k = w.size
     paid, excess = 0.0, 1.0
     for _ in range(k):
@@ -76,7 +76,7 @@ def lift(w: np.ndarray, least: float) -> None:
 
 @kernel
 def alone(mean: np.ndarray, best: int) -> bool:
-    """No other arm looks as good."""
+    """Whether no other arm looks as good."""
     equals = 0
     for a in range(mean.size):
         equals += mean[a] == mean[best]

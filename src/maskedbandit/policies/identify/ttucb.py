@@ -9,9 +9,9 @@ It stops with i = argmax_a m_a as soon as for all b
 
 Rewards in [0, 1] are sub-Gaussian with sigma = 1/2, and so are the bits of randomized response. **Over randomized
 response this is CTB-TT**, the algorithm for local privacy of [AJMB24]: m_a is then the mean of the bits that users
-sent, which shrinks gaps by (e^eps - 1)/(e^eps + 1), and nothing else changes; there is no term for privacy in the
-threshold, because all noise is in the bits. Gaussian noise in each release makes sigma^2 = 1/4 + its variance. Other
-noise is refused, because its tails are heavier than sub-Gaussian or their size is not known.
+sent, which shrinks gaps by (e^eps - 1)/(e^eps + 1), and nothing else changes; the threshold has no term for privacy,
+because all noise is in the bits. Gaussian noise in each release makes sigma^2 = 1/4 + its variance. Other noise is
+refused, because its tails are heavier than sub-Gaussian or their size is not known.
 
 Wrong with probability <= delta. If all means differ, E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as delta goes to 0,
 T*_beta the least possible for Gaussian rewards of this sigma and a fraction beta of pulls for the best arm [JD23]; over
@@ -45,7 +45,7 @@ RIVAL = 3  # in the clock: the rival that failed the test last
 class State(NamedTuple):
     """What TTUCB remembers of each arm."""
 
-    total: np.ndarray  # [k] as it was told
+    total: np.ndarray  # [k] released
     n: np.ndarray  # [k]
     mean: np.ndarray  # [k] of rewards, or of bits
     inverse: np.ndarray  # [k] 1 / n
@@ -78,8 +78,8 @@ def apart(s: State, a: int, b: int) -> float:
 
 @kernel
 def far(s: State, a: int, b: int) -> bool:
-    """W_ab reaches its threshold. As thresholds grow, comparing with the last one computed is usually enough to say
-    no."""
+    """Whether W_ab reaches its threshold. Thresholds grow, so comparing with the last one computed usually settles
+    that it does not."""
     if apart(s, a, b) < s.noise[THRESHOLD]:
         return False
     t = float(s.clock[TOLD])
@@ -90,7 +90,7 @@ def far(s: State, a: int, b: int) -> bool:
 
 @kernel
 def decided(s: State, best: int) -> bool:
-    """The best arm is far enough from each other one; the rival that failed last is checked first."""
+    """Whether the best arm passes its test against every rival; the rival that failed last is checked first."""
     if s.clock[RIVAL] != best and not far(s, best, s.clock[RIVAL]):
         return False
     for b in range(s.n.size):

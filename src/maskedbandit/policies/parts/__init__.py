@@ -1,1 +1,1 @@
-"""What policies have in common: schedules, tests, models. Nothing here is a policy that one can run."""
+"""Parts that policies share: schedules, tests, models. None of them is a policy."""

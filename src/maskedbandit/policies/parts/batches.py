@@ -1,7 +1,7 @@
 """Batches of one arm that grow with its count: the schedule of most private policies.
 
 An arm with n users gets ceil(ratio n) - n more, all in one cohort. So each arm has O(log T) releases, with the noise of
-one release each, and noise matters less and less as the count grows. One cohort is open at a time, except at the start,
+one release each, and noise matters less as the count grows. One cohort is open at a time, except at the start,
 where there is one for each arm.
 """
 
@@ -18,23 +18,23 @@ OPEN, USERS = range(2)
 
 
 class Schedule(Protocol):
-    """What a policy of batches keeps besides the sums."""
+    """The part of the state that a policy of batches keeps besides the sums."""
 
     @property
-    def n(self) -> np.ndarray: ...  # [k] users whose rewards were told
+    def n(self) -> np.ndarray: ...  # [k] users whose rewards were released
     @property
     def clock(self) -> np.ndarray: ...  # [2] cohorts that are open, users asked for so far
 
 
 @kernel
 def ready(s: Schedule) -> bool:
-    """Every arm has been told of, and no cohort is open: the policy may choose an arm."""
+    """Whether every arm has a release and no cohort is open: then the policy may choose an arm."""
     return s.clock[OPEN] == 0 and s.n.min() > 0
 
 
 @kernel
 def begin(s: Schedule, arm: int, users: int) -> Decision:
-    """Open a cohort of so many users."""
+    """Open a cohort of this many users."""
     s.clock[OPEN] += 1
     s.clock[USERS] += users
     return Decision(arm, users, 1)
@@ -49,8 +49,8 @@ def grow(s: Schedule, arm: int, ratio: float) -> Decision:
 
 @kernel
 def first(s: Schedule, users: int) -> Decision:
-    """The first cohorts, of so many users, arm by arm; then wait until all open ones are told."""
-    begun = int(s.clock[OPEN] + (s.n > 0).sum())  # one for each arm that was told, and those that were not yet
+    """The first cohorts, of this many users, arm by arm; then wait until all of them are released."""
+    begun = int(s.clock[OPEN] + (s.n > 0).sum())  # the released ones, one for each arm, and the open ones
     if begun < s.n.size:
         return begin(s, begun, users)
     return WAIT
@@ -58,6 +58,6 @@ def first(s: Schedule, users: int) -> Decision:
 
 @kernel
 def close(s: Schedule, arm: int, n: int) -> None:
-    """A cohort was told."""
+    """Note that a cohort was released."""
     s.n[arm] += n
     s.clock[OPEN] -= 1

@@ -1,7 +1,7 @@
-"""The arm of the highest value, a random one of equals.
+"""The arm of the highest value, with ties broken at random.
 
-Values are considered one after the other. The i-th arm of the same value replaces those before it with probability 1 /
-i, so all have the same probability, and random numbers are drawn only for ties.
+Values are considered one after the other. The i-th arm with the highest value so far replaces the one before it with
+probability 1 / i, so all have the same probability, and random numbers are drawn only for ties.
 """
 
 from __future__ import annotations

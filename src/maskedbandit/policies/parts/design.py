@@ -1,4 +1,4 @@
-"""G-optimal designs: how often to try each of some vectors, so that the mean of none stays more uncertain than it must.
+"""G-optimal designs: how often to try each of some vectors, so that the largest variance of an estimate is least.
 
 For weights pi on vectors a that span r dimensions, V(pi) = sum_a pi_a a a', the least possible value of
 
@@ -21,8 +21,8 @@ from maskedbandit.core import kernel
 from maskedbandit.policies.parts.linear import factored, inverted
 
 SLACK = 0.02
-NEAR = 1e-4  # what is left of a vector outside the span of others, if it is shorter than that, counts as nothing
-MOST = 100_000  # steps, far more than it takes
+NEAR = 1e-4  # a vector closer than this to the span of others counts as lying in it
+MOST = 100_000  # steps, far more than are needed
 
 
 @kernel

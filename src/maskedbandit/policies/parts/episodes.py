@@ -1,8 +1,7 @@
 """Episodes that double an arm's count: what the policies of the AdaP family share.
 
-An arm is played until its number of users has doubled, and only the rewards of that episode count. The first users of
-all arms, one of each, are released as well. Between releases nothing changes that a decision depends on, so an episode
-is one cohort.
+An arm is played until its number of users has doubled, and only the rewards of that episode count. The first user of
+every arm is an episode too. Between releases nothing changes that a decision depends on, so an episode is one cohort.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class EpisodePolicy(Policy):
-    """A policy of episodes, which is left to choose the next arm; `beta` is the factor of ln t in its bound."""
+    """A policy of episodes; a subclass chooses the next arm. `beta` is the factor of ln t in its bound."""
 
     goal = "regret"
 

@@ -1,16 +1,16 @@
-"""Linear models of rewards, fitted to released sums of (z z', r z), whatever their noise.
+"""Linear models of rewards, fitted to released sums of (z z', r z), with any noise.
 
 With A and b the sums of all releases of a model, each entry of A with noise of standard deviation s,
 
     V = A + (ridge + shift) I,     shift = 5 s sqrt(d),       w = V^-1 b,       width(z)^2 = z' V^-1 z.
 
 The noise of A is a symmetric matrix whose eigenvalues reach about 2 s sqrt(d), so the shift keeps V positive definite,
-and well away from singular: [SS18] shift by a bound that holds with high probability, about this one for d = 6. Less of
-a shift was worse in simulations, half of it much worse. If V is still not positive definite, the shift is doubled until
-it is. All this is post-processing.
+and well away from singular. [SS18] shift by a bound that holds with high probability, which is about this one for
+d = 6. Smaller shifts were worse in simulations, half of it much worse. If V is still not positive definite, the shift
+is doubled until it is. All this is post-processing.
 
 Rewards are often rare, so that weights are small and the noise of A, which they multiply, matters less than that of b.
-So z z' may be released times `products` < 1: more of the budget is left for r z (see privacy/statistics.py).
+So z z' may be multiplied by `products` < 1: then r z gets more of the privacy budget (see privacy/statistics.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAF = 64  # users of a cohort on a tree
 
 
 class Models(NamedTuple):
-    """What is known of m models."""
+    """The estimates of m models."""
 
     gram: np.ndarray  # [m, d, d] sum of z z', as released
     response: np.ndarray  # [m, d] sum of r z, as released
@@ -42,12 +42,12 @@ class Models(NamedTuple):
     scale: float  # of widths
     ridge: float
     products: float  # what z z' was multiplied with
-    first: int  # users of the first cohort; 0: by the law of the noise
-    growth: float  # of later ones, by all before; below 0: by the law of the noise
+    first: int  # users of the first cohort; 0: chosen by the distribution of the noise
+    growth: float  # of later ones, relative to all before; below 0: chosen by the distribution of the noise
 
 
 def models(m: int, d: int, scale: float, ridge: float, products: float, first: int, growth: float) -> Models:
-    """Nothing is known yet."""
+    """The state before the first release."""
     gram, roots, work = np.zeros((m, d, d)), np.zeros((m, d, d)), np.zeros((3, d, d))
     response, weights, spread = np.zeros((m, d)), np.zeros((m, d)), np.zeros((m, d * (d + 1) // 2))
     users, releases = np.zeros((2, m), np.int64)
@@ -77,7 +77,7 @@ def factored(a: np.ndarray, shift: float, lower: np.ndarray) -> bool:
 
 @kernel
 def inverted(lower: np.ndarray, inverse: np.ndarray) -> None:
-    """The inverse of a lower triangle; what is above is left as it was."""
+    """Write the inverse of a lower triangle to `inverse`, whose upper triangle is left as it was."""
     d = lower.shape[0]
     for j in range(d):
         inverse[j, j] = 1.0 / lower[j, j]
@@ -116,7 +116,7 @@ def fit(s: Models, model: int, noise: float) -> None:
 
 @kernel
 def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
-    """The sums of a cohort of n users were told."""
+    """Receive the released sums of a cohort of n users."""
     d, entry = s.gram.shape[1], 0
     for i in range(d):
         for j in range(i, d):
@@ -132,7 +132,7 @@ def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
 
 @kernel
 def full(s: Models, law: Law, model: int, n: int) -> bool:
-    """The cohort of a model closes.
+    """Whether the cohort of a model closes now.
 
     Where noise comes with every release, cohorts grow, so there are O(log T) of them; on trees they are small, and
     without noise, or with noise in every single reward, every user is a cohort.
@@ -167,7 +167,7 @@ def value(s: Models, model: int, x: np.ndarray) -> float:
 
 @kernel
 def width(s: Models, model: int, squares: np.ndarray) -> float:
-    """The width, given the products of z; four sums at a time, as one would wait for each addition."""
+    """The width, given the products of z. Four sums are kept, so that additions need not wait for one another."""
     spread, size, entry = s.spread[model], squares.size, 0
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     while entry + 4 <= size:
@@ -184,7 +184,7 @@ def width(s: Models, model: int, squares: np.ndarray) -> float:
 
 @kernel
 def highest_bound(s: Models, x: np.ndarray, pool: np.ndarray, rng: np.random.Generator) -> int:
-    """The arm of the pool with the highest w'z + scale width(z), a random one of equals."""
+    """The arm of the pool with the highest w'z + scale width(z), with ties broken at random."""
     squares, index = np.empty(s.spread.shape[1]), np.empty(pool.size)
     for i in range(pool.size):
         arm = pool[i]

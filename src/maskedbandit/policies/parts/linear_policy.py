@@ -1,4 +1,4 @@
-"""What policies of linear models have in common: their parameters, and all but the choice of an arm."""
+"""What policies of linear models share: their parameters, and everything except the choice of an arm."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from maskedbandit.privacy.exact import Number, exact
 
 @dataclass(frozen=True)
 class LinearPolicy(ContextualPolicy):
-    """`alpha` scales the width of what is not known, `ridge` is that of the regression.
+    """A linear model: `alpha` scales the width of intervals, and `ridge` is the parameter of the ridge regression.
 
-    z z' is released times `products`: less than 1 leaves more of the budget for r z, which pays if rewards are rare.
-    `model` says whether every arm has weights of its own ("disjoint"), or contexts describe the arms ("shared").
-    Cohorts have `first` users, then `growth` times as many as all before; by default what suits the channel (`full`).
+    z z' is multiplied by `products`: less than 1 leaves more of the budget for r z, which pays if rewards are rare.
+    `model` says whether every arm has its own weights ("disjoint"), or contexts describe the arms ("shared"). Cohorts
+    have `first` users, then `growth` times as many as all before; the defaults depend on the channel (see `full`).
     """
 
     alpha: float = 1.0
@@ -57,7 +57,7 @@ class LinearPolicy(ContextualPolicy):
         return models(self.models(k), aim.d, *numbers, first, growth)
 
     def lacks(self, rows: int, fixed: bool) -> str:
-        return "a context for every arm, as one model is for all" if self.model == "shared" and rows == 1 else ""
+        return "a context for every arm, as all arms share one model" if self.model == "shared" and rows == 1 else ""
 
     @staticmethod
     @kernel

@@ -1,8 +1,8 @@
-"""One user at a time, and Bernoulli rewards: what policies have in common that stop by a likelihood ratio.
+"""One user at a time, and Bernoulli rewards: what policies share that stop by a likelihood ratio.
 
-Every arm is pulled once; then each release is awaited before the next decision. Rewards are called coins here. On
-randomized response they are the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so their means
-have the same order as those of the rewards. On the raw channel they are the rewards, also if these are not bits.
+Every arm is pulled once; then the policy waits for each release before the next decision. Rewards are called coins
+here. On randomized response they are the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so
+their means have the same order as those of the rewards. On the raw channel they are the rewards, bits or not.
 
 The statistic against an arm is the likelihood ratio Z of thresholds.py, and there are three thresholds for it: "proved"
 is the lowest that is proved there, "published" is ln(2 t (K-1)/delta) [GK16], proved too, and "heuristic" is ln((1 + ln
@@ -19,7 +19,7 @@ import numpy as np
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_response
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.theory.thresholds import highest_likelihood, price
+from maskedbandit.theory.thresholds import highest_likelihood, redundancy
 
 ASKED, TOLD, LAST, BEST, RIVAL = range(5)
 THRESHOLDS = ("proved", "published", "heuristic")
@@ -27,20 +27,20 @@ PROVED, PUBLISHED, HEURISTIC = range(3)
 
 
 class Book(Protocol):
-    """What every policy of single users remembers."""
+    """The state that every policy of single users has."""
 
     @property
-    def total(self) -> np.ndarray: ...  # [k] as it was told
+    def total(self) -> np.ndarray: ...  # [k] released
     @property
     def n(self) -> np.ndarray: ...  # [k]
     @property
-    def clock(self) -> np.ndarray: ...  # users asked for, users told, arm told last, and more
+    def clock(self) -> np.ndarray: ...  # users asked for, users released, arm released last, and more
 
 
 class Coins(NamedTuple):
     """Statistics of each arm's coins, and how certain the answer must be."""
 
-    total: np.ndarray  # [k] as it was told
+    total: np.ndarray  # [k] released
     n: np.ndarray  # [k]
     ones: np.ndarray  # [k] sum of the coins
     mean: np.ndarray  # [k]
@@ -53,7 +53,7 @@ class Coins(NamedTuple):
 
 
 def coins(k: int, delta: float, threshold: str) -> Coins:
-    """Nothing is known yet."""
+    """The state before the first release."""
     sure = math.log((1 if threshold == "heuristic" else max(k - 1, 1)) / delta)
     total, ones, mean, likely, log_n, z = np.zeros((6, k))
     n, clock = np.zeros(k, np.int64), np.array([0, 0, 0, -1, 0])
@@ -74,7 +74,7 @@ def serve(s: Book, arm: int) -> Decision:
 
 @kernel
 def ready(s: Book) -> bool:
-    """Every arm was pulled, and every release has been told."""
+    """Whether every arm was pulled, and no release is awaited."""
     return s.clock[TOLD] >= s.n.size and s.clock[TOLD] == s.clock[ASKED]
 
 
@@ -113,7 +113,7 @@ def recount(s: Coins, law: Law, a: int) -> None:
 
 @kernel
 def ratio(s: Coins, a: int, b: int) -> float:
-    """Z of a over b; 0 if a does not look better."""
+    """Z of a over b; 0 if a does not look better than b."""
     z = 0.0
     if s.mean[a] > s.mean[b]:
         pooled = highest_likelihood(s.ones[a] + s.ones[b], float(s.n[a] + s.n[b]))
@@ -141,14 +141,14 @@ def compare(s: Coins, law: Law, rng: np.random.Generator) -> int:
 
 @kernel
 def certain(s: Coins, b: int) -> bool:
-    """Z of the best arm over b reaches its threshold."""
+    """Whether Z of the best arm over b reaches its threshold."""
     a, excess = s.clock[BEST], s.z[b] - s.sure
     if excess > 0.0 and s.threshold == HEURISTIC:
         excess -= math.log1p(math.log(s.clock[TOLD]))
     elif excess > 0.0 and s.threshold == PUBLISHED:
         excess -= math.log(2.0 * s.clock[TOLD])
-    elif excess > (s.log_n[a] + s.log_n[b]) / 2:  # below that the prices are larger, and are not computed
-        excess -= price(s.ones[a], float(s.n[a])) + price(s.ones[b], float(s.n[b]))
+    elif excess > (s.log_n[a] + s.log_n[b]) / 2:  # below that the losses are larger, and are not computed
+        excess -= redundancy(s.ones[a], float(s.n[a])) + redundancy(s.ones[b], float(s.n[b]))
     else:
         excess = -1.0
     return excess >= 0.0
@@ -156,7 +156,7 @@ def certain(s: Coins, b: int) -> bool:
 
 @kernel
 def decided(s: Coins) -> bool:
-    """The best arm is certain to be better than each other one; the rival that failed last is checked first."""
+    """Whether the best arm passes its test against every rival; the rival that failed last is checked first."""
     best, b = s.clock[BEST], 0
     if s.clock[RIVAL] != best and not certain(s, s.clock[RIVAL]):
         b = -1

@@ -1,13 +1,13 @@
-"""Phases of arms, filled one user at a time, for policies that search for the best of two arms at a time.
+"""Phases of arms, filled one user at a time, for policies that compare two arms at a time.
 
 A phase of an arm ends when the arm's pulls reach the next power of `growth`: then its sum is released, and all tests
 are repeated. Until then every user goes to the leader or to its challenger (see tracking.py).
 
-If worse arms have equal means such policies may never stop: while equal arms challenge each other at no cost, an arm
-whose first noise was far below zero is neither leader nor challenger. So there is forced exploration: an arm is
-starved, and becomes the challenger, while it has fewer than `forced / K` of all pulls, or a quarter of that once its
-test has passed (which may be an error). Then all means become known ever better, and the policy stops with probability
-1. Which arm is pulled depends on releases alone, so this changes neither the privacy nor the probability of an error.
+If worse arms have equal means, such policies may never stop: while equal arms challenge each other at no cost, an arm
+whose first noise was far below zero is neither leader nor challenger. So exploration is forced. An arm is starved,
+and becomes the challenger, while it has fewer than `forced / K` of all pulls, or a quarter of that once its test has
+passed (which may be an error). Then all means are estimated ever better, and the policy stops with probability 1. Which
+arm is pulled depends on releases alone, so this changes neither the privacy nor the probability of an error.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Progress(NamedTuple):
     """The current phase of every arm, and the results of the last tests."""
 
     pulls: np.ndarray  # [k] users asked for
-    edge: np.ndarray  # [k] the phase ends once there are so many
+    edge: np.ndarray  # [k] the number of pulls at which the phase ends
     unsure: np.ndarray  # [k] 1: a test of this arm did not pass
     clock: np.ndarray  # [6] users of all arms, sums awaited, 1 for news, tests not passed, best arm, leader
     growth: float
-    forced: float  # fraction of its fair number of pulls below which an arm is starved
+    forced: float  # fraction of (all pulls / K) below which an arm is starved
 
 
 def phases(k: int, growth: float, forced: float) -> Progress:
@@ -73,7 +73,7 @@ def ready(p: Progress) -> bool:
 
 @kernel
 def fail(p: Progress, b: int) -> None:
-    """The best arm is not yet known to be better than b."""
+    """Note that the best arm is not yet known to be better than b."""
     p.clock[TESTS] += 1
     p.unsure[b] = 1
     p.unsure[p.clock[BEST]] = 1
@@ -87,7 +87,7 @@ def settled(p: Progress) -> bool:
 
 @kernel
 def settle(p: Progress) -> Decision:
-    """The decision in these cases."""
+    """The decision where nothing is left to choose."""
     if p.clock[TIME] < p.pulls.size:
         return pull(p, int(p.clock[TIME]))
     if p.clock[AWAITED] > 0:
@@ -97,7 +97,7 @@ def settle(p: Progress) -> Decision:
 
 @kernel
 def is_starved(p: Progress, a: int) -> bool:
-    """The arm has too few of all pulls."""
+    """Whether the arm has too few of all pulls."""
     least = p.forced if p.unsure[a] == 1 else PASSED * p.forced
     return p.pulls[a] * p.pulls.size < least * p.clock[TIME]
 

@@ -1,4 +1,4 @@
-"""Leader or challenger: the leader gets a fraction beta of the pulls in which it led, without randomization [JD23].
+"""Leader or challenger: the leader gets a fraction beta of the pulls for which it led, without randomization [JD23].
 
     arm = the leader B if N^B_B <= beta L_B, L_B counting this pull, else its challenger
 

@@ -1,4 +1,4 @@
-"""Policies that are told nothing, so that their loss is zero, whatever the channel."""
+"""Policies that receive no releases, so that their loss is zero on every channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UntoldPolicy(ContextualPolicy):
         return 1
 
     def statistics(self, d: int, signed: bool) -> Statistics:
-        return rewards(d)  # of whom nothing is released; these are the fewest
+        return rewards(d)  # nothing is released, so the smallest statistics will do
 
     def loss(self, released: Loss, horizon: int) -> Loss:
         return ZERO

@@ -1,1 +1,1 @@
-"""Policies that lose as little reward as they can (regret)."""
+"""Policies that minimize regret."""

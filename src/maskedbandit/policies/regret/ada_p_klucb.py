@@ -1,4 +1,4 @@
-"""AdaP-KLUCB: AdaP-UCB with the index that is right for bits [AB22].
+"""AdaP-KLUCB: AdaP-UCB with the KL index for bits [AB22].
 
 Episodes are those of AdaP-UCB; with the released mean m_a of an arm's last episode, of n_a users,
 

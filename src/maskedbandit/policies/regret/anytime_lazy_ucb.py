@@ -1,4 +1,4 @@
-"""Anytime-Lazy-UCB: cohorts of all arms fill at once, each twice as large as the arm's last [HHM21].
+"""Anytime-Lazy-UCB: cohorts of all arms fill at the same time, each twice as large as the arm's last [HHM21].
 
     arm = argmax_a  X_a / n_a + sqrt(level ln t / n_a) + radius(noise of one release, level ln t) / n_a
 
@@ -6,8 +6,8 @@ X_a is the released total of the arm's last full cohort of n_a = 1, 2, 4, ... us
 forgotten. Under central Laplace noise the last term is the paper's level ln t / (epsilon n_a), level = 3.
 
 The paper decides for every user. Until a cohort is full the indices change with ln t alone, and only an arm of smaller
-n_a can overtake: its index grows faster, for ever. So the arm chosen is asked for as many users as it surely leads,
-found by bisection, and the decisions are the same. Equal indices are ordered at random, when they first meet.
+n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as the leader
+is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random, once.
 
 Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
 logarithms to base 2 here (and natural ones in their own algorithm): that is `level` 3 / ln 2.
@@ -31,7 +31,7 @@ from maskedbandit.policies.policy import Policy
 
 
 class Cohorts(Schedule, Protocol):
-    """What a policy remembers of cohorts that fill at once: `n` counts the last cohort alone."""
+    """The state of cohorts that fill at the same time: `n` counts the last cohort alone."""
 
     @property
     def filled(self) -> np.ndarray: ...  # [k] users in the arm's open cohort
@@ -43,7 +43,7 @@ class State(NamedTuple):
     mean: np.ndarray  # [k] of the released rewards
     n: np.ndarray  # [k] their number
     filled: np.ndarray  # [k] users in the open cohort
-    clock: np.ndarray  # [2] full cohorts that were not told, users asked for so far
+    clock: np.ndarray  # [2] full cohorts not yet released, users asked for so far
     score: np.ndarray  # [k] at the last decision
     level: float
 
@@ -62,7 +62,7 @@ def fill(s: Cohorts, arm: int, users: int) -> Decision:
 
 @kernel
 def refill(s: Cohorts, arm: int, n: int) -> None:
-    """A full cohort was told, and replaces the last one of the arm."""
+    """A full cohort was released, and replaces the last one of the arm."""
     s.n[arm] = n
     s.clock[OPEN] -= 1
 
@@ -81,7 +81,7 @@ def value(s: State, law: Law, a: int, t: int) -> float:
 
 @kernel
 def overtaken(s: State, law: Law, arm: int, t: int) -> bool:
-    """Whether an arm that was not ahead is so for user t."""
+    """Whether an arm that was not ahead of this one is ahead for user t."""
     top, found = value(s, law, arm, t), False
     for a in range(s.n.size):
         found |= s.n[a] < s.n[arm] and value(s, law, a, t) > top

@@ -9,9 +9,9 @@ Without noise d_epsilon is kl. The horizon and the time are not used.
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon: the lower bound
 times the factor `ratio` [AWHOIB25].
 
-**Rare linear runs.** As with DP-KLUCB, d_epsilon allows for one draw of noise where the sums hold O(log n_a), so an arm
-can look hopeless by noise alone more often than the bound for T beyond practice suggests. There is no parameter here to
-make that rarer: means over some hundred runs are dominated by a few of them.
+**Rare linear runs.** As with DP-KLUCB, d_epsilon allows for one draw of noise where the sums hold O(log n_a). So noise
+alone can make an arm look hopeless, more often than the asymptotic bound suggests. No parameter here makes that rarer:
+means over some hundred runs are dominated by a few of them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from maskedbandit.theory.divergences import kl, private_divergence
 
 @dataclass(frozen=True)
 class DPIMED(Policy):
-    """The arm that the released sums speak against the least; `ratio` is the growth of batches.
+    """The arm with the least evidence against it; `ratio` is the growth of batches.
 
     >>> s = DPIMED().init(k=2, horizon=10**6)
     >>> DPIMED.ask(s, None, None), DPIMED.ask(s, None, None), DPIMED.ask(s, None, None)

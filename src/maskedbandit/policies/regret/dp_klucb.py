@@ -1,4 +1,4 @@
-"""DP-KLUCB: KL-UCB in the divergence of private bits, on batches that never forget [AWHOIB25].
+"""DP-KLUCB: KL-UCB in the divergence of private bits, on batches whose sums are all kept [AWHOIB25].
 
 An arm is played until its n_a users are ceil(ratio n_a); each batch adds its released total to S_a. Then
 
@@ -13,9 +13,9 @@ lower bound times the factor `ratio` [AWHOIB25].
 **Rare linear runs.** The divergence allows for the exponential tail of a single draw of noise, but S_a holds one draw
 for each of its O(log n_a) batches. So the index is too low more often than it should be: at epsilon 0.1, with 512
 users, it is below the true mean with probability 5 %, where ln 1000 promises 0.1 %. A run in which that happens
-to the best arm may not play it again for a long time. The bound above is for T beyond practice; at a million users the
-mean is excellent, but the worst of some hundred runs can lose tens of times as much. `level` 1.5 makes such runs far
-rarer, for about 40 % more regret.
+to the best arm may not play it again for a long time. The bound above is asymptotic: at a million users the mean regret
+is excellent, but the worst of some hundred runs can lose tens of times as much. `level` 1.5 makes such runs far rarer,
+for about 40 % more regret.
 """
 
 from __future__ import annotations

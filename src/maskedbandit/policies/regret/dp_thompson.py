@@ -11,24 +11,25 @@ With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is i
 probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. Where
 fewer users are left than the next epoch of the pilot, or `first`, would take, `then` begins at once.
 
-Fewer rewards may be told than were asked for. If the least n_a of an epoch is n_e / w, its D counts as w times as large
-in both, D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until it has all.
+Fewer rewards may be released than were asked for. If the least n_a of an epoch is n_e / w, its D counts as w times as
+large in both places, D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until
+every arm has enough users.
 
 **Regret.** No bound is proved for this version. The users of pilot and `first` are few, with the probabilities above:
-O(k ln T / gap^2), and as many as the noise asks for. After them comes Thompson sampling on means that noise has moved,
-by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8]
-is for the print, with the faults below. Where the users do not reach `first`, not even the gap / 4 holds.
+O(k ln T / gap^2), plus as many as the noise requires. Then comes Thompson sampling on means that noise has moved, by up
+to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8] is
+for the algorithm as printed, with the faults below. Where the users do not reach `first`, not even the gap / 4 holds.
 
 `pilot="paper"` is the printed algorithm, for trees of epsilon0 = epsilon / 2k each (`divide` of the channel is 2k):
 
     192 k ln T / (epsilon D^2) new users in epoch e, means of these alone;    192 ln^3 T / (epsilon G^2) first users
 
 Regret = O(k ln^3 T / (gap^2 epsilon^2)) is claimed for it [MT15, Thm. 8]; its proof has ln^3 T / (gap^2 epsilon). The
-print picks the two best arms by their true means, which must be their noisy ones; it counts the pilot in n_a, but not
-in r_a, which is biased for that reason (and kept so here); and noisy r_a may leave [0, n_a], where no Beta law is. Its
-epsilon / 2k is needlessly small, as pilot and trees see different users, and every reward is in one tree. Sums of the
-pilot have Laplace noise there; here they take the tree too. A number, `pilot=1000`, is what the paper's experiments
-have: so many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
+printed version picks the two best arms by their true means, which must be their noisy ones. It counts the pilot in n_a,
+but not in r_a, which is therefore biased (and kept so here). Noisy r_a may leave [0, n_a], where no Beta distribution
+is defined. Its epsilon / 2k is needlessly small, as pilot and trees see different users, and every reward is in one
+tree. Sums of the pilot have Laplace noise there; here they use the tree too. The paper's experiments replace the pilot
+by a number, `pilot=1000`: that many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ thompson: Any = ThompsonSampling.ask  # it reads fields of its state that are he
 PILOT, FIRST, THEN = range(3)
 STEP, EPOCH, SIZE, NEXT, AWAITED, USERS = range(6)
 LARGEST = 2.0**60
-CORRECTED, PAPER = -1, -2  # other than a number of first users
+CORRECTED, PAPER = -1, -2  # values of `pilot` that are not a number of first users
 
 
 class State(NamedTuple):
@@ -65,14 +66,14 @@ class State(NamedTuple):
     parts: np.ndarray  # [1] zero
     mean: np.ndarray  # [k] of the pilot
     gap: np.ndarray  # [1] D, then G
-    clock: np.ndarray  # [6] step, epoch, users per arm, next arm, cohorts that were not told, users left
+    clock: np.ndarray  # [6] step, epoch, users per arm, next arm, cohorts not yet released, users left
     horizon: int
     pilot: int
 
 
 @kernel
 def worst(law: Law, horizon: int) -> int:
-    """A number of releases after which a running sum is at its noisiest: all digits are as large as can be."""
+    """The number of releases, up to `horizon`, after which a running sum has most noise: all digits are largest."""
     base = law.arity if law.counter == KARY else 2
     m = base // 2
     while m < horizon:
@@ -82,7 +83,7 @@ def worst(law: Law, horizon: int) -> int:
 
 @kernel
 def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
-    """Least number of users, of at least `users`, whose mean is moved by the noise of m releases by at most `shift`.
+    """The least number of users, at least `users`, whose mean the noise of m releases moves by at most `shift`.
 
     m = 0: each user is a release, on channels where releases are independent.
     """
@@ -115,7 +116,7 @@ def target(s: State, law: Law) -> float:
 
 @kernel
 def apart(s: State) -> float:
-    """Distance of the two highest means of the pilot."""
+    """The distance between the two highest means of the pilot."""
     first, second = -math.inf, -math.inf
     for a in range(s.n.size):
         if s.mean[a] > first:
@@ -127,12 +128,12 @@ def apart(s: State) -> float:
 
 @kernel
 def advance(s: State, law: Law) -> None:
-    """Once all cohorts are told, to the next step or epoch."""
+    """Go to the next step or epoch, once all cohorts are released."""
     if s.clock[STEP] == FIRST and s.pilot == PAPER:
         s.clock[STEP] = THEN
         return
     if s.clock[STEP] == PILOT:
-        wide = 1.0  # D is so many times as large for the users that there are, if devices were lost
+        wide = 1.0  # if devices dropped out, the factor by which D is larger for the users that are left
         if s.clock[EPOCH] > 0:
             if s.pilot == CORRECTED:
                 wide = max(1.0, target(s, law) / s.n.min())
@@ -154,9 +155,9 @@ def advance(s: State, law: Law) -> None:
 class DPThompson(Policy):
     """Mishra and Thakurta's Thompson sampling; `pilot` is "corrected", "paper", or a number of first users per arm.
 
-    Made for the tree channel. On channels of independent releases it is right too, and pays for noise in every reward.
-    `pilot="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon0 to be the levels of that tree
-    over the scale of the nodes, so on a longer tree, which has wider nodes, it asks for more users than printed.
+    Made for the tree channel. It is valid on channels of independent releases too, but there every reward has noise of
+    its own. `pilot="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon0 to be the levels of
+    that tree over the scale of the nodes, so on a longer tree, whose nodes have a larger scale, it asks for more users.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPThompson().init(k=2, horizon=10**6)
@@ -209,7 +210,7 @@ class DPThompson(Policy):
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.n[arm] += n
-        lost = s.pilot == PAPER and s.clock[STEP] == PILOT  # from the sums, not from the counts
+        lost = s.pilot == PAPER and s.clock[STEP] == PILOT  # in the printed version from the sums, not from the counts
         if not lost:
             s.success[arm] += total
         s.mean[arm] = total / n if lost else s.success[arm] / s.n[arm]

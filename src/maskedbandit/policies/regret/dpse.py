@@ -41,7 +41,7 @@ from maskedbandit.policies.regret.successive_elimination import (
 
 
 class State(NamedTuple):
-    """The arms that are left and the epoch under way."""
+    """The arms that are left and the current epoch."""
 
     mean: np.ndarray  # [k] of the last epoch
     left: np.ndarray  # [k] 1: not eliminated
@@ -64,7 +64,7 @@ def epoch(law: Law, arms: int, e: int, p: float) -> int:
 
 @dataclass(frozen=True)
 class DPSE(Policy):
-    """Sajed and Sheffet's elimination; `failure` is p, by default 1 / horizon, `unfinished` as in the batched one.
+    """Sajed and Sheffet's elimination; `failure` is p, by default 1 / horizon; `unfinished` as in batched elimination.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)

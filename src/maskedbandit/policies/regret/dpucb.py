@@ -3,7 +3,7 @@
     arm = argmax_a  r_a / n_a + sqrt(2 ln t / n_a) + G_a / n_a,      r_a the sum of all releases of arm a
     G_a = radius(noise of the n_a releases, ln(2 k T / p))
 
-With discrete Laplace noise, N draws of scale b in r_a, and b, N known from the law for every n_a, Chernoff's bound
+With discrete Laplace noise, N draws of scale b in r_a, and b, N known for every n_a, Chernoff's bound
 
     G_a = min over u of  b (x - N ln(1 - u^2)) / u,      x = ln(2 k T / p)
 
@@ -20,7 +20,7 @@ times on average, so that for p = 1 / T
 and regret O(sum_a k ln^2 T ln(k T / p) / (epsilon gap_a)) [MT15, Thm. 4]. It costs more than it must for three
 reasons. Its trees have epsilon / k each, though a reward is in one tree only, so every tree may have epsilon; the error
 of a tree is O(ln^1.5 T), not ln^2 T; and 8 G / gap_a^2 pulls where 4 G / gap_a are enough. It needs a binary tree that
-is as long as the horizon; `divide` of the channel is then k, and epsilon / k is read from the law. With
+is as long as the horizon; `divide` of the channel is then k, and epsilon / k is read from the `Law`. With
 `interval="chapelle-li"` the index is r_a / n_a + sqrt(r_a ln t) / n_a + ln t / n_a, as in the paper's experiments
 [MT15, Sec. 5; CL11]: it ignores the noise, and has no guarantee.
 """
@@ -50,20 +50,20 @@ class State(NamedTuple):
     total: np.ndarray  # [k] r_a
     n: np.ndarray  # [k] n_a
     releases: np.ndarray  # [k] in how many releases
-    mean: np.ndarray  # [k] -inf: nothing was told
+    mean: np.ndarray  # [k] -inf: no release yet
     root: np.ndarray  # [k]
     inverse: np.ndarray  # [k]
-    changed: np.ndarray  # [k] 1: told since the parts were computed
-    asked: np.ndarray  # [2] pulls asked for, and arms that were told of
+    changed: np.ndarray  # [k] 1: released since the parts were computed
+    asked: np.ndarray  # [2] pulls asked for, and arms with a release
     best: np.ndarray  # [1] the last arm asked for
     x: float  # ln(2 k T / p)
-    relaxed: float  # G of the paper, in scales of a node
+    relaxed: float  # G of the paper, in units of the scale of a node
     interval: int
 
 
 @kernel
 def noise(law: Law, m: int, n: int, x: float) -> float:
-    """At least `radius`: in closed form where that would search for it."""
+    """At least `radius`: a closed form where `radius` would search."""
     if not is_laplace(law):
         return radius(law, m, n, x)
     count, scale = draws(law, m, n), width(law, m)
@@ -98,9 +98,9 @@ def refresh(s: State, law: Law, a: int) -> None:
 class DPUCB(Policy):
     """Mishra and Thakurta's UCB; `failure` is p, by default 1 / horizon.
 
-    Made for the tree channel. On channels of independent releases it is right too, and pays for noise in every reward.
-    `interval="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon / k to be the levels of that
-    tree over the scale of the nodes, so on a longer tree, which has wider nodes, its G is larger than printed.
+    Made for the tree channel. It is valid on channels of independent releases too, but there every reward has noise of
+    its own. `interval="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon / k to be the levels
+    of that tree over the scale of the nodes, so on a longer tree, whose nodes have a larger scale, its G is larger.
 
     >>> from maskedbandit.law import LAPLACE, nodes
     >>> law = Law(LAPLACE, scale=40.0, grid=1, counter=BINARY)
@@ -143,7 +143,7 @@ class DPUCB(Policy):
         k = s.n.size
         t = s.asked[0] + 1
         s.asked[0] = t
-        if s.asked[1] < k:  # in turn until all arms are told of: rewards may be late
+        if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
             s.best[0] = (t - 1) % k
             return Decision(int(s.best[0]), 1, 1)
         level, top = math.log(t), -math.inf

@@ -2,32 +2,32 @@
 
     theta_a ~ N(S_a / (k_a + 1), c / (k_a + 1))  for every arm in every round,      arm = argmax_a theta_a
 
-S_a is the sum of the k_a rewards of arm a as they are, c the `inflation` of the variance; the first `initial` = b
-users of every arm come before all draws [OAC24]. Regret = O(sqrt(k T ln k)) for c = 1, b = 0 [AG13, Thm. 3].
+S_a is the exact sum of the k_a rewards of arm a, c the `inflation` of the variance. The first `initial` = b users of
+every arm come before all draws [OAC24]. Regret = O(sqrt(k T ln k)) for c = 1, b = 0 [AG13, Thm. 3].
 
 What is proved. One reward moves the mean of a draw by at most 1/(k_a + 1), which is 1/sqrt(c (k_a + 1)) of its
 standard deviation: the draw costs the reward's user zCDP 1/(2 c (k_a + 1)), and nothing if the user had another arm.
-Which draws these are is seen from the decisions before them. If the sum of such adaptive costs stays below a number
-whatever happens, that number is the loss of all of them [FZ21]; decisions are computed from the draws, so they show no
-more. A reward that counts has k_a >= max(b, 1). If b = 0, it is hidden from the round that yields it, so at most T - 1
+Which draws these are is determined by the decisions before them. If the sum of such adaptive losses always stays below
+a number, that number bounds the loss of all of them [FZ21]; decisions are computed from the draws, so they show no
+more. A reward that counts has k_a >= max(b, 1). If b = 0, no draw depends on it up to its own round, so at most T - 1
 draws follow; else at least 2 b rounds have no draw at all. Hence all decisions together cost a user zCDP
 
     rho = (T - max(2 b, 1)) / (2 c (max(b, 1) + 1)),
 
-and these draws do: an arm may stay where it is for all rounds left. [OAC24] states sqrt(T / (c (b + 1)))-GDP.
+and the draws can reach it: an arm may keep its k_a for all rounds left. [OAC24] states sqrt(T / (c (b + 1)))-GDP.
 
-What is claimed. [TD18] says O(ln^2 T, T^-4) for c = 1, and O(epsilon, T^-4) for c = ln^2 T / epsilon. No constant
-makes it true of the draws that its proof adds up, nor the second even of the decisions.
-* The sum of the costs in [TD18, Thm. 1] is over k = 1, ..., T, as if a new reward joined the arm in every round. But
-  every arm is drawn in every round: a reward of an arm that rests at k users is exposed by all later draws, at 1/(k+1)
-  each. Arms that are not best rest at O(ln T) users, so mu^2 = sum_t 1 / (c (k_a(t) + 1)) is of order T / ln T. With
+What is claimed. [TD18] says O(ln^2 T, T^-4) for c = 1, and O(epsilon, T^-4) for c = ln^2 T / epsilon. No constant makes
+either true of the draws that its proof adds up, nor the second one of the decisions.
+* The sum of the losses in [TD18, Thm. 1] is over k = 1, ..., T, as if a new reward joined the arm in every round. But
+  every arm is drawn in every round: while an arm stays at k users, every later draw exposes its rewards, at 1/(k+1)
+  each. Arms that are not best stay at O(ln T) users, so mu^2 = sum_t 1 / (c (k_a(t) + 1)) is of order T / ln T. With
   means 0.75, 0.625, ..., 0.25 the worst mu of a run is 18.86 ± 0.02, 46.92 ± 0.06, 125.3 ± 0.4 at T = 10^4, 10^5, 10^6,
   its epsilon at delta = 1e-5 is 259.6 ± 0.4, 1311 ± 3, 8450 ± 50 (means and standard errors of 20000, 8000, 1000 runs);
   ln^2 T = 85, 133, 191.
 * Dividing by epsilon instead of its square, [TD18, Thm. 2], makes mu proportional to sqrt(epsilon): for T = 16 and
   epsilon = 0.01 the first two decisions alone have more than the loss claimed for all.
-* KT draws that each fail with T^-4 fail with K T^-3 together. The condition taken from [KKMM12, Lem. 1] has the
-  sensitivity w below the line; it is sigma >= w sqrt(2 ln(1/(2 delta)) + 2 epsilon) / epsilon. Solved exactly, one draw
+* KT draws that each fail with probability T^-4 fail with K T^-3 together. The condition taken from [KKMM12, Lem. 1] has
+  the sensitivity w below the line; it is sigma >= w sqrt(2 ln(1/(2 delta)) + 2 epsilon) / epsilon. Exactly, one draw
   has epsilon_k = 1/(k+1) + sqrt(1/(k+1)^2 + 2 ln(1/(2 delta)) / (k+1)), below the one printed.
 * A variance c times as large multiplies the leading term of the regret; it does not add ln^2 T / epsilon to it.
 """
@@ -51,13 +51,13 @@ from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import ZERO, Loss
 
-DELTA = 1e-5  # at which the findings say what a run exposed
+DELTA = 1e-5  # of the `realised_epsilon` in the findings
 DRAWS, ASKED, OPEN = range(3)
 PHI = 0.3989422804014327  # the normal density at 0
 
 
 class State(NamedTuple):
-    """The posteriors, and what the draws from them exposed."""
+    """The posteriors, and the loss of the draws from them."""
 
     total: np.ndarray  # [k] sum of rewards
     n: np.ndarray  # [k] their number
@@ -65,7 +65,7 @@ class State(NamedTuple):
     rate: np.ndarray  # [k] sqrt((n + 1) / inflation): 1 / the standard deviation
     exposed: np.ndarray  # [k] sum of 1 / (n + 1) over the draws since the arm's first reward
     since: np.ndarray  # [k] draws up to which that sum goes
-    clock: np.ndarray  # [3] rounds of draws, arms whose first users were asked for, cohorts of these not told
+    clock: np.ndarray  # [3] rounds of draws, arms whose first users were asked for, cohorts of these not yet released
     inflation: float
     initial: int
     claimed: float
@@ -75,8 +75,9 @@ class State(NamedTuple):
 def challenge(s: State, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
     """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others.
 
-    Let z be how far x is above the mean of an arm, in its standard deviations. It beats x by d of them with density
-    phi(z + d) = (phi(z) / z) (z exp(-z d)) exp(-d^2 / 2): a coin, an exponential d, and the chance that it is kept.
+    Let z be how far x is above an arm's mean, in the arm's standard deviations. The arm beats x by d of them with
+    density phi(z + d) = (phi(z) / z) (z exp(-z d)) exp(-d^2 / 2): a coin, an exponential d, and the probability to
+    accept it.
     """
     best = lead
     for a in range(s.n.size):
@@ -100,14 +101,14 @@ def challenge(s: State, lead: int, x: float, u: float, rng: np.random.Generator)
 
 @dataclass(frozen=True)
 class GaussianThompson(Policy):
-    """Probability matching that hides rewards behind its own draws, though not well.
+    """Thompson sampling that hides rewards by its own draws, though not well.
 
-    It is told rewards as they are. `epsilon` is what [TD18] claims: it sets the inflation to ln^2 T / epsilon.
+    It receives exact rewards. `epsilon` is what [TD18] claims: it sets the inflation to ln^2 T / epsilon.
 
     **Guarantee**: all decisions of T rounds cost a user at most zCDP (T - max(2 b, 1)) / (2 c (max(b, 1) + 1)).
 
     The findings of a run are no guarantee, as they depend on its rewards: `mu` is the GDP of all draws that followed
-    the reward exposed most, `realised_epsilon` what that is worth at delta = 1e-5, `claimed_epsilon` what [TD18] says.
+    the reward exposed most, `realised_epsilon` the ε of that at delta = 1e-5, `claimed_epsilon` the claim of [TD18].
 
     >>> GaussianThompson(inflation=50, initial=99).loss(Loss.unbounded(), horizon=10_198) == Loss.zcdp(1)
     True
@@ -126,14 +127,14 @@ class GaussianThompson(Policy):
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", exact("epsilon", self.epsilon))
             if self.inflation != 1:
-                raise InvalidValue("inflation", self.inflation, "left to epsilon, which sets it")
+                raise InvalidValue("inflation", self.inflation, "left out, because epsilon sets it")
 
     def needs(self, law: Law) -> str:
         return "" if is_noiseless(law) else "sums without noise: its own draws are the noise"
 
     def variance(self, horizon: int) -> tuple[float, float]:
         """The inflation c, and the epsilon that [TD18] claims for it."""
-        square = math.log(max(horizon, 2)) ** 2  # one round alone shows nothing
+        square = math.log(max(horizon, 2)) ** 2  # a single round shows nothing
         if self.epsilon is None:
             return float(self.inflation), square / float(self.inflation)
         return square / float(self.epsilon), float(self.epsilon)
@@ -172,7 +173,7 @@ class GaussianThompson(Policy):
                 if s.clock[OPEN] > 0:
                     return WAIT
                 s.clock[OPEN] += 1
-                return Decision(a, int(s.initial - s.n[a]), 1)  # some were lost, and the loss counts on all of them
+                return Decision(a, int(s.initial - s.n[a]), 1)  # some dropped out, but the loss assumes all of them
             if s.mean[a] > s.mean[lead]:
                 lead = a
         s.clock[DRAWS] += 1

@@ -5,17 +5,17 @@
 On randomized response the bits are those that users sent: 1 with probability f + (1 - 2f) r for a reward r in [0, 1],
 f = 1 / (1 + e^eps). Means of bits are ordered as those of rewards, so nothing has to be inverted, and as the noise is
 in the bits there is no radius for it. This is KLUCB-CF [GUK18] for the corruption of randomized response; its cap at
-1 - f, above which no bit has its mean, changes no choice but where several arms reach it, and is left out. Without
-noise m_a is the mean of the rewards, bits or not [GC11]. Noise that is added to rewards takes its toll as in `UCB1`:
-m_a is then the released mean plus radius(noise of n_a releases, ln t) / n_a, at most 1.
+1 - f is left out, as no bit has a larger mean and the cap matters only where several arms reach it. Without noise m_a
+is the mean of the rewards, bits or not [GC11]. Noise that is added to rewards is treated as in `UCB1`: m_a is then the
+released mean plus radius(noise of n_a releases, ln t) / n_a, at most 1.
 
-Regret <= sum_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 - 2f) mu the means of the bits, is proved for the level
-ln t + 3 ln ln t, and ln t is what is recommended [GC11]. For bits as rewards no policy does better behind this channel
-[GUK18]; it is near 2 ln T / (eps^2 gap_a) for each arm if eps is small.
+Regret <= sum_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 - 2f) mu the means of the bits, is proved for the
+exploration rate ln t + 3 ln ln t, and ln t is what is recommended [GC11]. For rewards that are bits no policy does
+better on this channel [GUK18]; the bound is near 2 ln T / (eps^2 gap_a) for each arm if eps is small.
 
-Of the k indices, few are computed in a step. As a function of ln t an index is concave, so its tangent from when it was
-last computed is above it: only the arm with the highest tangent is looked at, and computed anew if it may not be the
-highest; until that one is up to date.
+Few of the k indices are computed in a step. As a function of ln t an index is concave, so its tangent from the step in
+which it was computed is above it. Only the arm with the highest tangent is considered, and computed anew if it may not
+be the highest, until one with a current index is.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from maskedbandit.theory.divergences import kl, kl_upper
 
 
 class State(NamedTuple):
-    """What is known of each arm; its index is at most start + slope ln t."""
+    """Statistics of each arm; its index is at most start + slope ln t."""
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
     start: np.ndarray  # [k] inf: to be computed
     slope: np.ndarray  # [k]
     known: np.ndarray  # [k] the step in which the index was computed
-    asked: np.ndarray  # [2] pulls asked for, and arms that were told of
+    asked: np.ndarray  # [2] pulls asked for, and arms with a release
 
 
 @kernel
 def centre(law: Law, total: float, n: int, f: float) -> float:
-    """m: the mean of n bits or rewards, from the sum that was released.
+    """m: the mean of n bits or rewards, from their released sum.
 
     >>> from maskedbandit.law import RESPONSE
     >>> centre(Law(RESPONSE, grid=1.0, flip=0.25), 6.0, 8, 1.0)  # 5 bits of 8
@@ -62,7 +62,7 @@ def centre(law: Law, total: float, n: int, f: float) -> float:
 
 @kernel
 def above(s: State, law: Law, arm: int, rival: float, f: float) -> bool:
-    """Whether the index of an arm is surely above that of its rival: one divergence tells, without an index."""
+    """Whether the index of an arm is certainly above that of its rival; that takes one divergence and no index."""
     n = s.n[arm]
     if n == 0 or rival >= 1:
         return False
@@ -72,7 +72,7 @@ def above(s: State, law: Law, arm: int, rival: float, f: float) -> bool:
 
 @kernel
 def compute(s: State, law: Law, arm: int, f: float) -> None:
-    """The index of an arm at level f = ln t, and its tangent there: dq/df = 1 / (n kl'(m, q))."""
+    """Compute the index of an arm at exploration rate f = ln t, and its tangent there: dq/df = 1 / (n kl'(m, q))."""
     n = s.n[arm]
     s.start[arm], s.slope[arm], s.known[arm] = 0.0, 0.0, s.asked[0]
     if n > 0:
@@ -112,7 +112,7 @@ class KLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         s.asked[0] += 1
         t = s.asked[0]
-        if s.asked[1] < s.n.size:  # in turn until all arms are told of: rewards may be late
+        if s.asked[1] < s.n.size:  # in turn until all arms have a release: rewards may be late
             return Decision(int((t - 1) % s.n.size), 1, 1)
         f = math.log(t)
         if adds_noise(law):

@@ -6,15 +6,15 @@ users. For every user
     G_a = clip(X_a + radius(noise of one release, level ln t)) to [0, n_a]
     theta_a ~ Beta(1 + G_a, 1 + n_a - G_a)  for every arm,     arm = argmax_a theta_a.
 
-Under central Laplace noise the radius is the paper's level ln t / epsilon, level = 3. The logarithm is natural: with it
-the published plots come out, with base 2 they do not. Rewards inside (0, 1) enter the Beta law as they are; the proof
-is for bits, which a channel with a grid of one step makes of them.
+Under central Laplace noise the radius is the paper's level ln t / epsilon, level = 3. The logarithm is natural: it
+reproduces the published plots, base 2 does not. Rewards inside (0, 1) enter the Beta distribution as they are; the
+proof is for bits, to which a channel with a grid of one step rounds them.
 
 Regret = O(sum_a ln T / min{gap_a, epsilon}) and O(sqrt(k T ln T) + k ln T / epsilon) for central pure epsilon [HH22].
 
 As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a coin shows
-that one of them might win. The posteriors move with ln t, so the bound on that chance is one for a window of rounds:
-an arm's mode is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
+that one of them might win. The posteriors move with ln t, so that probability is bounded for a window of rounds: an
+arm's mode is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class State(NamedTuple):
     total: np.ndarray  # [k] released rewards of the last full cohort
     n: np.ndarray  # [k] their number
     filled: np.ndarray  # [k] users in the open cohort
-    clock: np.ndarray  # [2] full cohorts that were not told, users asked for so far
-    success: np.ndarray  # [k] G, of the posterior that was looked at last
+    clock: np.ndarray  # [2] full cohorts not yet released, users asked for so far
+    success: np.ndarray  # [k] G, of the last posterior computed
     mode: np.ndarray  # [k] its mode
     peak: np.ndarray  # [k] its density at the mode / 4 n; negative: to be computed
     top: np.ndarray  # [k] highest mode in the window
@@ -56,14 +56,14 @@ class State(NamedTuple):
 
 @kernel
 def optimistic_total(s: State, law: Law, a: int, t: int) -> float:
-    """G, the successes that arm a may have had."""
+    """G, an optimistic number of successes of arm a."""
     n = s.n[a]
     return min(max(s.total[a] + radius(law, 1, n, s.level * math.log(t)), 0.0), float(n))
 
 
 @kernel
 def look(s: State, law: Law, a: int, t: int) -> None:
-    """The posterior of arm a in round t."""
+    """Compute the posterior of arm a in round t."""
     s.success[a] = optimistic_total(s, law, a, t)
     s.mode[a] = s.success[a] / s.n[a]
     s.peak[a] = -1.0
@@ -71,7 +71,7 @@ def look(s: State, law: Law, a: int, t: int) -> None:
 
 @kernel
 def open_window(s: State, law: Law, t: int) -> None:
-    """Bounds for round t and some after it."""
+    """Compute bounds for round t and some after it."""
     end = t + t // 32
     s.window[LEAD], s.window[END] = 0, end
     for a in range(s.n.size):
@@ -86,7 +86,7 @@ def open_window(s: State, law: Law, t: int) -> None:
 
 @kernel
 def rivals(s: State, x: float) -> float:
-    """At least the chance that another arm than the leader has a theta above x."""
+    """An upper bound on the probability that an arm other than the leader has a theta above x."""
     chance = 0.0
     for a in range(s.n.size):
         if a != s.window[LEAD]:
@@ -128,7 +128,7 @@ class LazyDPThompson(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         t = s.clock[USERS] + 1
-        if t > s.window[END]:  # as it is while a cohort waits to be told
+        if t > s.window[END]:  # as it is while a cohort awaits its release
             if not ready(s):
                 return first(s, 1)
             open_window(s, law, t)

@@ -6,8 +6,8 @@
 X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a <= 4 ln(t + 1), where the tails of the noise
 are not yet Gaussian. A bit is 1 with probability f + (1 - 2f) r for a reward r, f = 1 / (1 + e^eps), so the channel's
 unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no radius for noise. The noise of the
-channel decides between the two; without noise B is plain UCB. What the published program does besides is left out: an
-arm counts from its first real pull, where it began with one pull of reward 0.
+channel decides which of the two is used; without noise B is plain UCB. One detail of the published program is left out:
+there an arm begins with one pull of reward 0, here it counts from its first real pull.
 
 Regret <= 8 / (1 - 2f)^2 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a for B, 1 - 2f = (e^eps - 1) / (e^eps + 1): UCB1
 on bits, whose gaps are 1 - 2f times as wide [ACF02, Thm. 1]. O(sum_a ln T / (eps^2 gap_a)) for L [RZLS20].
@@ -29,11 +29,11 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """What is known of each arm."""
+    """Statistics of each arm."""
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
-    mean: np.ndarray  # [k] total / n; -inf: nothing was told
+    mean: np.ndarray  # [k] total / n; -inf: no release yet
     width: np.ndarray  # [k] 1 / sqrt(n)
     asked: np.ndarray  # [k] pulls asked for
 
@@ -81,9 +81,9 @@ class LDPUCB(Policy):
             if s.asked[a] <= least:
                 best = a
                 break
-            if s.n[a] == 0.0:  # in turn until all arms are told of: rewards may be late
+            if s.n[a] == 0.0:  # in turn until all arms have a release: rewards may be late
                 best, top = int((t - 1) % s.n.size), math.inf
-            index = (1 - 2 * law.flip) * s.mean[a] + spread * s.width[a]  # less f, which all arms have in common
+            index = (1 - 2 * law.flip) * s.mean[a] + spread * s.width[a]  # without f, which all arms have in common
             if index > top:
                 best, top = a, index
         s.asked[best] += 1

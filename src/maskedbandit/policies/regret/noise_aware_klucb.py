@@ -1,4 +1,4 @@
-"""KL-UCB that knows the noise: one Chernoff bound for rewards and noise together, on all that was ever released.
+"""KL-UCB that accounts for the noise: one Chernoff bound for rewards and noise together, on all releases.
 
 Arms are played in batches (see batches.py) and all releases count: X_a is the sum of all m_a released totals of arm
 a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z of those m releases
@@ -8,19 +8,19 @@ a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z 
 and the arm with the largest index max{q : I(q) <= f} gets the next batch. Both parts of the bound are exact Chernoff
 bounds, so for each n the index lies below the mean with probability <= exp(-f), for every distribution of rewards in
 [0, 1] and on every channel whose noise has such moments. The channel's `failure` is added for each sum that may wrap
-around its modulus. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the bracket is <= f for every lam,
-and the bracket is solved for q in closed form, the index is
+around its modulus. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the exponent is <= f for every
+lam, and exponent = f is solved for q in closed form, the index is
 
     min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
 
 Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
 
-The exploration rate is f = ln(1 + T / n_a): a bound that fails when n users are known costs at most the T users that
-follow, and n / T is what the next batch is worth anyway. With `anytime` it is ln t, which depends on what was released,
-and the horizon is not used: there the bound holds for each t, and nothing is proved of the regret.
+The exploration rate is f = ln(1 + T / n_a): a bound that fails when an arm has n users costs at most the T users that
+follow, and the next batch has about n users. With `anytime` it is ln t, and the horizon is not used: there the bound
+holds for each t, but no bound on the regret is proved, as times depend on releases.
 
-The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one there would be more
-noise than half a reward per user. Pure epsilon, central: n is near 2 ln(epsilon T) / epsilon.
+The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one the noise would exceed
+half a reward per user. With pure epsilon on a central channel, n is near 2 ln(epsilon T) / epsilon.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) under central or distributed pure epsilon, if no gap
 is above ratio / 2 and no sum wraps around: the lower bound for bits times the factor `ratio` [AWHOIB25,
@@ -39,7 +39,7 @@ import numpy.typing as npt
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.golden_section import narrowed, whole
+from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
 from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
@@ -67,9 +67,9 @@ class State(NamedTuple):
 
 @kernel
 def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
-    """The mean at which the bracket is f, for one lam: above the index, whatever lam is.
+    """The mean at which the exponent is f, for one lam: above the index, whatever lam is.
 
-    Where it is above 1 the excess is measured as e - lam, which is convex, so that the search finds its way down.
+    Where it is above 1, it is replaced by 1 + e - lam, which is convex, so that the search finds the minimum.
     """
     noise = 0.0 if is_response(law) else log_mgf_of_sum(law, m, n, lam)
     e = (f + lam * x + noise) / n
@@ -92,7 +92,7 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
         x = x * (1 - 2 * law.flip) + n * law.flip
     # golden section in ln lam; for an index in (0, 1) 26 values leave an excess below a millionth
     top = min(LARGEST, largest_tilt(law))
-    section = whole(math.log(SMALLEST / (1 + law.scale)), math.log(top))
+    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(top))
     for _ in range(26):
         section = narrowed(section, bound(law, x, m, n, f, math.exp(section.x)))
     q = section.least
@@ -102,16 +102,16 @@ def index(law: Law, x: float, m: int, n: int, f: float) -> float:
 
 
 @kernel
-def level(s: State, n: int) -> float:
+def exploration_rate(s: State, n: int) -> float:
     """f, for an arm with n rewards; without noise close to that of KL-UCB++ [MG17]."""
     return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
 
 
 @kernel
 def quiet(s: State, law: Law, n: int) -> bool:
-    """The noise of a release of n rewards is below half a reward for each; with `anytime`, at the exploration rate
-    after that cohort."""
-    f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else level(s, n)
+    """Whether the noise of a release of n rewards is below half a reward for each; with `anytime`, at the exploration
+    rate after that cohort."""
+    f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else exploration_rate(s, n)
     return n >= 2 * radius(law, 1, n, f)
 
 
@@ -171,7 +171,7 @@ class NoiseAwareKLUCB(Policy):
             return first(s, smallest(s, law))
         for a in range(s.n.size):
             if s.anytime == 1 or math.isnan(s.value[a]):
-                s.value[a] = index(law, s.total[a], s.m[a], s.n[a], level(s, s.n[a]))
+                s.value[a] = index(law, s.total[a], s.m[a], s.n[a], exploration_rate(s, s.n[a]))
         best = highest(s.value, rng)
         return grow(s, best, max(s.ratio, 1 + s.least / s.n[best]))
 

@@ -13,8 +13,8 @@ around). If devices drop out, n in beta is the least number of users in a sum of
 
     beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
 
-A batch that cannot finish by the horizon is skipped, because its sums could never be released: the users left are
-served the arm that looks best. The paper starts it nevertheless [CZ23, Alg. 1, line 9]: `unfinished="start"`.
+A batch that cannot finish by the horizon is skipped, because its sums could never be released: the users that are left
+get the arm that looks best. The paper starts it nevertheless [CZ23, Alg. 1, line 9]: `unfinished="start"`.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
 """
@@ -37,7 +37,7 @@ from maskedbandit.policies.policy import Policy
 
 
 class Rounds(Protocol):
-    """What every elimination in rounds keeps."""
+    """The state that every elimination in rounds has."""
 
     @property
     def mean(self) -> np.ndarray: ...
@@ -48,7 +48,7 @@ class Rounds(Protocol):
 
 
 class State(NamedTuple):
-    """The arms that are left and the batch under way."""
+    """The arms that are left and the current batch."""
 
     mean: np.ndarray  # [k] of the last batch
     left: np.ndarray  # [k] 1: not eliminated
@@ -66,7 +66,7 @@ LARGEST = 2.0**60  # batch: far above every horizon, and a float that is a whole
 
 @kernel
 def leader(s: Rounds) -> int:
-    """The arm left that looked best, the first of equals."""
+    """The arm left that looked best, the first one of ties."""
     best = -1
     for a in range(s.mean.size):
         if s.left[a] == 1 and (best < 0 or s.mean[a] > s.mean[best]):
@@ -76,7 +76,7 @@ def leader(s: Rounds) -> int:
 
 @kernel
 def answer(s: Rounds, rng: np.random.Generator) -> Decision:
-    """Serve the arm left that looked best from now on; a random one of equals, as all are before the first release."""
+    """From now on serve the arm left that looked best; ties are broken at random, as before the first release."""
     best = NONE_YET
     for a in range(s.mean.size):
         if s.left[a] == 1:
@@ -99,7 +99,7 @@ def eliminate(s: Rounds, beta: float) -> None:
 def begin(s: Rounds, n: int) -> bool:
     """Start a batch of n users for every arm left; False if it cannot finish, or only one arm is left."""
     arms = s.left.sum()
-    if arms == 1 or float(arms) * n > s.clock[USERS]:  # a float, which a huge batch does not overflow
+    if arms == 1 or float(arms) * n > s.clock[USERS]:  # as a float, in which a huge batch does not overflow
         return False
     s.clock[BATCH] += 1
     s.clock[SIZE] = n
@@ -122,27 +122,27 @@ def next_cohort(s: Rounds) -> Decision:
 
 @kernel
 def record(s: Rounds, arm: int, n: int, total: float) -> None:
-    """Keep a released sum of the batch."""
+    """Store a released sum of the batch."""
     s.mean[arm] = total / n
     note_release(s, n)
 
 
 @kernel
 def note_release(s: Rounds, n: int) -> None:
-    """A cohort of the batch was told, of n users; devices may have dropped out."""
+    """Note the release of a cohort of the batch, with n users after dropouts."""
     s.clock[AWAITED] -= 1
     s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
 
 
 def batch_means(s: Rounds) -> npt.NDArray[np.float64]:
-    """Means of the last batch; nan before the whole first one was told."""
+    """Means of the last batch; nan until all sums of the first one are released."""
     known = s.clock[BATCH] > 1 or (s.clock[BATCH] == 1 and s.clock[AWAITED] == 0)
     return s.mean.copy() if known else np.full(s.mean.size, np.nan)
 
 
 @kernel
 def fewest_users(s: Rounds) -> int:
-    """The least number of users in a sum of the batch: that mean has the widest radius."""
+    """The least number of users in a sum of the batch: that mean has the largest radius."""
     return s.clock[SIZE] - s.clock[LOST]
 
 
@@ -172,10 +172,10 @@ def confidence(s: State, law: Law) -> float:
 
 @dataclass(frozen=True)
 class SuccessiveElimination(Policy):
-    """Batches of growing size; arms that cannot be the best leave.
+    """Batches of growing size; arms that cannot be the best are dropped.
 
-    `failure` is p, by default 1 / horizon; `least` the smallest cohort (secure aggregation hides nobody in a crowd of
-    two), `base` the growth of batches; `unfinished` says what happens to a batch that the horizon would cut off.
+    `failure` is p, by default 1 / horizon; `least` the smallest cohort (a secure sum of two users hides little), `base`
+    the growth of batches; `unfinished` says what happens to a batch that the horizon would cut off.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = SuccessiveElimination().init(k=3, horizon=10**6)

@@ -7,11 +7,11 @@ S_a is the released total of n_a pulls, clipped to [0, n_a] where noise pushed i
 
 Regret <= (1 + e) sum_a ln T / kl(mu_a, mu*) gap_a + O(k / e^2) for every e > 0, without noise [AG13, Thm. 1].
 
-Only the largest theta matters, so only the leader's is always drawn. Another arm beats that value x with a chance of at
+Only the largest theta matters, so only the leader's is always drawn. Another arm beats that value x with probability at
 most q = f(x) / -s, where f is its posterior density and s < 0 the slope of ln f at x, because a Beta density is
-log-concave: its tail lies below f(x) exp(s (y - x)). One coin decides whether any arm gets to propose a value from its
-exponential tail, which is then accepted with the ratio of the densities. The chosen arm has exactly the law of the
-argmax. Even q is rarely computed: n kl(m, x) >= 2 n (x - m)^2 bounds it from above, m the mode of the posterior.
+log-concave: its tail lies below f(x) exp(s (y - x)). One coin decides whether any arm may propose a value from its
+exponential tail, which is then accepted with the ratio of the densities. The chosen arm has exactly the distribution of
+the argmax. Even q is rarely computed: n kl(m, x) >= 2 n (x - m)^2 bounds it, m the mode of the posterior.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta
 
 
 class Posteriors(Protocol):
-    """What every policy with Beta posteriors remembers, as in State."""
+    """The state that every policy with Beta posteriors has, as in State."""
 
     @property
     def success(self) -> np.ndarray: ...
@@ -47,7 +47,7 @@ class Posteriors(Protocol):
 class State(NamedTuple):
     """The posteriors. With h_a the density at the mode, peak_a = h_a / (4 n_a); negative: to be computed."""
 
-    success: np.ndarray  # [k] released rewards, tossed to whole numbers where they were not
+    success: np.ndarray  # [k] released rewards, rounded to whole numbers by coin tosses
     n: np.ndarray  # [k] their number
     mode: np.ndarray  # [k]
     peak: np.ndarray  # [k]

@@ -25,13 +25,13 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """What UCB1 remembers of each arm."""
+    """Statistics of each arm."""
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
-    mean: np.ndarray  # [k] total / n; -inf: nothing was told
-    width: np.ndarray  # [k] 1 / sqrt(n): only the arm that was told changes, so dividing is done there
-    asked: np.ndarray  # [2] pulls asked for, and arms that were told of
+    mean: np.ndarray  # [k] total / n; -inf: no release yet
+    width: np.ndarray  # [k] 1 / sqrt(n): only the released arm changes, so divisions are done there
+    asked: np.ndarray  # [2] pulls asked for, and arms with a release
     best: np.ndarray  # [1] the last arm asked for
 
 
@@ -67,7 +67,7 @@ class UCB1(Policy):
         k = s.n.size
         t = s.asked[0] + 1
         s.asked[0] = t
-        if s.asked[1] < k:  # in turn until all arms are told of: rewards may be late
+        if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
             s.best[0] = (t - 1) % k
             return Decision(int(s.best[0]), 1, 1)
         spread, top = math.sqrt(2 * math.log(t)), -math.inf

@@ -1,4 +1,4 @@
-"""Uniform assignment, the test that never adapts: every user gets an arm drawn uniformly.
+"""Uniform assignment, the classical test without adaptation: every user gets an arm drawn uniformly.
 
 It closes no cohort, so it learns nothing and nothing is released. Regret: T * (mean gap).
 """
@@ -16,14 +16,14 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """Uniform assignment remembers nothing."""
+    """The number of arms."""
 
     k: int
 
 
 @dataclass(frozen=True)
 class Uniform(Policy):
-    """Every arm with the same probability, for ever.
+    """Every arm with the same probability, up to the horizon.
 
     >>> Uniform().ask(State(3), law=None, rng=np.random.default_rng(1))
     Decision(arm=1, n=1, close=0)

@@ -178,7 +178,7 @@ def test_a_table_has_a_row_for_each_run() -> None:
         ({"policy": "ttucb"}, "policy is 'ttucb'"),
         ({"channel": None}, "channel is None"),
         ({"instance": [0.1, 0.2]}, r"instance is \[0.1, 0.2\]"),
-        ({"instance": mb.Bernoulli([0.5, 0.7, 0.7])}, r"instance is .*single best arm: nothing tells \[1, 2\] apart"),
+        ({"instance": mb.Bernoulli([0.5, 0.7, 0.7])}, r"instance is .*single best arm: arms \[1, 2\] have equal means"),
     ],
 )
 def test_bad_values_are_named(wrong, said) -> None:
@@ -194,7 +194,7 @@ def test_delta_is_any_real_number_as_a_float() -> None:
 
 
 def test_means_that_theory_cannot_tell_apart_are_tied() -> None:
-    with pytest.raises(InvalidValue, match=r"nothing tells \[0, 2\] apart"):
+    with pytest.raises(InvalidValue, match=r"arms \[0, 2\] have equal means"):
         mb.identify(Turns(), RAW, mb.Bernoulli([0.5, 0.4, 0.5 + 1e-13]))
     assert mb.identify(Turns(), RAW, mb.Bernoulli([0.5, 0.4, 0.5 + 1e-11])).to_frame().height == 1
 

@@ -91,7 +91,7 @@ def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
         ('theory = "central_tv"', 'theory = "minimax"', "theory is 'minimax': .*no_privacy"),
         ("[vary]", "[vary]\ndelta = 0.1", "vary.delta is 0.1: it must be a list, for delta, max_pulls, policy.NAME"),
         ("[vary]", "[vary]\nhorizon = [10]", "vary.horizon is"),
-        ('["linspace", "SS19b"]', "[[0.5, 0.5, 0.1]]", r"single best arm: nothing tells \[0, 1\] apart"),
+        ('["linspace", "SS19b"]', "[[0.5, 0.5, 0.1]]", r"single best arm: arms \[0, 1\] have equal means"),
         ('channel = "raw"', 'channel = "raw"\nhorizon = 10', r"key of \[\[curves\]\] is 'horizon'"),
     ],
 )
@@ -273,8 +273,8 @@ def test_cost_is_the_mean_over_the_bound(collected) -> None:
 
 
 def test_samples_against_delta(tmp_path) -> None:
-    text = TEXT.partition("[[curves]]")[0] + '[[curves]]\nchannel = "raw"\n[vary]\ndelta = [0.1, 0.01, 0.001]\n'
-    found = table.collect(named := experiment(tmp_path, text), named.settings, tmp_path / "out")
+    toml = TEXT.partition("[[curves]]")[0] + '[[curves]]\nchannel = "raw"\n[vary]\ndelta = [0.1, 0.01, 0.001]\n'
+    found = table.collect(named := experiment(tmp_path, toml), named.settings, tmp_path / "out")
     assert found["delta"].unique().sort().to_list() == [0.001, 0.01, 0.1]
     assert samples.summary(found).height == 3
     plot = named.draw(found).axes[0]

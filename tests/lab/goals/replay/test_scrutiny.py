@@ -194,14 +194,14 @@ class Odd(Corner):
 
 @pytest.mark.parametrize("value", [20.0, 2.0, 1.001, float("nan"), -1.0, 0.0, 0.19, float("inf")])
 def test_an_impossible_chance_is_refused(value: float) -> None:
-    said = f"^propensity is {value}: it must be a chance from 0.2, the least that the log states, to 1$"
+    said = f"^propensity is {value}: it must be a probability from 0.2, the least that the log states, to 1$"
     with pytest.raises(InvalidValue, match=said):
         replay(ANY, RAW, Odd(name="propensity", value=value))
 
 
 def test_a_chance_of_nothing_is_refused() -> None:
     log = Odd(name="propensity", value=0.0)
-    with pytest.raises(InvalidValue, match=r"^propensity is 0.0: it must be a chance from 0.2, the least"):
+    with pytest.raises(InvalidValue, match=r"^propensity is 0.0: it must be a probability from 0.2, the least"):
         LogContexts(log, "user").page(next(log.chunks()))
 
 

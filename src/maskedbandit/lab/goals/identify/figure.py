@@ -1,9 +1,8 @@
-"""Figures of samples until a policy stops: their mean against what varies, or the mean over the lower bound.
+"""Figures of sample complexity: mean samples against what varies, or the mean over the lower bound.
 
-A panel for each instance that has a name. Bands lie between the 5 % and 95 % quantiles of runs. A triangle stands where
-some runs did not stop, with the number of those that did: the mean is at least that high. A curve without the parameter
-that varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilon below which privacy
-costs samples.
+A panel for each instance that has a name. Bands lie between the 5 % and 95 % quantiles of runs. A triangle means that
+some runs did not stop, and shows how many did: the mean is at least that high. A curve without the parameter that
+varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilon below which privacy costs samples.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.identify.rows import summary
 from maskedbandit.lab.goals.style import PLAIN, THEORY, at, looks, name_ends, panels
 
-CHARACTERS = 16  # of a caption, to an inch
+CHARACTERS = 16  # of a caption, per inch
 
 
 def samples(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
@@ -72,7 +71,7 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, title: str, caption:
 
 
 def key(rows: pl.DataFrame, table: pl.DataFrame, column: str) -> str:
-    """What lines, bands and marks stand for."""
+    """The meaning of lines, bands and marks."""
     text = "Lines are means of runs" + (", bands hold 90 % of them." if column == "mean" else ".")
     if rows.select((pl.col("stopped") < pl.col("runs")).any()).item():
         text += " A triangle says how many runs stopped before they were cut off: their mean is at least that."
@@ -93,7 +92,7 @@ def regimes(plot: Any, table: pl.DataFrame) -> None:
 
 
 def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[str, Any]) -> dict[str, float]:
-    """One panel; where its curves end."""
+    """Draw one panel; returns the ends of its curves."""
     ends: dict[str, float] = {}
     values = shown[against].drop_nulls().to_list() or [0.1, 1.0]
     left, right = min(values), max(values)
@@ -107,7 +106,7 @@ def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[
     for label in shown["label"].unique(maintain_order=True):
         mine = shown.filter(pl.col("label") == label).sort(against)
         points = mine.drop_nulls(against)
-        if points.height == 0:  # level
+        if points.height == 0:  # horizontal
             points = pl.concat([mine.with_columns(pl.lit(x).alias(against)) for x in plot.get_xlim()])
         x, y, colour = points[against].to_numpy(), points[column].to_numpy(), look[label]["color"]
         plot.plot(x, y, **{"marker": "." if mine["runs"][0] else ""} | look[label])

@@ -1,4 +1,4 @@
-"""The goal of identification: find the best arm, with a fixed chance of error, and stop."""
+"""The goal of identification: find the best arm, with a fixed probability of error, and stop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maskedbandit.privacy.exact import whole
 
 
 def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
-    """The chance of a wrong answer, and where a run is cut off; the instance has a single best arm."""
+    """The probability of an error, and where a run is cut off; raises unless the instance has a single best arm."""
     if not isinstance(instance, Instance):
         raise InvalidValue("instance", instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])")
     best_arm(instance)

@@ -1,9 +1,9 @@
-"""Search for the best arm with a fixed chance of error: how many users it takes until a policy stops.
+"""Best-arm identification with a fixed probability of error: how many users a policy needs until it stops.
 
-Every user counts: those of arms that were dropped, those of a cohort that was open when the policy stopped, and those
-who were served while it waited for rewards that are late. A run
-that does not stop before `max_pulls` users, of which its policy knows nothing, is cut off there, and is reported as one
-that did not stop; whoever leaves it out takes the mean of the fast runs alone.
+Every user counts: also those of arms that were dropped, those of a cohort that was open when the policy stopped, and
+those who were served while it waited for late rewards. A run that does not stop before `max_pulls` users, a limit that
+its policy does not know, is cut off there and reported as not stopped. Leaving such runs out of a mean would bias it
+towards the fast ones.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.theory.transport import SAME
 
-LEAST = 1e-100  # of delta; levels and their logarithms stay far from what floats can hold
+LEAST = 1e-100  # of delta; thresholds and their logarithms stay far from the limits of floats
 
 
 def probability(name: str, value: Any) -> float:
-    """A real number of at least LEAST and below 1, as a float."""
+    """Check a real number of at least LEAST and below 1; returns a float."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not LEAST <= value < 1 or float(value) == 1:
         raise InvalidValue(name, value, f"a number of at least {LEAST:g} and below 1")
@@ -37,13 +37,13 @@ def probability(name: str, value: Any) -> float:
 
 
 def best_arm(instance: Instance) -> int:
-    """The arm of the highest mean, if there is one; means that theory cannot tell apart are tied."""
+    """The arm of the highest mean; raises if it is not unique, up to the precision of the theory."""
     means = instance.true_means()
     best = np.flatnonzero(means >= means.max() - SAME)
     if means.size < 2:
         raise InvalidValue("instance", instance, "one of at least two arms")
     if best.size > 1:
-        raise InvalidValue("instance", instance, f"one with a single best arm: nothing tells {best.tolist()} apart")
+        raise InvalidValue("instance", instance, f"one with a single best arm: arms {best.tolist()} have equal means")
     return int(best[0])
 
 
@@ -62,7 +62,7 @@ def identify(
 ) -> Found:
     """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
 
-    `delta` is the chance of a wrong answer that the policy is allowed; `study`, `jobs`, `advance` and `delay` are
+    `delta` is the allowed probability of a wrong answer; `study`, `jobs`, `advance` and `delay` are
     those of `simulate`.
 
     >>> import maskedbandit as mb

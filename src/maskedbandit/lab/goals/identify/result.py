@@ -1,4 +1,4 @@
-"""What came out of searches for the best arm."""
+"""The result of `identify`."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from maskedbandit.privacy.loss import Loss
 
 @dataclass(frozen=True, repr=False)
 class Found:
-    """What came out of `identify`: one row per run."""
+    """The result of `identify`: one row per run."""
 
     policy: Policy
     channel: Channel
     instance: Instance
     delta: float
     max_pulls: int
-    samples: npt.NDArray[np.int64]  # [runs] users until it stopped; `max_pulls` where it did not
-    answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 where it did not
-    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best one
+    samples: npt.NDArray[np.int64]  # [runs] users until the policy stopped; `max_pulls` if it did not
+    answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 if it did not stop
+    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best arm
     stopped: npt.NDArray[np.bool_]  # [runs]
     pulls: npt.NDArray[np.int64]  # [runs, k] users of each arm
     releases: npt.NDArray[np.int64]  # [runs] sums that were released
     loss: Loss  # of one user, the worst over the cohorts that occurred
-    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
     delay: Delay = AT_ONCE
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class Found:
     def to_frame(self) -> Any:
         """A tidy table (a polars DataFrame): one row for each run.
 
-        `bound` is the lower bound on the mean samples of every policy that is as private and as rarely wrong.
+        `bound` is the lower bound on the mean samples of every policy with the same loss and probability of error.
         """
         import polars as pl  # not at the top: a search needs no tables
 
@@ -70,9 +70,10 @@ class Found:
 
 
 def bound(found: Found) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone, and without privacy if the loss is not pure.
+    """The lower bound of a run's trust model; known for bits alone. If the loss is not pure, it is that without
+    privacy.
 
-    From delta = 1/2 on there is none: a guess may be right.
+    For delta >= 1/2 there is none: guessing may suffice.
     """
     if not found.instance.bits:
         return None

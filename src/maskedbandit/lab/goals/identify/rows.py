@@ -1,7 +1,7 @@
 """Samples until a policy stops as rows: of runs, of curves of theory, and of their summary.
 
-A run that was cut off after `max_pulls` users counts as one of at least that many: it stays in the mean, which is then
-a lower bound, and in the quantiles, which are right as long as they are below `max_pulls`.
+A run that was cut off after `max_pulls` users counts as one with that many: it stays in the mean, which is then a lower
+bound, and in the quantiles, which are right as long as they are below `max_pulls`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from maskedbandit import theory
 from maskedbandit.lab.goals.columns import LOSSES, axes, observed
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 
-LEVEL = 0.99  # of the intervals for the chance of an error
+LEVEL = 0.99  # confidence level of the intervals for the probability of an error
 
 
 def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
-    """A point of a curve of theory, of the same form as a run; below the epsilon `critical`, privacy costs samples.
+    """A point of a curve of theory, in the same form as a run; below the epsilon `critical`, privacy costs samples.
 
-    A published point becomes such a row too.
+    A published point becomes a row in the same way.
     """
     if isinstance(curve, PublishedPoint):
         names = {
@@ -52,12 +52,16 @@ def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Samples for every curve and all that varied: mean, standard error and quantiles; stops and wrong answers.
 
-    Only runs that stopped can be wrong; `wrong_low` and `wrong_high` are the confidence interval of that, at LEVEL.
+    Only runs that stopped can be wrong; `wrong_low` and `wrong_high` are a confidence interval for that, at LEVEL.
     Rows without runs have a mean alone, and a mean of runs some of which were cut off has no standard error.
     """
     varied = axes(table)
     keys = ["label", "trust", "policy", "sees", *varied, "delta", "max_pulls"]
-    given = {"bound": pl.Float64, "stopped": pl.Boolean, "correct": pl.Boolean}  # which theory alone has not
+    given = {
+        "bound": pl.Float64,
+        "stopped": pl.Boolean,
+        "correct": pl.Boolean,
+    }  # columns that theory alone does not have
     missing = [pl.lit(None, kind).alias(name) for name, kind in given.items() if name not in table.columns]
     rows = (
         observed(table.with_columns(missing), "samples")
@@ -83,7 +87,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
-    """Where the chance of an event is that occurred in `count` of the trials, after Clopper and Pearson.
+    """The Clopper-Pearson confidence interval for the probability of an event with `count` occurrences in the trials.
 
     >>> [round(end, 4) for end in interval(0, 100)], [round(end, 4) for end in interval(2, 100)]
     ([0.0, 0.0516], [0.001, 0.0894])
@@ -113,5 +117,5 @@ def cells(row: dict[str, Any]) -> dict[str, str]:
 
 
 def reached(row: dict[str, Any], name: str, cut: bool = False) -> str:
-    """A quantile, or that it is at least that: where runs were cut off, or halfway to there."""
+    """A quantile as text, with ≥ where runs were cut off."""
     return f"{'≥ ' if cut or row[name] >= row['max_pulls'] else ''}{row[name]:,.0f}"

@@ -1,7 +1,7 @@
 """Figures of curves, each a pure function of a results table: regret, its time average, or other columns.
 
-A panel for each instance that has a name (down) and each epsilon (across); other things that vary make curves of their
-own. Curves of theory are thin and grey. Bands are standard errors over independent runs, or over instances.
+A panel for each instance that has a name (down) and each epsilon (across); other parameters that vary give curves of
+their own. Curves of theory are thin and grey. Bands are standard errors over independent runs, or over instances.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def average(table: pl.DataFrame, title: str = "") -> Figure:
 
 
 def values(table: pl.DataFrame, names: Mapping[str, str], title: str = "") -> Figure:
-    """Means of columns, by what to call them, at the end of a run against the horizon; bands of two standard errors."""
+    """Means of columns, by their labels, at the end of a run against the horizon; bands of two standard errors."""
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric()]
     for name in names.values():
         if name not in numbers:
@@ -53,7 +53,7 @@ def curves(table: pl.DataFrame, ylabel: str, errors: float, title: str, against:
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = "instance.means" if "instance.means" in varied else None
     others = [pl.format(", {} {}", pl.lit(n.rpartition(".")[2]), n) for n in varied if n not in (across, down)]
-    # what a curve takes no value of is left out of its name
+    # a parameter that a curve does not have is left out of its name
     names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
     table = observed(table.with_columns(names.alias("label")), "y")
     labels = table["label"].unique(maintain_order=True).to_list()
@@ -70,9 +70,9 @@ def curves(table: pl.DataFrame, ylabel: str, errors: float, title: str, against:
             named = ([] if row is None else [f"{row}"]) + ([] if column is None else [f"ε = {column}"])
             plot.set_title(", ".join(named), **PLAIN)
         seen = [curve.get_ydata().min() for plot in line for curve in plot.lines]
-        if seen:  # otherwise nobody lost anything: all arms are equal
+        if seen:  # otherwise no policy has regret: all arms are equal
             line[0].set_ylim(bottom=0.7 * min(seen))
-        for plot, each in zip(line, ends, strict=True):  # not before the heights that all panels share are known
+        for plot, each in zip(line, ends, strict=True):  # once the common scale of all panels is known
             name_ends(plot, each, look)
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     return figure
@@ -81,7 +81,7 @@ def curves(table: pl.DataFrame, ylabel: str, errors: float, title: str, against:
 def panel(
     plot: Any, shown: pl.DataFrame, labels: list[str], look: dict[str, Any], errors: float, against: str
 ) -> dict[str, float]:
-    """One panel; where its curves end."""
+    """Draw one panel; returns the ends of its curves."""
     ends: dict[str, float] = {}
     horizons = shown["horizon"].to_numpy()
     right, several = float(horizons.max()), shown["horizon"].n_unique() > 1
@@ -95,7 +95,7 @@ def panel(
             mine.group_by(against)
             .agg(
                 pl.col("y").mean().alias("mean"),
-                # theory is exact, though not the same on all instances
+                # theory is exact, but differs between instances
                 pl.when(pl.col("trust").first() != "theory")
                 .then(pl.col("observed").std() / pl.col("observed").count().sqrt())
                 .otherwise(0)

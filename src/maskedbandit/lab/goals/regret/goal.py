@@ -1,4 +1,4 @@
-"""The goal of regret: serve every user up to a horizon, and lose little."""
+"""The goal of regret: serve every user up to a horizon, with little regret."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
 
 
 def check(policy: Any, channel: Any, instance: Any, asked: dict[str, Any]) -> None:
-    """Contextual policies need contexts, all others arms without them."""
+    """Raise unless a contextual policy has contexts, and any other policy arms without contexts."""
     if policy.goal == "contextual":
         context_play.check_compatible(policy, channel, instance)
     else:

@@ -20,7 +20,7 @@ from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.regret.rows import summary
 
 LABEL, CELL, HEIGHT = 2.4, 1.75, 0.24  # inches
-DARKEST = 100.0  # a ratio of that or more
+DARKEST = 100.0  # a ratio of this or more
 
 
 def league(table: pl.DataFrame, title: str = "") -> Figure:

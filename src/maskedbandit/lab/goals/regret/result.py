@@ -1,4 +1,4 @@
-"""What came out of a simulation: one row per run."""
+"""The results of `simulate`: one row per run."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from maskedbandit.privacy.loss import Loss
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What came out of `simulate`: one row per run.
+    """The result of `simulate`: one row per run.
 
-    Pseudo-regret adds up the gaps of the arms that were served; realised regret also holds the luck of the rewards
-    (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
+    Pseudo-regret adds up the gaps of the arms that were served; realised regret uses the rewards themselves, so it has
+    their randomness too (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
     """
 
     policy: Policy
@@ -37,7 +37,7 @@ class Run:
     pulls: npt.NDArray[np.int64]  # [runs, k] users served each arm
     releases: npt.NDArray[np.int64]  # [runs] sums that were released
     loss: Loss  # of one user, the worst over the cohorts that occurred
-    findings: dict[str, npt.NDArray[np.float64]]  # [runs] what the policy's last state says
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
     delay: Delay = AT_ONCE
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class ContextualRun:
-    """What came out of `simulate` for a contextual policy: one row per run."""
+    """The result of `simulate` for a contextual policy: one row per run."""
 
     policy: ContextualPolicy
     channel: Channel
@@ -74,7 +74,7 @@ class ContextualRun:
 
 
 def frame(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> Any:
-    """One row for each run and checkpoint, with other columns than regret that have a value at each checkpoint."""
+    """One row for each run and checkpoint; `cumulative` are columns besides regret with a value at each checkpoint."""
     import polars as pl  # not at the top: a simulation needs no tables
 
     from maskedbandit.lab.goals.columns import who

@@ -44,7 +44,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
         pl.col("regret").mean().alias("mean"),
         (pl.col("observed").std() / pl.col("observed").count().sqrt()).alias("error"),
         pl.col("regret").max().alias("worst"),
-        pl.col("run").count().alias("runs"),  # of which theory has none
+        pl.col("run").count().alias("runs"),  # theory has none
     )
     every = list(rows.iter_rows(named=True))
     ratios = [row["mean"] / base if (base := baseline(row, every, varied)) else None for row in every]

@@ -1,4 +1,4 @@
-"""Simulation of policies that keep regret low: every user is served, up to a horizon."""
+"""Simulation of policies with the goal of regret: every user is served, up to a horizon."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def simulate(
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
 ) -> Run | ContextualRun:
-    """Run a policy over a channel on an instance, `runs` times independently.
+    """Run a policy through a channel on an instance, `runs` times independently.
 
     A contextual policy runs on contexts, such as `LinearContexts`, and gives a `ContextualRun`.
 
     `study` names the random streams (the id of a setting in an experiment); `jobs` is the number of threads, by default
-    one for each core; `advance` is called after every run; `delay` is how late rewards are (see delays.py).
+    one for each core; `advance` is called after every run; `delay` is how late rewards are (see delays).
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)

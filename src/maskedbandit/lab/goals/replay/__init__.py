@@ -1,1 +1,1 @@
-"""What a policy would have earned, from the log of another one."""
+"""Offline evaluation: what a policy would have earned, from the log of another one."""

@@ -32,7 +32,7 @@ def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") ->
 
 
 def named(rows: pl.DataFrame, varied: list[str]) -> pl.DataFrame:
-    """The rows, with what varied under a label in it."""
+    """The rows, with what varied under a label as a part of their labels."""
     parts = [
         pl.when(pl.col(name).n_unique().over("label") > 1)
         .then(pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name))
@@ -61,7 +61,7 @@ def delays(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
 
 
 def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
-    """A line for each curve, against what a user loses: the pure epsilon, or that at the delta of the table."""
+    """A line for each curve, against the loss of a user: the pure epsilon, or that at the delta of the table."""
     rows = named(rows, [name for name in varied if not name.endswith(".epsilon")])
     loss = next(name for name in rows.columns if name.startswith("epsilon_at_"))
     rows = rows.with_columns(
@@ -74,7 +74,7 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
     plot.set(xscale="log", xlim=(low, high) if high > low else (low / 3, 3 * low))
     for label in look:
         mine = rows.filter(pl.col("label") == label).sort("x")
-        if not mine["x"].is_finite().all():  # without privacy: level
+        if not mine["x"].is_finite().all():  # without privacy: a horizontal line
             mine = pl.concat([mine.with_columns(pl.lit(x).alias("x")) for x in plot.get_xlim()])
         x, y, error = (mine[name].to_numpy() for name in ("x", "relative", "interval"))
         plot.plot(x, y, **{"marker": "."} | look[label])

@@ -14,8 +14,8 @@ from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 
 
 def no_theory(curve: TheoryCurve | PublishedPoint) -> Any:
-    """There is no theory of a log."""
-    raise InvalidValue("curve", curve.label, "one of a policy: nothing is known of the clicks of a log beforehand")
+    """Raise: there are no curves of theory for a log."""
+    raise InvalidValue("curve", curve.label, "a curve of a policy: there are no curves of theory for a log")
 
 
 GOAL = Goal(

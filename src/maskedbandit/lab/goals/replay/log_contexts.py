@@ -26,14 +26,14 @@ class Page(NamedTuple):
     pool: Integers
     propensity: Floats
     articles: Floats  # [k, numbers of an article]
-    scale: float  # so that a context is in the unit ball
+    scale: float  # brings contexts into the unit ball
 
 
 def refuse_impossible(chunk: Chunk, least: float) -> None:
-    """Raise unless propensities are in the range that the log states, and clicks are 0 or 1, as noise assumes."""
+    """Raise unless propensities are in the range that the log states, and clicks are 0 or 1, as the loss assumes."""
     possible = (chunk.propensity >= least * (1 - 1e-9)) & (chunk.propensity <= 1)  # false of nan
     if not np.all(possible):
-        allowed = f"a chance from {least:g}, the least that the log states, to 1"
+        allowed = f"a probability from {least:g}, the least that the log states, to 1"
         raise InvalidValue("propensity", float(chunk.propensity[~possible][0]), allowed)
     bits = (chunk.click == 0) | (chunk.click == 1)
     if not np.all(bits):
@@ -42,7 +42,7 @@ def refuse_impossible(chunk: Chunk, least: float) -> None:
 
 @dataclass(frozen=True)
 class LogContexts(Contexts):
-    """The contexts of a log: what it says of the user, or its products with what it says of each article."""
+    """The contexts of a log: the features of the user, or their products with those of each article."""
 
     log: Log
     context: Literal["user", "product"]
@@ -67,7 +67,7 @@ class LogContexts(Contexts):
         return 1 if self.context == "user" else self.k
 
     def page(self, chunk: Chunk) -> Page:
-        """The numbers of a chunk, if they can be true."""
+        """The numbers of a chunk, after a check."""
         refuse_impossible(chunk, self.log.least)
         articles, product = self.log.articles()[1], self.context == "product"
         scale = 1 / (self.log.radius * (self.log.article_radius if product else 1.0))

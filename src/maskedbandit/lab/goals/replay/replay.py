@@ -1,22 +1,22 @@
-"""Replay: what a policy would have earned, from the log of another one [LCLW11].
+"""Replay: estimates what a policy would have earned from the log of another one [LCLW11].
 
-A log tells of every visit what was shown, how it was paid, and the chance 1/w with which it was shown. The policy is
-asked what it would have shown; where that is what the log shows, the visit is taken with probability c w, c the
-least chance in the log, and the policy learns from it. So every visit is taken with probability c, whatever the policy
-would have shown: what the policy lives through has the law of a real run, if visits are independent of one another,
-and its mean reward is that of a real run [LCLW11, Thm. 1]. If all arms are as likely in pools of one size,
-every match is taken. Two estimates use all matches, with their weights:
+A log states for every visit which arm was shown, its reward, and the probability 1/w with which it was shown. The
+policy is asked what it would have shown. Where that matches the log, the visit is taken with probability c w, c the
+least probability in the log, and the policy learns from it. So every visit is taken with probability c, whatever the
+policy would have shown: the visits taken have the distribution of a real run, if visits are independent of one another,
+and their mean reward estimates that of a real run [LCLW11, Thm. 1]. If all arms are equally likely, in pools of one
+size, every match is taken. Two estimates use all matches, with their weights:
 
     inverse propensity   V = sum w r / N,             variance (sum w^2 r^2 / N - V^2) / N
     self-normalised      V = sum w r / sum w,         variance sum w^2 (r - V)^2 / (sum w)^2
 
-for N visits, w = 0 where the log shows something else. Both are of the policy as it was at each visit, learning only
-from what was taken; for a policy that does not learn, all three are estimates of one value.
+for N visits, with w = 0 where the log shows something else. Both estimate the policy as it was at each visit, learning
+only from the visits taken; for a policy that does not learn, all three estimate the same value.
 
-The loss of a replay is that of the study it imitates, in which every user is served. It is no promise about the log:
-there a visit is taken or not as its context has it, so another context would shift all cohorts after it by a user.
+The loss of a replay is that of the study it imitates, in which every user is served. It is no guarantee for the log:
+there the context of a visit decides whether it is taken, so another context would shift all later cohorts by a user.
 
-A log that does not tell the truth about its chances is found out, see scrutiny.py.
+A log whose stated probabilities are wrong is detected, see scrutiny.py.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def replay(
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
 ) -> Replayed:
-    """Replay a log for a policy, `runs` times: as a generated log is another one in every run, they are independent.
+    """Replay a log for a policy, `runs` times: a generated log differs in every run, so its runs are independent.
 
     Runs on a recorded log share its visits. At most `horizon` visits are taken (by default any number). `context` is
     what policies see: numbers of the user, or ("product") their products with those of each article, for shared models.

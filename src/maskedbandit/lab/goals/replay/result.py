@@ -1,4 +1,4 @@
-"""What came out of a replay."""
+"""The result of `replay`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from maskedbandit.privacy.loss import Loss
 
 @dataclass(frozen=True, repr=False)
 class Replayed:
-    """What came out of `replay`: one row per run."""
+    """The result of `replay`: one row per run."""
 
     policy: ContextualPolicy
     channel: Channel
@@ -33,7 +33,7 @@ class Replayed:
     weighted_error: npt.NDArray[np.float64]  # [runs] its standard error
     normalised: npt.NDArray[np.float64]  # [runs] self-normalised estimate
     normalised_error: npt.NDArray[np.float64]
-    random: npt.NDArray[np.float64]  # [runs] what showing any article with the same chance earns, from all visits
+    random: npt.NDArray[np.float64]  # [runs] the click rate of showing a uniformly random article, from all visits
     releases: npt.NDArray[np.int64]
     loss: Loss  # of a user of the study that is replayed; a published replay has no guarantee, see replay.py
     findings: dict[str, npt.NDArray[np.float64]]
@@ -46,7 +46,7 @@ class Replayed:
 
     @property
     def rate_error(self) -> npt.NDArray[np.float64]:
-        """Its standard error, given what the policy learned."""
+        """The standard error of `rate`, given what the policy learned."""
         return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
 
     def __repr__(self) -> str:

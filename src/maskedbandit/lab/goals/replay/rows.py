@@ -1,7 +1,7 @@
 """Click rates of replays as rows: of runs, and of their summary.
 
-Runs on a generated log are independent: the error of their mean is between them. Runs on a recorded log share its
-visits, so each has the error that its own clicks leave, and their mean has no less.
+Runs on a generated log are independent: the error of their mean is computed from them. Runs on a recorded log share its
+visits, so each run has the error of its own clicks, and the error of their mean is not smaller.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ NORMAL = 1.96  # standard errors of an interval of 95 %, where the standard erro
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Mean click rate for every curve and all that varied, relative to random choice, and its standard error.
 
-    `interval` is half the width of one of 95 %, by Student's law where the error was estimated from few runs.
+    `interval` is half the width of a 95 % confidence interval, by Student's t if the error is estimated from few runs.
 
-    `kept` is how much of the gain over random choice is left, of what the same policy gains without privacy and
+    `kept` is the fraction of the gain over random choice that is left, relative to the same policy without privacy and
     with the same delay.
     """
     varied = axes(table)
-    alone = pl.col("recorded").first() | (pl.col("run").count() == 1)  # then its error is that of many clicks
+    alone = pl.col("recorded").first() | (pl.col("run").count() == 1)  # then its error is estimated from many clicks
     inside = (pl.col("rate_error") / pl.col("random")).mean()
     rows = table.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(
         pl.col(LOSSES).max(),
@@ -43,7 +43,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def kept(row: dict[str, Any], rows: list[dict[str, Any]], varied: list[str]) -> float | None:
-    """The part of the gain that is left of what the same policy gains without privacy."""
+    """The fraction of the gain that is left, relative to the same policy without privacy."""
     same = ["policy", *(name for name in varied if not name.startswith("channel."))]
     for other in rows:
         alike = all(other[name] == row[name] for name in same)
