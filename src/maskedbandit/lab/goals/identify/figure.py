@@ -24,7 +24,7 @@ CHARACTERS = 16  # of a caption, per inch
 
 def samples(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
     """Mean samples, with the lower bounds that the table holds."""
-    return stopping(table, "mean", "samples until it stops", title, caption)
+    return stopping(table, "mean", "sample complexity", title, caption)
 
 
 def cost(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
