@@ -70,7 +70,7 @@ WAIT = Decision(-1, 0, 0)  # nothing more to ask before a release arrives
 
 
 class Release(NamedTuple):
-    """What a policy is told: `total` is the privatized sum of the `n` rewards of a closed cohort of `arm`."""
+    """A release as a policy receives it: `total` is the noisy sum of the `n` rewards of a closed cohort of `arm`."""
 
     arm: int
     n: int

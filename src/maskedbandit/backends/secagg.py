@@ -149,13 +149,13 @@ def rehearsed(
         name, up, down = server.phase, 0, 0
         for user in sorted(server.waiting):
             if user not in leaves or leaves[user] > len(phases):
-                told = server.message_for(user)
+                received = server.message_for(user)
                 try:
-                    sent = clients[user].receive(told)
+                    sent = clients[user].receive(received)
                 except TooFew:  # too few neighbours are left: this device drops out too
                     continue
                 server.receive(user, sent)
-                up, down = up + len(sent), down + len(told)
+                up, down = up + len(sent), down + len(received)
                 watch(server)
         server.close()
         now = time.process_time()

@@ -148,10 +148,10 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
     """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that is not certain.
 
     >>> from maskedbandit.law import NO_NOISE
-    >>> told = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
-    >>> round(everywhere(Law(NO_NOISE), told[0], told[2], 0.9, 0.4, math.log(100)), 2)
+    >>> known = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
+    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 0.9, 0.4, math.log(100)), 2)
     2.0
-    >>> round(everywhere(Law(NO_NOISE), told[1], told[2], 0.6, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 0.6, 0.4, math.log(100)), 2)
     0.38
     """
     z, end = tail(law, a, mean_a, 1.0, threshold), tail(law, b, mean_b, -1.0, threshold)

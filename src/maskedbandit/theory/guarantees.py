@@ -98,8 +98,8 @@ def noise_aware_klucb(means: Sequence[float], t: Any, epsilon: float, ratio: flo
     (array([24.28]), array([24.87]))
     """
     gap = gaps(means)
-    told = np.array([private_divergence(mean, max(means), positive("epsilon", epsilon)) for mean in gapped(means)])
-    return total(np.maximum(ratio * gap / told, 2 * gap / epsilon), 0.0, means, t)
+    rate = np.array([private_divergence(mean, max(means), positive("epsilon", epsilon)) for mean in gapped(means)])
+    return total(np.maximum(ratio * gap / rate, 2 * gap / epsilon), 0.0, means, t)
 
 
 def above_three(beta: float) -> float:

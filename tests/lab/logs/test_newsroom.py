@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused(name, value) -> None:
 
 
 def test_text_has_no_place_for_propensities(tmp_path) -> None:
-    with pytest.raises(InvalidValue, match="the same chance"):
+    with pytest.raises(InvalidValue, match="the same probability"):
         write(Newsroom(events=100, bias=0.5), tmp_path / "biased.txt")
     assert not any(tmp_path.iterdir())
 

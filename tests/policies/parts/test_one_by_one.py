@@ -68,14 +68,16 @@ def test_decisions_are_those_of_a_plain_program(policy, plain, how, law, means):
 
 COINS = {
     "a low threshold": {"decided": mutant(decided, certain=mutant(certain, "s.z[b] - s.sure", "s.z[b] - 2.0"))},
-    "no prices": {"decided": mutant(decided, certain=mutant(certain, "excess -= price", "excess -= 0 * price"))},
+    "no redundancy": {
+        "decided": mutant(decided, certain=mutant(certain, "excess -= redundancy", "excess -= 0 * redundancy"))
+    },
     "the first rival alone": {"decided": mutant(decided, "0 <= b < s.n.size", "0 <= b < 1")},
 }
 BROKEN = [
     *[(P.UniformGLR, PlainUniform, names) for names in COINS.values()],
     (P.EBTCI, PlainLeaders, {"challenger": mutant(eb_tci.challenger, "s.z[b] + s.log_n[b]", "s.z[b]")}),
     (P.EBTCI, PlainLeaders, {"leads": mutant(leads, "s.led[leader] += 1", "s.led[leader] += 2")}),
-    (P.TTUCB, PlainTTUCB, {"leader": mutant(ttucb.leader, "math.log(s.clock[TOLD] + 1.0)", "2.0")}),
+    (P.TTUCB, PlainTTUCB, {"leader": mutant(ttucb.leader, "math.log(s.clock[RELEASED] + 1.0)", "2.0")}),
     (P.TTUCB, PlainTTUCB, {"challenger": mutant(ttucb.challenger, "apart(s, best, b)", "s.inverse[b]")}),
     (
         P.TTUCB,

@@ -32,10 +32,10 @@ def means(seed: int, k: int = 4) -> np.ndarray:
     return np.random.Generator(np.random.PCG64(seed)).normal(np.linspace(0.3, 0.6, k)[:, None], 0.3, (k, 40))
 
 
-def served(law: Law, table: np.ndarray, horizon: int, level: float = 3, policy=AnytimeLazyUCB) -> list[int]:
+def served(law: Law, table: np.ndarray, horizon: int, beta: float = 3, policy=AnytimeLazyUCB) -> list[int]:
     """The arm of each user, and at each release the size of its cohort is a power of two."""
     k = len(table)
-    s, rng = policy(level).init(k, horizon), np.random.Generator(np.random.PCG64(1))
+    s, rng = policy(beta).init(k, horizon), np.random.Generator(np.random.PCG64(1))
     arms, size, cohort = [], [0] * k, [0] * k
     while len(arms) < horizon:
         arm, n, closes = policy.ask(s, law, rng)
@@ -49,12 +49,12 @@ def served(law: Law, table: np.ndarray, horizon: int, level: float = 3, policy=A
     return arms[:horizon]
 
 
-def reference(law: Law, table: np.ndarray, horizon: int, level: float = 3) -> list[int]:
+def reference(law: Law, table: np.ndarray, horizon: int, beta: float = 3) -> list[int]:
     """The paper's algorithm: a decision for each user."""
     k = len(table)
     n, mean, pending, cohort, arms = [1] * k, list(table[:, 0]), [0] * k, [1] * k, list(range(k))
     for t in range(k + 1, horizon + 1):
-        x = level * math.log(t)
+        x = beta * math.log(t)
         bonus = {m: math.sqrt(x / m) + radius(law, 1, m, x) / m for m in set(n)}
         arm = max(range(k), key=lambda a: mean[a] + bonus[n[a]])
         arms.append(arm)
@@ -69,9 +69,9 @@ def reference(law: Law, table: np.ndarray, horizon: int, level: float = 3) -> li
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_users_get_the_arms_of_the_reference(law, seed):
     horizon = 600 if law in ("skellam", "local") else 10_000
-    for level in (3, 3 / math.log(2)):
-        arms = served(LAWS[law], means(seed), horizon, level)
-        same = arms == reference(LAWS[law], means(seed), horizon, level)
+    for beta in (3, 3 / math.log(2)):
+        arms = served(LAWS[law], means(seed), horizon, beta)
+        same = arms == reference(LAWS[law], means(seed), horizon, beta)
         assert same, "another arm than the reference"
         assert len(set(arms)) == 4
 
@@ -117,11 +117,11 @@ def test_a_grid_that_needs_the_size_of_cohorts_is_refused():
 BASES = {3: (1215, 1752, 2357, 3583, 5990), 3 / math.log(2): (1627, 2616, 3276, 4098, 7679)}
 
 
-@pytest.mark.parametrize("level", BASES)
+@pytest.mark.parametrize("beta", BASES)
 @pytest.mark.slow
-def test_regret_is_that_of_the_table(level):
-    for epsilon, number in zip((500, 1, 0.5, 0.25, 0.1), BASES[level], strict=True):
-        check_number(regrets(AnytimeLazyUCB(level), Central(epsilon=epsilon), C2, 1e5, 300), number)
+def test_regret_is_that_of_the_table(beta):
+    for epsilon, number in zip((500, 1, 0.5, 0.25, 0.1), BASES[beta], strict=True):
+        check_number(regrets(AnytimeLazyUCB(beta), Central(epsilon=epsilon), C2, 1e5, 300), number)
 
 
 def test_a_number_of_another_base_is_rejected():
@@ -130,5 +130,5 @@ def test_a_number_of_another_base_is_rejected():
 
 
 def test_the_level_is_positive():
-    with pytest.raises(InvalidValue, match="level"):
-        AnytimeLazyUCB(level=0)
+    with pytest.raises(InvalidValue, match="beta"):
+        AnytimeLazyUCB(beta=0)

@@ -47,12 +47,12 @@ def divergence(x: float, y: float, epsilon: float) -> float:
     return -tilt * x - math.log(1 - y + y * math.exp(-tilt))
 
 
-def check_decisions(found: Trail, epsilon: float, ratio: float = 2, level: float = 1) -> None:
+def check_decisions(found: Trail, epsilon: float, ratio: float = 2, beta: float = 1) -> None:
     """Each batch goes to the highest index and brings the arm's count to its multiple."""
     for at in moments(found):
         means = [min(max(total / n, 0.0), 1.0) for n, total in at.whole]
         index = [
-            largest(lambda q, x=x: divergence(x, q, epsilon), level * math.log(at.t) / n)
+            largest(lambda q, x=x: divergence(x, q, epsilon), beta * math.log(at.t) / n)
             for x, (n, _) in zip(means, at.whole, strict=True)
         ]
         check_choice(index, at.arm)
@@ -61,11 +61,11 @@ def check_decisions(found: Trail, epsilon: float, ratio: float = 2, level: float
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
-@pytest.mark.parametrize(("ratio", "level"), [(2, 1), (2, 1.5), (1.1, 1)])
-def test_decisions_are_those_of_the_paper(epsilon, ratio, level):
+@pytest.mark.parametrize(("ratio", "beta"), [(2, 1), (2, 1.5), (1.1, 1)])
+def test_decisions_are_those_of_the_paper(epsilon, ratio, beta):
     for seed in range(2):
-        found = interpreted(DPKLUCB(ratio, level), Central(epsilon=epsilon), mb.Bernoulli(C2), 20_000, seed)
-        check_decisions(found, epsilon, ratio, level)
+        found = interpreted(DPKLUCB(ratio, beta), Central(epsilon=epsilon), mb.Bernoulli(C2), 20_000, seed)
+        check_decisions(found, epsilon, ratio, beta)
 
 
 def test_without_noise_it_is_kl_ucb_in_batches():
@@ -73,7 +73,7 @@ def test_without_noise_it_is_kl_ucb_in_batches():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("s.ratio)", "3.0)"), ("1 / law.scale", "2 / law.scale"), ("s.level *", "2 *")]
+    ("old", "new"), [("s.ratio)", "3.0)"), ("1 / law.scale", "2 / law.scale"), ("s.beta *", "2 *")]
 )
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(DPKLUCB):
@@ -94,7 +94,7 @@ def test_forgetting_is_rejected():
 
 
 @pytest.mark.parametrize(
-    ("x", "n", "epsilon", "t", "level", "index"),
+    ("x", "n", "epsilon", "t", "beta", "index"),
     [
         (0.5, 16, 1, 1000, 1, 0.958884),
         (0.5, 16, 0.1, 1000, 1, 1),
@@ -104,8 +104,8 @@ def test_forgetting_is_rejected():
         (1.1, 64, 1, 1000, 1, 1),
     ],
 )
-def test_the_index_has_known_values(x, n, epsilon, t, level, index):
-    s = DPKLUCB(level=level).init(2, 10**6)
+def test_the_index_has_known_values(x, n, epsilon, t, beta, index):
+    s = DPKLUCB(beta=beta).init(2, 10**6)
     for arm in range(2):
         DPKLUCB.tell(s, arm, n, x * n)
     s.clock[OPEN], s.clock[USERS] = 0, t - 1
@@ -185,7 +185,7 @@ def test_regret_has_the_law_of_a_plain_program():
 @pytest.mark.parametrize(("means", "numbers"), [(C1, (1336, 766, 787)), (C2, (1174, 296, 214))], ids=str)
 def test_regret_at_another_level_is_that_of_the_table(means, numbers):
     for epsilon, number in zip((0.1, 0.5, 1), numbers, strict=True):
-        check_number(regrets(DPKLUCB(level=1.5), Central(epsilon=epsilon), means, 1e6, 500), number)
+        check_number(regrets(DPKLUCB(beta=1.5), Central(epsilon=epsilon), means, 1e6, 500), number)
 
 
 def test_a_number_of_another_level_is_rejected():
@@ -194,7 +194,7 @@ def test_a_number_of_another_level_is_rejected():
 
 
 def test_the_index_is_too_low_more_often_than_its_level_says():
-    """The numbers of the warning: 512 users in ten batches at epsilon 0.1, level ln 1000."""
+    """The numbers of the warning: 512 users in ten batches at epsilon 0.1, threshold ln 1000."""
     rng, mean, n, runs = np.random.Generator(np.random.PCG64(1)), 0.5, 512, 20_000
     total = rng.binomial(n, mean, runs) + rng.laplace(0, 10, (runs, 10)).sum(axis=1)
     low = sum(x < mean and n * divergence(max(x, 0.0), mean, 0.1) > math.log(1000) for x in (total / n).tolist())
@@ -206,13 +206,13 @@ def test_the_index_is_too_low_more_often_than_its_level_says():
 @pytest.mark.slow
 def test_rare_runs_are_far_worse_than_the_mean_and_a_higher_level_helps():
     """The warning in the docstring; the seed is fixed, and the best arm is left alone in about 1 run of 300."""
-    plain, careful = (regrets(DPKLUCB(level=level), Central(epsilon=0.1), C1, 1e6, 2000) for level in (1, 1.5))
+    plain, careful = (regrets(DPKLUCB(beta=beta), Central(epsilon=0.1), C1, 1e6, 2000) for beta in (1, 1.5))
     assert plain.max() > 30 * plain.mean()
     assert careful.max() < 5 * careful.mean()
     assert 1.2 < np.median(careful) / np.median(plain) < 1.7
 
 
-@pytest.mark.parametrize("values", [{"ratio": 1}, {"ratio": math.inf}, {"level": 0}, {"level": math.nan}], ids=str)
+@pytest.mark.parametrize("values", [{"ratio": 1}, {"ratio": math.inf}, {"beta": 0}, {"beta": math.nan}], ids=str)
 def test_parameters_are_checked(values):
     with pytest.raises(InvalidValue, match=next(iter(values))):
         DPKLUCB(**values)

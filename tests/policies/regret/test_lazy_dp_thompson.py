@@ -118,7 +118,7 @@ def test_another_level_is_rejected():
             "a close second",
             False,
             4000,
-            ask=mutant(LazyDPThompson.ask, optimistic_total=mutant(optimistic_total, "s.level", "2.0")),
+            ask=mutant(LazyDPThompson.ask, optimistic_total=mutant(optimistic_total, "s.beta", "2.0")),
         )
 
 
@@ -245,10 +245,10 @@ def test_regret_is_that_of_the_table(epsilon):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", TABLE)
-def test_regret_is_that_of_the_whole_table(level):
-    for epsilon, number in zip((500, 1, 0.5, 0.25, 0.1), TABLE[level], strict=True):
-        check_number(regrets(LazyDPThompson(level), Central(epsilon=epsilon), C2, 1e5, 40), number)
+@pytest.mark.parametrize("beta", TABLE)
+def test_regret_is_that_of_the_whole_table(beta):
+    for epsilon, number in zip((500, 1, 0.5, 0.25, 0.1), TABLE[beta], strict=True):
+        check_number(regrets(LazyDPThompson(beta), Central(epsilon=epsilon), C2, 1e5, 40), number)
 
 
 MILLION = {C2: (4803, 1245, 760), C4: (4725, 1346, 867)}
@@ -268,5 +268,5 @@ def test_a_number_of_another_base_is_rejected():
 
 
 def test_the_level_is_positive():
-    with pytest.raises(InvalidValue, match="level"):
-        LazyDPThompson(level=-3)
+    with pytest.raises(InvalidValue, match="beta"):
+        LazyDPThompson(beta=-3)

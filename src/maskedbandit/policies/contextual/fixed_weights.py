@@ -19,7 +19,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.untold_policy import UntoldPolicy
+from maskedbandit.policies.parts.no_release_policy import NoReleasePolicy
 
 
 class State(NamedTuple):
@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FixedWeights(UntoldPolicy):
+class FixedWeights(NoReleasePolicy):
     """The best arm by `weights`: a row for each arm, or one row for all where contexts describe the arms.
 
     >>> from maskedbandit.law import NO_NOISE

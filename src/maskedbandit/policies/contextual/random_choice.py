@@ -13,7 +13,7 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.policies.parts.untold_policy import UntoldPolicy
+from maskedbandit.policies.parts.no_release_policy import NoReleasePolicy
 
 
 class State(NamedTuple):
@@ -23,7 +23,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RandomChoice(UntoldPolicy):
+class RandomChoice(NoReleasePolicy):
     """Any arm.
 
     >>> from maskedbandit.law import NO_NOISE

@@ -34,7 +34,7 @@ from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
     PROVED,
-    TOLD,
+    RELEASED,
     Coins,
     certain,
     coins,
@@ -115,7 +115,7 @@ class BestArmElimination(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         arm = following(s.left, s.turn[0])
         if arm == s.left.size:
-            if s.coins.clock[TOLD] < s.coins.clock[ASKED]:
+            if s.coins.clock[RELEASED] < s.coins.clock[ASKED]:
                 return WAIT
             eliminate(s, law)
             arm = following(s.left, 0)

@@ -29,8 +29,8 @@ from maskedbandit.law import Law
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
+    RELEASED,
     THRESHOLDS,
-    TOLD,
     Coins,
     coins,
     compare,
@@ -86,7 +86,7 @@ def alone(mean: np.ndarray, best: int) -> bool:
 @kernel
 def choose(s: State, rng: np.random.Generator) -> int:
     """The arm that is furthest behind its proportion."""
-    k, t = s.proportion.size, float(s.coins.clock[TOLD])
+    k, t = s.proportion.size, float(s.coins.clock[RELEASED])
     for a in range(k):
         s.lag[a] = -float(s.coins.n[a])
     rare = highest(s.lag, rng)

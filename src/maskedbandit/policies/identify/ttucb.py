@@ -34,7 +34,7 @@ from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, draws, is_gaussian
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.parts.one_by_one import LAST, TOLD, first, ones, ready, record, serve
+from maskedbandit.policies.parts.one_by_one import LAST, RELEASED, first, ones, ready, record, serve
 from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base
@@ -82,7 +82,7 @@ def far(s: State, a: int, b: int) -> bool:
     that it does not."""
     if apart(s, a, b) < s.noise[THRESHOLD]:
         return False
-    t = float(s.clock[TOLD])
+    t = float(s.clock[RELEASED])
     growth = math.log1p(math.log(t)) if s.heuristic == 1 else 4 * math.log(4 + math.log(t / 2))
     s.noise[THRESHOLD] = 2 * s.noise[VARIANCE] * (s.base + growth)
     return apart(s, a, b) >= s.noise[THRESHOLD]
@@ -103,7 +103,7 @@ def decided(s: State, best: int) -> bool:
 @kernel
 def leader(s: State, rng: np.random.Generator) -> int:
     """The arm of the highest bound; ties are broken at random."""
-    spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[TOLD] + 1.0))
+    spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[RELEASED] + 1.0))
     best = NONE_YET
     for a in range(s.n.size):
         best = consider(best, a, s.mean[a] + spread * s.width[a], rng)

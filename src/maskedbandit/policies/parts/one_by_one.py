@@ -21,12 +21,12 @@ from maskedbandit.law import Law, adds_noise, is_response
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.theory.thresholds import highest_likelihood, redundancy
 
-ASKED, TOLD, LAST, BEST, RIVAL = range(5)
+ASKED, RELEASED, LAST, BEST, RIVAL = range(5)
 THRESHOLDS = ("proved", "published", "heuristic")
 PROVED, PUBLISHED, HEURISTIC = range(3)
 
 
-class Book(Protocol):
+class Counts(Protocol):
     """The state that every policy of single users has."""
 
     @property
@@ -47,7 +47,7 @@ class Coins(NamedTuple):
     likely: np.ndarray  # [k] highest log-likelihood
     log_n: np.ndarray  # [k]
     z: np.ndarray  # [k] Z of the best arm over this one
-    clock: np.ndarray  # [5] as in Book, then the arm that z is of, and the rival that failed the test last
+    clock: np.ndarray  # [5] as in Counts, then the arm that z is of, and the rival that failed the test last
     sure: float  # the part of the threshold that does not change
     threshold: int  # its index in THRESHOLDS
 
@@ -66,30 +66,30 @@ def lack(law: Law) -> str:
 
 
 @kernel
-def serve(s: Book, arm: int) -> Decision:
+def serve(s: Counts, arm: int) -> Decision:
     """One user, whose reward is released at once."""
     s.clock[ASKED] += 1
     return Decision(int(arm), 1, 1)
 
 
 @kernel
-def ready(s: Book) -> bool:
+def ready(s: Counts) -> bool:
     """Whether every arm was pulled, and no release is awaited."""
-    return s.clock[TOLD] >= s.n.size and s.clock[TOLD] == s.clock[ASKED]
+    return s.clock[RELEASED] >= s.n.size and s.clock[RELEASED] == s.clock[ASKED]
 
 
 @kernel
-def first(s: Book) -> Decision:
+def first(s: Counts) -> Decision:
     """Every arm once; then wait."""
     return serve(s, s.clock[ASKED]) if s.clock[ASKED] < s.n.size else WAIT
 
 
 @kernel
-def record(s: Book, arm: int, n: int, total: float) -> None:
+def record(s: Counts, arm: int, n: int, total: float) -> None:
     """Add a release to the statistics."""
     s.total[arm] += total
     s.n[arm] += n
-    s.clock[TOLD] += n
+    s.clock[RELEASED] += n
     s.clock[LAST] = arm
 
 
@@ -144,9 +144,9 @@ def certain(s: Coins, b: int) -> bool:
     """Whether Z of the best arm over b reaches its threshold."""
     a, excess = s.clock[BEST], s.z[b] - s.sure
     if excess > 0.0 and s.threshold == HEURISTIC:
-        excess -= math.log1p(math.log(s.clock[TOLD]))
+        excess -= math.log1p(math.log(s.clock[RELEASED]))
     elif excess > 0.0 and s.threshold == PUBLISHED:
-        excess -= math.log(2.0 * s.clock[TOLD])
+        excess -= math.log(2.0 * s.clock[RELEASED])
     elif excess > (s.log_n[a] + s.log_n[b]) / 2:  # below that the losses are larger, and are not computed
         excess -= redundancy(s.ones[a], float(s.n[a])) + redundancy(s.ones[b], float(s.n[b]))
     else:

@@ -1,16 +1,16 @@
 """Anytime-Lazy-UCB: cohorts of all arms fill at the same time, each twice as large as the arm's last [HHM21].
 
-    arm = argmax_a  X_a / n_a + sqrt(level ln t / n_a) + radius(noise of one release, level ln t) / n_a
+    arm = argmax_a  X_a / n_a + sqrt(beta ln t / n_a) + radius(noise of one release, beta ln t) / n_a
 
 X_a is the released total of the arm's last full cohort of n_a = 1, 2, 4, ... users, and the rewards before it are
-forgotten. Under central Laplace noise the last term is the paper's level ln t / (epsilon n_a), level = 3.
+forgotten. Under central Laplace noise the last term is the paper's beta ln t / (epsilon n_a), beta = 3.
 
 The paper decides for every user. Until a cohort is full the indices change with ln t alone, and only an arm of smaller
 n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as the leader
 is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random, once.
 
 Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
-logarithms to base 2 here (and natural ones in their own algorithm): that is `level` 3 / ln 2.
+logarithms to base 2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class State(NamedTuple):
     filled: np.ndarray  # [k] users in the open cohort
     clock: np.ndarray  # [2] full cohorts not yet released, users asked for so far
     score: np.ndarray  # [k] at the last decision
-    level: float
+    beta: float
 
 
 @kernel
@@ -75,7 +75,7 @@ def sizes(law: Law) -> str:
 @kernel
 def value(s: State, law: Law, a: int, t: int) -> float:
     """The index of arm a for user t."""
-    n, x = s.n[a], s.level * math.log(t)
+    n, x = s.n[a], s.beta * math.log(t)
     return s.mean[a] + math.sqrt(x / n) + radius(law, 1, n, x) / n
 
 
@@ -90,7 +90,7 @@ def overtaken(s: State, law: Law, arm: int, t: int) -> bool:
 
 @dataclass(frozen=True)
 class AnytimeLazyUCB(Policy):
-    """Optimism in doubling cohorts; `level` is the factor of ln t.
+    """Optimism in doubling cohorts; `beta` is the factor of ln t.
 
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
@@ -104,17 +104,17 @@ class AnytimeLazyUCB(Policy):
 
     goal = "regret"
 
-    level: float = 3.0
+    beta: float = 3.0
 
     def __post_init__(self) -> None:
-        check_positive("level", self.level)
+        check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or sizes(law)
 
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
-        return State(np.zeros(k), *count, np.zeros(k), float(self.level))
+        return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return np.where(s.n > 0, s.mean, np.nan)

@@ -2,19 +2,19 @@
 
 An arm is played until its n_a users are ceil(ratio n_a); each batch adds its released total to S_a. Then
 
-    arm = argmax_a  max{q : d_epsilon(clip(S_a / n_a), q) <= level ln t / n_a},       clip to [0, 1],
+    arm = argmax_a  max{q : d_epsilon(clip(S_a / n_a), q) <= beta ln t / n_a},       clip to [0, 1],
 
 with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form in theory/divergences.py. Without noise
 it is kl. The first users of all arms, one of each, are released as well.
 
-Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at level 1: the
+Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at beta 1: the
 lower bound times the factor `ratio` [AWHOIB25].
 
 **Rare linear runs.** The divergence allows for the exponential tail of a single draw of noise, but S_a holds one draw
 for each of its O(log n_a) batches. So the index is too low more often than it should be: at epsilon 0.1, with 512
 users, it is below the true mean with probability 5 %, where ln 1000 promises 0.1 %. A run in which that happens
 to the best arm may not play it again for a long time. The bound above is asymptotic: at a million users the mean regret
-is excellent, but the worst of some hundred runs can lose tens of times as much. `level` 1.5 makes such runs far rarer,
+is excellent, but the worst of some hundred runs can lose tens of times as much. `beta` 1.5 makes such runs far rarer,
 for about 40 % more regret.
 """
 
@@ -46,7 +46,7 @@ class State(NamedTuple):
     clock: np.ndarray  # [2] see batches.py
     score: np.ndarray  # [k] at the last decision
     ratio: float
-    level: float
+    beta: float
 
 
 @kernel
@@ -57,7 +57,7 @@ def clipped(s: State, a: int) -> float:
 
 @dataclass(frozen=True)
 class DPKLUCB(Policy):
-    """Optimism in the private divergence; `ratio` is the growth of batches, `level` the factor of ln t.
+    """Optimism in the private divergence; `ratio` is the growth of batches, `beta` the factor of ln t.
 
     >>> import numpy as np
     >>> from maskedbandit.law import LAPLACE
@@ -73,12 +73,12 @@ class DPKLUCB(Policy):
     goal = "regret"
 
     ratio: float = 2.0
-    level: float = 1.0
+    beta: float = 1.0
 
     def __post_init__(self) -> None:
         if not 1 < self.ratio <= 100:
             raise InvalidValue("ratio", self.ratio, "a number above 1, at most 100")
-        check_positive("level", self.level)
+        check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
         whole = is_laplace(law) and (law.per_release, law.per_pull, law.honest) == (1, 0, 1)
@@ -86,7 +86,7 @@ class DPKLUCB(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         count = np.zeros(k, np.int64), np.zeros(2, np.int64)
-        return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.level))
+        return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -96,7 +96,7 @@ class DPKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s):
             return first(s, 1)
-        x = s.level * math.log(s.clock[USERS] + 1)
+        x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             if is_noiseless(law):
                 s.score[a] = kl_upper(clipped(s, a), x / s.n[a])

@@ -3,10 +3,10 @@
 Cohorts are those of Anytime-Lazy-UCB: X_a is the released total of the arm's last full cohort, of n_a = 1, 2, 4, ...
 users. For every user
 
-    G_a = clip(X_a + radius(noise of one release, level ln t)) to [0, n_a]
+    G_a = clip(X_a + radius(noise of one release, beta ln t)) to [0, n_a]
     theta_a ~ Beta(1 + G_a, 1 + n_a - G_a)  for every arm,     arm = argmax_a theta_a.
 
-Under central Laplace noise the radius is the paper's level ln t / epsilon, level = 3. The logarithm is natural: it
+Under central Laplace noise the radius is the paper's beta ln t / epsilon, beta = 3. The logarithm is natural: it
 reproduces the published plots, base 2 does not. Rewards inside (0, 1) enter the Beta distribution as they are; the
 proof is for bits, to which a channel with a grid of one step rounds them.
 
@@ -51,14 +51,14 @@ class State(NamedTuple):
     top: np.ndarray  # [k] highest mode in the window
     height: np.ndarray  # [k] highest peak in the window
     window: np.ndarray  # [2] the arm that leads, the last round; 0: to be made
-    level: float
+    beta: float
 
 
 @kernel
 def optimistic_total(s: State, law: Law, a: int, t: int) -> float:
     """G, an optimistic number of successes of arm a."""
     n = s.n[a]
-    return min(max(s.total[a] + radius(law, 1, n, s.level * math.log(t)), 0.0), float(n))
+    return min(max(s.total[a] + radius(law, 1, n, s.beta * math.log(t)), 0.0), float(n))
 
 
 @kernel
@@ -99,7 +99,7 @@ def rivals(s: State, x: float) -> float:
 
 @dataclass(frozen=True)
 class LazyDPThompson(Policy):
-    """Probability matching in doubling cohorts; `level` is the factor of ln t.
+    """Probability matching in doubling cohorts; `beta` is the factor of ln t.
 
     >>> s = LazyDPThompson().init(k=2, horizon=100)
     >>> LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None)
@@ -108,10 +108,10 @@ class LazyDPThompson(Policy):
 
     goal = "regret"
 
-    level: float = 3.0
+    beta: float = 3.0
 
     def __post_init__(self) -> None:
-        check_positive("level", self.level)
+        check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
         return super().needs(law) or sizes(law)
@@ -119,7 +119,7 @@ class LazyDPThompson(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, filled, clock, window = *np.zeros((2, k), np.int64), *np.zeros((2, 2), np.int64)
         total, success, mode, peak, top, height = np.zeros((6, k))
-        return State(total, n, filled, clock, success, mode, peak, top, height, window, float(self.level))
+        return State(total, n, filled, clock, success, mode, peak, top, height, window, float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)

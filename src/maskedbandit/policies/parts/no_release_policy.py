@@ -13,7 +13,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics, rewards
 
 
-class UntoldPolicy(ContextualPolicy):
+class NoReleasePolicy(ContextualPolicy):
     """A policy that never closes a cohort.
 
     **Guarantee**: nothing that it shows depends on a reward, or on the context of any user except the current one.
