@@ -8,6 +8,7 @@ import pytest
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.loss import Loss
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,15 @@ from maskedbandit.privacy.exact import exact
 )
 def test_a_number_is_the_fraction_that_was_meant(given, meant) -> None:
     assert exact("epsilon", given) == meant
+
+
+@pytest.mark.parametrize("given", [np.int64(2**33 + 1), np.int16(7), Fraction(np.int64(2**33 + 1), np.int64(7))])
+def test_numbers_of_numpy_do_not_overflow_later(given) -> None:
+    """The loss of NumPy's 1 and 2^33 + 1 was that of a sensitivity of 2^17: the square overflowed."""
+    found = exact("epsilon", given)
+    assert type(found.numerator) is int is type(found.denominator)
+    assert found**9 == Fraction(int(given.numerator), int(given.denominator)) ** 9
+    assert Loss.gaussian(np.int64(1), given) == Loss.gaussian(1, found)
 
 
 @pytest.mark.parametrize(

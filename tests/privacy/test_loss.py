@@ -149,6 +149,8 @@ def curve_with(bound):
         {"curve": curve_with(-INF)},
         {"curve": curve_with(0.5)},
         {"curve": curve_with(1)},
+        {"curve": curve_with(Fraction(np.int64(1)))},
+        {"delta": Fraction(np.int64(1), np.int64(3))},
         {"curve": curve_with("1/2")},
         {"curve": list(ZERO.curve)},
         {"curve": ZERO.curve[:-1]},

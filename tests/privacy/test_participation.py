@@ -369,6 +369,33 @@ else:
         assert asked(tmp_path / "book", script).split("\n")[:3] == ["InvalidValue", "InvalidValue", "parent in"]
         assert spent(Participation(tmp_path / "book"), "7", b"tuesday")
 
+    def test_a_closed_book_is_not_locked_by_a_child_that_lives(self, tmp_path):
+        """A fork shares the lock: neither must it keep it, nor give up that of its parent."""
+        script = """
+def opens():
+    try:
+        Participation(sys.argv[1]).close()
+        return True
+    except Exception:
+        return False
+
+book = Participation(sys.argv[1])
+ended = os.pipe(), os.pipe()
+for read, write in ended:
+    if os.fork() == 0:
+        if write == ended[0][1]:
+            book.close()  # as all that ends in a child does
+        else:
+            os.close(write)
+            os.read(read, 1)
+        os._exit(0)
+os.waitpid(-1, 0)
+print(opens())
+book.close()
+print(opens())
+"""
+        assert asked(tmp_path / "book", script).split("\n")[:2] == ["False", "True"]
+
 
 @pytest.mark.parametrize(
     ("asked", "said"),

@@ -17,6 +17,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import product
 from random import Random
+from threading import Event, Thread, current_thread
 
 import numpy as np
 import pytest
@@ -190,6 +191,29 @@ class TestBits:
         assert not set(parent) & set(child)
         parent, child = self.draws_around_a_fork(fork, "sampling.getpid = lambda: bits._process")
         assert parent == child, "a child that does not forget is not noticed"
+
+    def test_no_thread_of_a_child_keeps_a_word_of_its_parent(self, monkeypatch):
+        """One of two threads looks whether the process is another one; the other looks, and draws, meanwhile."""
+        bits, started, drawn = Bits(), Event(), Event()
+        bits.below(6)
+        inherited = set(bits._words)
+
+        def another_process():
+            if current_thread().name == "slow":
+                started.set()
+                assert drawn.wait(60)
+            return -1
+
+        monkeypatch.setattr(sampling, "getpid", another_process)
+        found = []
+        slow = Thread(target=lambda: found.append(bits.below(SPAN)), name="slow")
+        slow.start()
+        assert started.wait(60)
+        found.append(bits.below(SPAN))
+        drawn.set()
+        slow.join()
+        assert len(found) == 2
+        assert not inherited & set(found)
 
     def draws_around_a_fork(self, fork, sabotage):
         """In a process of its own, as a fork of one with threads is not safe."""

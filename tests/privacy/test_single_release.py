@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import mpmath
+import numpy as np
 import pytest
 
 from maskedbandit.channels.central import Central
@@ -103,6 +104,7 @@ def test_where_a_sum_would_take_too_long_the_curve_speaks():
         SingleRelease("skellam", Fraction(0), 1),
         SingleRelease("skellam", Fraction(-1), 1),
         SingleRelease("skellam", 1.0, 1),
+        SingleRelease("skellam", Fraction(np.int64(3)), 1),
         SingleRelease("skellam", math.inf, 1),
         SingleRelease("skellam", Fraction(1), 0),
         SingleRelease("skellam", Fraction(1), True),

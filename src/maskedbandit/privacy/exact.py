@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
         if isinstance(written, Decimal) and written.is_finite() and abs(written.adjusted()) > LONGEST:
             raise ValueError  # it would take too long to write out
         if isinstance(value, Rational):
-            number = Fraction(value.numerator, value.denominator)
+            number = Fraction(int(value.numerator), int(value.denominator))  # those of NumPy would overflow
         elif isinstance(value, Real):  # a float, NumPy's included
             number = Fraction(repr(float(value)))
         else:
@@ -44,6 +44,15 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
     if number < least or (strict and number == least):
         raise InvalidValue(name, value, allowed)
     return number
+
+
+def is_exact(value: object) -> TypeGuard[Fraction]:
+    """Whether this is a Fraction of Python's own integers, which do not overflow.
+
+    >>> is_exact(Fraction(1, 3)), is_exact(Fraction(np.int64(1), 3)), is_exact(0.5)
+    (True, False, False)
+    """
+    return type(value) is Fraction and type(value.numerator) is int is type(value.denominator)
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:

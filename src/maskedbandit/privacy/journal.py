@@ -34,7 +34,7 @@ class Journal:
         self._path = path.resolve()  # the folder that a relative path starts from may change
         self._process = os.getpid()
         file = self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        self.close = weakref.finalize(self, os.close, file)
+        self.close = weakref.finalize(self, _release, file, self._process)
         try:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,3 +77,12 @@ class Journal:
         except FileNotFoundError:
             return False
         return held.st_size == self._size and (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
+
+
+def _release(file: int, process: int) -> None:
+    """Close the file; its lock is given up by the process that opened it, or a forked child would hold it as well."""
+    import fcntl
+
+    if os.getpid() == process:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)

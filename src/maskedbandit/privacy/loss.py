@@ -24,7 +24,7 @@ from operator import index
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.conversion import above, additions
-from maskedbandit.privacy.exact import Number, exact, whole
+from maskedbandit.privacy.exact import Number, exact, is_exact, whole
 from maskedbandit.privacy.loss_text import parsed, written
 from maskedbandit.privacy.renyi_divergences import (
     INF,
@@ -63,7 +63,7 @@ class Loss:
             raise InvalidValue("curve", type(self.curve).__name__, f"a tuple of {len(ORDERS)} divergences")
         for name, bounds in (("curve", self.curve), ("pure_epsilon", (self.pure_epsilon,)), ("delta", (self.delta,))):
             for bound in bounds:
-                finite = type(bound) is Fraction and bound.numerator >= 0
+                finite = is_exact(bound) and bound.numerator >= 0
                 if not finite and not (type(bound) is float and bound == INF):
                     raise InvalidValue(name, bound, "a Fraction of at least 0, or ∞")
         lost = self.delta == INF and all(bound == INF for bound in (*self.curve, self.pure_epsilon))

@@ -24,8 +24,8 @@ class Participation:
     A file is locked until the record is closed or forgotten, so that no other record, here or in another process, can
     use it at the same time. A last line without its end belongs to a `join` that never returned, and is dropped.
 
-    **Guarantee**: `join` returns only after it is on disk, and never for a second cohort of a user, nor twice for one
-    attempt, from however many threads and processes it is called.
+    **Guarantee**: `join` never returns for a second cohort of a user, nor twice for one attempt, from however many
+    threads it is called. With a file, it returns only after it is on disk, and this is so for all processes together.
 
     >>> record = Participation()
     >>> record.join("ann", b"monday")

@@ -54,14 +54,13 @@ class Bits:
         if n > SPAN:
             return self._below_wide(n)
         while True:
+            if getpid() != self._process:
+                self._words.clear()  # they are also the words of the process that forked
+                self._process = getpid()  # last: a thread that finds it so takes none of them
             try:
                 word = self._words.pop()
             except IndexError:
                 self._words.extend(WORDS.unpack(self._source(WORDS.size)))
-                continue
-            if getpid() != self._process:
-                self._words.clear()  # they, and this one, are also the words of the process that forked
-                self._process = getpid()
                 continue
             rest = word % n
             if word - rest <= SPAN - n:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import is_exact
 from maskedbandit.privacy.renyi_divergences import INF, skellam_log_pmf
 
 LARGEST = 2**18  # values on either side of 0 that are summed
@@ -30,7 +31,7 @@ class SingleRelease(NamedTuple):
         """Raise `InvalidValue` unless such a release is possible."""
         if self.noise not in ("skellam", "discrete_gaussian"):
             raise InvalidValue("noise of a single release", self.noise, "'skellam' or 'discrete_gaussian'")
-        if type(self.variance) is not Fraction or self.variance <= 0:
+        if not is_exact(self.variance) or self.variance <= 0:
             raise InvalidValue("variance of a single release", self.variance, "a Fraction above 0")
         if type(self.sensitivity) is not int or self.sensitivity < 1:
             raise InvalidValue("sensitivity of a single release", self.sensitivity, "an int of at least 1")
