@@ -20,7 +20,7 @@ from maskedbandit.law import draws, radius, steps
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.statistics import ALPHA, at_most, mean_is, same_law_of_two, seeded
 
-N = 1500
+N = 1000
 MIXED = (0, 1, 0.5, 0.3, 1.0, 0.75)
 WHOLE = (0, 1, 1, 0, 1, 1, 1, 0)  # which no rounding disturbs
 

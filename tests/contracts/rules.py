@@ -19,6 +19,7 @@ from tests.golden import aim
 from tests.statistics import same_law_of_two
 
 LONG = 5000  # long enough for every policy to learn something of three arms
+SHORT = 1000  # long enough for several releases of every arm
 RAW = mb.channels.Raw()
 ALPHAS, BETAS = (3.0, 5.0, 6.0), (7.0, 5.0, 4.0)  # laws without ties: means 0.3, 0.5, 0.6
 THREE = mb.Beta(ALPHAS, BETAS)
@@ -142,16 +143,19 @@ def check_repeats(play: Callable[[], Any]) -> None:
 
 def check_pickles(policy: Policy) -> None:
     """A state that was pickled before every decision goes on as if it had not been."""
-    there_and_back = drive(policy, together=4, keep=lambda s: pickle.loads(pickle.dumps(s)))
-    same = there_and_back == drive(policy, together=4)
+    there_and_back = drive(policy, together=4, horizon=SHORT, keep=lambda s: pickle.loads(pickle.dumps(s)))
+    same = there_and_back == drive(policy, together=4, horizon=SHORT)
     assert same, "the state that came back decides otherwise"
 
 
 def check_text(policy: Policy) -> None:
     """A state that became text before every decision goes on as if it had not: there is nothing else that it needs."""
-    goal = aim(policy, LONG)
-    there_and_back = drive(policy, 4, keep=lambda s: state_from_text(policy, 3, goal, state_to_text(policy, s)))
-    same = there_and_back == drive(policy, together=4)
+    goal = aim(policy, SHORT)
+
+    def keep(s: Any) -> Any:
+        return state_from_text(policy, 3, goal, state_to_text(policy, s))
+
+    same = drive(policy, together=4, horizon=SHORT, keep=keep) == drive(policy, together=4, horizon=SHORT)
     assert same, "the state that came back decides otherwise"
 
 
