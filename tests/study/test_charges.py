@@ -57,9 +57,9 @@ def test_what_sticky_noise_would_betray() -> None:
     """Two sums of the same noisy values, over all devices and over all but one, differ by that one's value."""
     channel, n, alone = mb.channels.Distributed(epsilon=0.1), 30, 0
     for attempt in range(60):
-        sent = [channel.randomize(attempt % 2, n, seeded(1000 * attempt + user)) for user in range(n)]
-        m = channel.residues(n)[0]
-        alone += (sum(sent) - sum(sent[1:])) % m == attempt % 2
+        offer = channel.offer(n)
+        sent = [channel.randomize(attempt % 2, offer, seeded(1000 * attempt + user)) for user in range(n)]
+        alone += (sum(sent) - sum(sent[1:])) % offer.modulus == attempt % 2
     assert alone > 40  # its own share of the noise is 0 most of the time
 
 
