@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import draws, radius, steps
@@ -168,6 +169,29 @@ def check_answers(channel):
             channel.analyze(total, offer, bits, answers=answers)
 
 
+def check_offers(channel):
+    """Devices accept the channel's own offer in its text, and none of another epsilon, steps, noise or modulus."""
+    n = size_from(channel, 6)
+    offer = channel.offer(n)
+    for position in (None, 0, n - 1):
+        channel.check_offer(Offer.from_text(offer.at(position).to_text()))
+    lies = [replace(offer, channel="Another"), replace(offer, steps=offer.steps + 1), offer.also(surprise=1)]
+    lies += [replace(offer, modulus=n * offer.steps if offer.modulus else 64)]
+    lies += [offer.also(**{name: 2 * value}) for name, value in offer.terms]
+    if offer.noise:
+        scale, least = offer.noise.scale, offer.noise.least
+        lies += [replace(offer, noise=noise) for noise in (None, offer.noise._replace(scale=scale / 2))]
+        lies += [replace(offer, noise=offer.noise._replace(least=least % n + 1))]
+    if hasattr(channel, "epsilon"):
+        lies += [replace(channel, epsilon=channel.epsilon * Fraction(11, 10)).offer(n)]
+    for lie in lies:
+        with pytest.raises(InvalidValue):
+            channel.check_offer(lie)
+    for wrong in (0, -1, 2.5, None):
+        with pytest.raises(InvalidValue):
+            channel.offer(wrong)
+
+
 def check_size(channel):
     for n in (0, -1, 2.5, None):
         with pytest.raises(InvalidValue):
@@ -214,6 +238,7 @@ RULES = (
     check_rewards,
     check_plain_numbers,
     check_answers,
+    check_offers,
     check_size,
     check_epsilon,
     check_is_a_record,

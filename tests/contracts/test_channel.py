@@ -220,6 +220,11 @@ class NeverCounts(Distributed):
         return super().analyze(total, offer, bits, answers=offer.n)
 
 
+class Gullible(Local):
+    def check_offer(self, offer):
+        pass
+
+
 class TakesAnySize(Distributed):
     def check_size(self, n, memory=None, stream=None):
         pass
@@ -253,6 +258,7 @@ TWINS = [
     (Lenient(), rules.check_rewards),
     (OfNumPy(), rules.check_plain_numbers),
     (NeverCounts(), rules.check_answers),
+    (Gullible(epsilon=EPSILON), rules.check_offers),
     (TakesAnySize(modulus=16), rules.check_size),
     (TakesAnyEpsilon(), rules.check_epsilon),
     (Everybody(), rules.check_is_a_record),

@@ -59,7 +59,9 @@ class NoisyChannel(Carrier, ABC):
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         noise = self.release_noise(n)
-        offer = Offer(type(self).__name__, n, self.steps(n), noise=NoiseShare(type(noise).__name__, noise.scale, 1))
+        offer = Offer(
+            type(self).__name__, int(n), self.steps(n), noise=NoiseShare(type(noise).__name__, noise.scale, 1)
+        )
         return offer.also(epsilon=self.epsilon, **self.terms_of_vectors())
 
     @property

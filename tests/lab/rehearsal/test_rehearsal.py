@@ -127,10 +127,21 @@ def test_as_many_devices_as_are_counted_on_make_one_whole_draw() -> None:
         same_law(noise(over(Watched(), epsilon="0.2", honest="1/3"), 700), whole)
 
 
+class Turns(Greedy):
+    """Serves one user with each arm in turn."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.n[0] += 1
+        return Decision(s.n[0] % s.n.size, 1, 0)
+
+
 def test_users_who_are_served_alone_get_the_rewards_of_the_compiled_lab(monkeypatch) -> None:
+    """The same rewards, but not the same draws of a policy, each of whose decisions has a stream of its own here."""
     in_python(monkeypatch)
-    uniform = mb.policies.Uniform()
-    runs = [mb.simulate(uniform, channel, INSTANCE, 100, 2, seed=5) for channel in (over(Watched()), over(Ideal()))]
+    runs = [mb.simulate(Turns(), channel, INSTANCE, 100, 2, seed=5) for channel in (over(Watched()), over(Ideal()))]
+    assert runs[0].pulls.tolist() == [[50, 50]] * 2
     assert (runs[0].pulls == runs[1].pulls).all()
     assert runs[0].regret == pytest.approx(runs[1].regret)
     assert runs[0].realised_regret == pytest.approx(runs[1].realised_regret)
