@@ -58,18 +58,20 @@ def peak(n: int, k: int, threshold: int) -> float:
 def split_and_mix(n: int) -> float:
     """CPU seconds of a cohort through the shuffler."""
     channel = mb.channels.SplitAndMix(epsilon=1, backend=mb.backends.Shuffler())
-    sent = [channel.randomize(1, n, BITS, position) for position in range(n)]
+    offer = channel.offer(n)
+    sent = [channel.randomize(1, offer, BITS) for _ in range(n)]
     start = time.process_time()
-    channel.aggregate(sent, BITS)
+    channel.aggregate(sent, offer, BITS)
     return time.process_time() - start
 
 
 def two_servers(n: int) -> float:
     """CPU seconds of a cohort through two servers."""
     channel = mb.channels.TwoServers(epsilon=1, backend=mb.backends.SealedShares())
-    sent = [channel.randomize(1, n, BITS, position) for position in range(n)]
+    offer = channel.offer(n)
+    sent = [channel.randomize(1, offer, BITS) for _ in range(n)]
     start = time.process_time()
-    channel.aggregate(sent, BITS)
+    channel.aggregate(sent, offer, BITS)
     return time.process_time() - start
 
 

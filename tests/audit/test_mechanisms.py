@@ -110,9 +110,11 @@ def test_other_losses_are_enough_with_the_fewest_honest_survivors(n, honest, noi
 def test_the_law_that_is_audited_is_that_of_the_devices(noise):
     """Honest survivors alone, through `randomize` and `analyze`."""
     channel, bits, n = Distributed("0.3", noise, honest="0.5"), seeded(5), 6
+    offer = channel.offer(n)
     law = shares(channel.release_noise(n), 3, 3, 200)
     sums = [
-        channel.analyze(sum(channel.randomize(0, n, bits) for _ in range(3)), n, bits, answers=3) for _ in range(1000)
+        channel.analyze(sum(channel.randomize(0, offer, bits) for _ in range(3)), offer, bits, answers=3)
+        for _ in range(1000)
     ]
     same_law(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= 200, law[np.clip(z + 200, 0, 400)], 0.0))
 

@@ -111,7 +111,7 @@ class TestParameters:
 
         for changed in ({}, {"epsilon": 2}, {"honest": "0.6"}, {"grid": 4}):
             channel = Distributed(backend=Spy(smallest=1), modulus=2**20, **({"honest": "0.8"} | changed))
-            channel.aggregate([0] * 5, seeded(1), b"monday")
+            channel.aggregate([0] * 5, channel.offer(5), seeded(1), b"monday")
         assert len({cohort for _, _, cohort in seen}) == 4
         assert all(cohort.endswith(b"monday") for _, _, cohort in seen)
         assert [least for _, least, _ in seen] == [4, 4, 3, 4]
@@ -292,11 +292,13 @@ class ForAll(DiscreteLaplace):
 
 def noise(channel, rounds, n=6, seed=3):
     """What whole rounds release of rewards that are all 1, less the sum of the survivors' rewards."""
-    bits, found = seeded(seed), []
+    bits, offer, found = seeded(seed), channel.offer(n), []
     for _ in range(rounds):
-        sent = [channel.randomize(1, n, bits, position) for position in range(n)]
-        heard = channel.aggregate(sent, bits)
-        found.append(round(channel.analyze(heard.total, n, bits, answers=len(heard.survivors))) - len(heard.survivors))
+        sent = [channel.randomize(1, offer, bits) for _ in range(n)]
+        heard = channel.aggregate(sent, offer, bits)
+        found.append(
+            round(channel.analyze(heard.total, offer, bits, answers=len(heard.survivors))) - len(heard.survivors)
+        )
     return found
 
 

@@ -6,6 +6,7 @@ Seeds are fixed; under a new seed each random assertion rejects a correct codec 
 import inspect
 import math
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -169,8 +170,9 @@ class TestModulusRule:
         channel = Distributed(epsilon=1, modulus=100)
         assert channel.residues(10)[0] == 100
         for refused in (
-            lambda: channel.randomize(1, 90, seeded(1)),
-            lambda: channel.analyze(1, 90, seeded(1), answers=90),
+            lambda: channel.offer(90),
+            lambda: channel.check_size(90),
+            lambda: channel.analyze(1, replace(channel.offer(10), n=90), seeded(1), answers=90),
         ):
             with pytest.raises(ModulusTooSmall, match="at least 149 for a cohort of 90 users"):
                 refused()
@@ -210,21 +212,22 @@ class TestImplausibleSums:
     def test_a_sum_where_noise_does_not_lead_is_refused(self):
         channel = Distributed(epsilon=1)
         m, room = channel.residues(100)
-        assert channel.analyze(m - room, 100, Bits(), answers=100) == -room
-        assert channel.analyze(100 + room, 100, Bits(), answers=100) == 100 + room
+        assert channel.analyze(m - room, channel.offer(100), Bits(), answers=100) == -room
+        assert channel.analyze(100 + room, channel.offer(100), Bits(), answers=100) == 100 + room
         for residue in (101 + room, 160, m - room - 1):
             with pytest.raises(Implausible, match="100 rewards"):
-                channel.analyze(residue, 100, Bits(), answers=100)
+                channel.analyze(residue, channel.offer(100), Bits(), answers=100)
 
     def test_one_device_can_move_a_sum_by_half_the_modulus(self):
         """And is noticed; by as much as all rewards and the room for noise take, it is not."""
         channel, bits = Distributed(epsilon=1), seeded(1)
-        sent = [channel.randomize(0, 100, bits) for _ in range(100)]
-        m, honest = channel.residues(100)[0], channel.analyze(sum(sent), 100, bits, answers=100)
+        offer = channel.offer(100)
+        sent = [channel.randomize(0, offer, bits) for _ in range(100)]
+        m, honest = offer.modulus, channel.analyze(sum(sent), offer, bits, answers=100)
         assert m == 256
         with pytest.raises(Implausible):
-            channel.analyze(sum(sent) + m // 2 + 40, 100, bits, answers=100)
-        assert channel.analyze(sum(sent) + 90, 100, bits, answers=100) == honest + 90
+            channel.analyze(sum(sent) + m // 2 + 40, offer, bits, answers=100)
+        assert channel.analyze(sum(sent) + 90, offer, bits, answers=100) == honest + 90
 
     @pytest.mark.parametrize(
         ("epsilon", "n", "times"), [(1, 1000, 1.1), (1, 64, 1.9), ("0.1", 64, 9.7), ("0.01", 64, 87.4)]
@@ -233,8 +236,8 @@ class TestImplausibleSums:
         """From a cohort in which everything is as low as it goes to one where everything is as high."""
         channel = Distributed(epsilon)
         _, room = channel.residues(n)
-        assert channel.analyze(-room, n, Bits(), answers=n) == -room
-        assert channel.analyze(-room + n + 2 * room, n, Bits(), answers=n) == n + room
+        assert channel.analyze(-room, channel.offer(n), Bits(), answers=n) == -room
+        assert channel.analyze(-room + n + 2 * room, channel.offer(n), Bits(), answers=n) == n + room
         assert channel.poisoning(n) == n + 2 * room == pytest.approx(times * n, abs=0.05 * n)
 
     @pytest.mark.parametrize(
@@ -244,10 +247,10 @@ class TestImplausibleSums:
         channel, found = Distributed(1, **more), []
         for residue in range(channel.residues(20)[0]):
             with suppress(Implausible):
-                found.append(channel.analyze(residue, 20, Bits(), answers=20))
+                found.append(channel.analyze(residue, channel.offer(20), Bits(), answers=20))
         assert channel.poisoning(20) == pytest.approx(max(found) - min(found))
 
     def test_honest_noise_that_wraps_often_is_not_refused(self):
         channel = Distributed(epsilon=1, failure=0.1)
         m, room = channel.residues(100)
-        assert channel.analyze(101 + room, 100, Bits(), answers=100) == 101 + room - m
+        assert channel.analyze(101 + room, channel.offer(100), Bits(), answers=100) == 101 + room - m

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from maskedbandit.channels.codec import Grid, encode
+from maskedbandit.channels.codec import Grid, check_modulus, encode
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue, ModulusTooSmall
 from maskedbandit.law import draws
@@ -48,9 +48,9 @@ def loss_of(channel, n, survivors=None):
 
 def cohort(channel, size, devices=TEN, n=TEN, seed=12, reward=0):
     """Noise in steps, released by whole cohorts: the sum of what `devices` of n devices send, analyzed."""
-    bits, g = seeded(seed), channel.steps(n)
+    bits, g, offer = seeded(seed), channel.steps(n), channel.offer(n)
     totals = [
-        channel.analyze(sum(channel.randomize(reward, n, bits) for _ in range(devices)), n, bits, answers=n)
+        channel.analyze(sum(channel.randomize(reward, offer, bits) for _ in range(devices)), offer, bits, answers=n)
         for _ in range(size)
     ]
     return np.rint((np.array(totals) - reward * devices) * g).astype(int)
@@ -83,15 +83,16 @@ ONE = Quick(1)  # of scale 1 a missing share shows in the fewest cohorts
 @pytest.fixture(scope="module")
 def messages():
     """What ten devices send in each of many cohorts, all rewards 0."""
-    bits = seeded(12)
-    return np.array([[ONE.randomize(0, TEN, bits) for _ in range(TEN)] for _ in range(24_000)])
+    bits, offer = seeded(12), ONE.offer(TEN)
+    return np.array([[ONE.randomize(0, offer, bits) for _ in range(TEN)] for _ in range(24_000)])
 
 
 class TestReleasedNoise:
     """The noise released by a whole cohort of ten, through ten devices and the analyzer, is discrete Laplace."""
 
     def analyzed(self, sums):
-        return np.array([round(ONE.analyze(total, TEN, None, answers=TEN)) for total in sums.tolist()])
+        offer = ONE.offer(TEN)
+        return np.array([round(ONE.analyze(total, offer, None, answers=TEN)) for total in sums.tolist()])
 
     def passes(self, noise):
         """Variance and distribution."""
@@ -128,7 +129,8 @@ class TestReleasedNoise:
     def test_one_message_alone_is_nearly_silent(self):
         """The shares of one device do not protect it: nothing but the sum may be seen."""
         channel, bits = Distributed(EPSILON), seeded(4)
-        assert np.mean([channel.randomize(0, 1000, bits) == 0 for _ in range(2000)]) > 0.9
+        offer = channel.offer(1000)
+        assert np.mean([channel.randomize(0, offer, bits) == 0 for _ in range(2000)]) > 0.9
 
 
 class TestLoss:
@@ -237,12 +239,13 @@ class TestValues:
 
     def test_narrow_gaussian_shares_are_refused(self):
         channel = Distributed(1, DiscreteGaussian())
-        for refused in (lambda: channel.loss(2), lambda: channel.randomize(0, 2, seeded(1))):
+        offer = Distributed(1, DiscreteGaussian(2)).offer(2)
+        for refused in (lambda: channel.loss(2), lambda: channel.randomize(0, offer, seeded(1))):
             with pytest.raises(InvalidValue, match="finer grid"):
                 refused()
         Distributed(1, DiscreteGaussian(), grid=2).loss(2)
 
 
 def test_devices_use_no_float():
-    for exact in (Distributed.randomize, Distributed.counted_on, encode):
+    for exact in (Distributed.randomize, Distributed.offer, Distributed.counted_on, check_modulus, encode):
         assert offences(inspect.getsource(exact).replace("reward: float", "reward")) == []

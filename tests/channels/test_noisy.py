@@ -110,9 +110,12 @@ class TestLaw:
 
     def test_a_cohort_through_the_devices(self, noise, channel, counts, grid):
         channel, bits = channel("0.2", noise, grid), seeded(6)
-        n, g, p = 5, channel.steps(5), released(channel, self.rewards, counts)
+        n, g, offer, p = 5, channel.steps(5), channel.offer(5), released(channel, self.rewards, counts)
         sums = [
-            channel.analyze(sum(channel.randomize(reward, n, bits) for reward in self.rewards), n, bits, answers=n) * g
+            channel.analyze(
+                sum(channel.randomize(reward, offer, bits) for reward in self.rewards), offer, bits, answers=n
+            )
+            * g
             for _ in range(1000)
         ]
         same_law(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= FAR, p[np.clip(z + FAR, 0, 2 * FAR)], 0))
@@ -148,7 +151,8 @@ def test_wrong_values_are_named(wrong, name):
 def test_narrow_gaussian_noise_of_a_cohort_is_drawn_one_by_one():
     """Where n discrete Gaussians are far from one, the lab still draws what the devices send."""
     channel, bits = Local(epsilon=3, noise=DiscreteGaussian()), seeded(9)
-    sums = [sum(channel.randomize(1, 10, bits) for _ in range(10)) - 10 for _ in range(2000)]
+    offer = channel.offer(10)
+    sums = [sum(channel.randomize(1, offer, bits) for _ in range(10)) - 10 for _ in range(2000)]
     same_law(np.array(sums), lambda z: channel.release_noise(10).pmf(z, 10.0))
     narrow = np.exp(-(Z**2.0) / (2 * 10 / 9))
     with pytest.raises(AssertionError, match="another law"):

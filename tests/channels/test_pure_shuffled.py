@@ -60,9 +60,10 @@ class TestLoss:
 
 def test_a_cohort_adds_noise_of_half_of_epsilon():
     channel, bits, n = PureShuffled("0.8"), seeded(6), 5
+    offer = channel.offer(n)
 
     def released():
-        return channel.analyze(sum(channel.randomize(1, n, bits) for _ in range(n)), n, bits, answers=n) - n
+        return channel.analyze(sum(channel.randomize(1, offer, bits) for _ in range(n)), offer, bits, answers=n) - n
 
     sample = np.rint([released() for _ in range(1500)]).astype(int)
     same_law(sample, DiscreteLaplace(2 / Fraction("0.8")).pmf)

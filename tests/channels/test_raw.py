@@ -9,7 +9,8 @@ from tests.statistics import seeded
 
 @pytest.mark.parametrize("reward", [0, 1, 0.25])
 def test_rewards_arrive_as_they_are(reward):
-    assert Raw().analyze(3 * Raw().randomize(reward, 3, seeded(1)), 3, seeded(1), answers=3) == 3 * reward
+    channel, offer = Raw(), Raw().offer(3)
+    assert channel.analyze(3 * channel.randomize(reward, offer, seeded(1)), offer, seeded(1), answers=3) == 3 * reward
 
 
 def test_there_is_no_privacy():

@@ -26,7 +26,8 @@ def bit_law(epsilon, reward):
 
 def bits_of(epsilon, reward, size=40_000):
     channel, bits = Response(epsilon), seeded(5)
-    return np.array([channel.randomize(reward, 1, bits) for _ in range(size)])
+    offer = channel.offer(1)
+    return np.array([channel.randomize(reward, offer, bits) for _ in range(size)])
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -81,7 +82,7 @@ def test_bits_are_drawn_without_floats():
 
 
 def test_a_float_in_a_flip_is_seen():
-    def randomize(self, reward, n, bits):
+    def randomize(self, reward, offer, bits):
         return bits.below(2**53) < 2**53 * math.exp(-self.epsilon)
 
     assert {what for _, what in offences(inspect.getsource(randomize))} == {"math.exp"}

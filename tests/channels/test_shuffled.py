@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -156,7 +157,8 @@ def released(channel, rewards, absent=()):
     n, laws = len(rewards), []
     for i, reward in enumerate(rewards):
         silent = Silent(channel.epsilon) if i in absent else channel
-        laws.append(Branches().law(lambda bits, at=(silent, reward, i): at[0].randomize(at[1], n, bits, at[2])))
+        sends = partial(silent.randomize, reward, silent.offer(n).at(i))
+        laws.append(Branches().law(sends))
     return sum_law(laws)
 
 
@@ -188,16 +190,16 @@ class OneFewer(Shuffled):
 class Shared(Shuffled):
     """Every device tosses the same number of coins, rounded down: the rest are tossed by nobody."""
 
-    def randomize(self, reward, n, bits, position=None):
-        each = Shuffled.coins(self) // n
-        return Silent(self.epsilon).randomize(reward, n, bits, position) + bits.below(1 << each).bit_count()
+    def randomize(self, reward, offer, bits):
+        each = Shuffled.coins(self) // offer.n
+        return Silent(self.epsilon).randomize(reward, offer, bits) + bits.below(1 << each).bit_count()
 
 
 class SumsOfFloats(Shuffled):
     """A device that sends its reward as it is."""
 
-    def randomize(self, reward, n, bits, position=None):
-        return reward * 2 + super().randomize(0, n, bits, position)
+    def randomize(self, reward, offer, bits):
+        return reward * 2 + super().randomize(0, offer, bits)
 
 
 LOOSE = Shuffled(epsilon=1, delta="0.02")  # few enough coins to enumerate
@@ -222,7 +224,8 @@ class TestAudit:
 
     @pytest.mark.parametrize("position", range(3))
     def test_devices_send_a_bit_of_the_mean_and_their_coins(self, position):
-        channel, law = LOOSE, Branches().law(lambda bits: LOOSE.randomize(Fraction(1, 3), 3, bits, position))
+        channel, offer = LOOSE, LOOSE.offer(3).at(position)
+        law = Branches().law(lambda bits: channel.randomize(Fraction(1, 3), offer, bits))
         tossed = max(law) - 1
         bit = {0: Fraction(2, 3), 1: Fraction(1, 3)}
         assert law == sum_law([bit, coins_law(tossed)])
@@ -243,7 +246,8 @@ class TestAudit:
 
     def test_many_coins_of_one_user(self):
         channel, bits = Shuffled("0.5"), seeded(3)
-        sample = [channel.randomize(0, 1, bits, 0) for _ in range(20_000)]
+        offer = channel.offer(1).at(0)
+        sample = [channel.randomize(0, offer, bits) for _ in range(20_000)]
         same_law(np.array(sample), lambda z: binom.pmf(z, 268, 0.5))
 
 
@@ -254,7 +258,7 @@ def most_ones(channel, n, position):
         def below(self, n):
             return n - 1
 
-    return channel.randomize(0, n, High(), position)
+    return channel.randomize(0, channel.offer(n).at(position), High())
 
 
 class TestLaw:
@@ -358,11 +362,11 @@ class Losing(Ideal):
 
 def cohorts(channel, rewards, size, seed=7):
     """Released totals by way of the backend."""
-    bits, n, found = seeded(seed), len(rewards), []
+    bits, offer, found = seeded(seed), channel.offer(len(rewards)), []
     for _ in range(size):
-        sent = [channel.randomize(reward, n, bits, position) for position, reward in enumerate(rewards)]
-        mixed = channel.aggregate(sent, bits, b"cohort")
-        found.append(channel.analyze(mixed.total, n, bits, answers=len(mixed.survivors)))
+        sent = [channel.randomize(reward, offer.at(i), bits) for i, reward in enumerate(rewards)]
+        mixed = channel.aggregate(sent, offer, bits, b"cohort")
+        found.append(channel.analyze(mixed.total, offer, bits, answers=len(mixed.survivors)))
     return np.array(found)
 
 
@@ -394,14 +398,14 @@ class TestAggregate:
         channel = Shuffled(1, "1e-3", "0.6")
         for lost, enough in (((0,), True), ((0, 1), True), ((0, 1, 2), False)):
             losing = Shuffled(1, "1e-3", "0.6", Losing(*lost))
-            sent = [channel.randomize(1, n, bits, position) for position in range(n)]
+            sent = [channel.randomize(1, channel.offer(n).at(position), bits) for position in range(n)]
             coins = sum(channel.tossed(position, n) for position in range(n) if position not in lost)
             assert (coins >= channel.needed()) == enough
             if enough:
-                losing.aggregate(sent, bits)
+                losing.aggregate(sent, channel.offer(n), bits)
             else:
                 with pytest.raises(TooFew):
-                    losing.aggregate(sent, bits)
+                    losing.aggregate(sent, channel.offer(n), bits)
 
     def test_users_without_coins_are_not_missed(self):
         """Of a cohort larger than its number of coins many may be lost."""
@@ -409,16 +413,17 @@ class TestAggregate:
         channel = Shuffled(1, "1e-3")
         lost = [position for position in range(n) if not channel.tossed(position, n)]
         assert len(lost) > 300
-        found = Shuffled(1, "1e-3", backend=Losing(*lost)).aggregate([0] * n, seeded(1))
+        losing = Shuffled(1, "1e-3", backend=Losing(*lost))
+        found = losing.aggregate([0] * n, losing.offer(n), seeded(1))
         assert (found.total, len(found.survivors)) == (0, n - len(lost))
 
     @pytest.mark.parametrize("dropout", ["0.1", "0.5"])
     def test_a_rehearsal_with_losses_ends_in_a_sum_or_in_a_named_error(self, dropout):
         channel, bits, n = Shuffled(1, "1e-3", "0.7", Shuffler(dropout=dropout)), seeded(4), 60
         for _ in range(5):
-            sent = [channel.randomize(1, n, bits, position) for position in range(n)]
+            sent = [channel.randomize(1, channel.offer(n).at(position), bits) for position in range(n)]
             try:
-                found = channel.aggregate(sent, bits)
+                found = channel.aggregate(sent, channel.offer(n), bits)
             except TooFew:
                 continue
             here = found.survivors
@@ -445,8 +450,9 @@ class TestValues:
 
     @pytest.mark.parametrize("position", [None, -1, 6, 1.5, "first"])
     def test_the_position_is_needed(self, position):
+        channel = Shuffled()
         with pytest.raises(InvalidValue, match="position"):
-            Shuffled().randomize(0, 6, seeded(1), position)
+            channel.randomize(0, channel.offer(6).at(position), seeded(1))
 
     @pytest.mark.parametrize("epsilon", ["0.000999", 1e-6])
     def test_epsilon(self, epsilon):

@@ -47,13 +47,13 @@ def channel(*args, **kwargs):
 
 def released(channel, size, n=5, devices=None, seed=3):
     """Noise in what whole cohorts release, all rewards 1, by way of the backend."""
-    bits, found = seeded(seed), []
+    bits, offer, found = seeded(seed), channel.offer(n), []
     for _ in range(size):
-        sent = [channel.randomize(1, n, bits) for _ in range(n)]
+        sent = [channel.randomize(1, offer, bits) for _ in range(n)]
         if devices is not None:
             sent[devices:] = [0] * (n - devices)  # these lie, and add no noise
-        total = channel.aggregate(sent, bits, b"cohort").total
-        found.append(round(channel.analyze(total, n, bits, answers=n)) - (n if devices is None else devices))
+        total = channel.aggregate(sent, offer, bits, b"cohort").total
+        found.append(round(channel.analyze(total, offer, bits, answers=n)) - (n if devices is None else devices))
     return np.array(found)
 
 
@@ -79,9 +79,9 @@ class TestRelease:
     def test_the_sum_of_the_survivors_whoever_is_lost(self, seed):
         bits, n = seeded(seed), 12
         losing = SplitAndMix(1, honest="0.5", eta="0.01", backend=Shuffler(dropout="0.3"))
-        sent = [losing.randomize(1, n, bits) for _ in range(n)]
+        sent = [losing.randomize(1, losing.offer(n), bits) for _ in range(n)]
         try:
-            found = losing.aggregate(sent, bits)
+            found = losing.aggregate(sent, losing.offer(n), bits)
         except TooFew:
             return
         assert len(found.survivors) >= losing.counted_on(n)
@@ -90,8 +90,9 @@ class TestRelease:
     def test_fewer_than_are_counted_on_are_thrown_away(self):
         bits, n = seeded(1), 40
         losing = SplitAndMix(1, eta="0.01", backend=Shuffler(dropout="0.5"))
+        offer = losing.offer(n)
         with pytest.raises(TooFew):
-            losing.aggregate([losing.randomize(1, n, bits) for _ in range(n)], bits)
+            losing.aggregate([losing.randomize(1, offer, bits) for _ in range(n)], offer, bits)
 
     def test_the_backend_sees_shares_alone(self):
         class Spy(Ideal):
@@ -101,8 +102,8 @@ class TestRelease:
 
         seen, bits, n = [], seeded(1), 6
         spied = SplitAndMix(1, honest="0.5", backend=Spy())
-        sent = [spied.randomize(1, n, bits) for _ in range(n)]
-        spied.aggregate(sent, bits, b"arm 1")
+        sent = [spied.randomize(1, spied.offer(n), bits) for _ in range(n)]
+        spied.aggregate(sent, spied.offer(n), bits, b"arm 1")
         ((bundles, below, least, cohort),) = seen
         assert (below, least) == (spied.summed.residues(n)[0], 3)
         assert [sum(bundle) % below for bundle in bundles] == sent
@@ -127,7 +128,7 @@ class TestRelease:
 
         names, n, made = [], 100, [SplitAndMix(**how, backend=Spy()) for how in (one, one, other)]
         for each in made:
-            each.aggregate([0] * n, seeded(1), b"arm 1")
+            each.aggregate([0] * n, each.offer(n), seeded(1), b"arm 1")
         assert names[0] == names[1] != names[2]
         numbers = [
             {"shares": each.shares(n), "epsilon": each.epsilon, "counted_on": each.counted_on(n)} for each in made
@@ -215,7 +216,7 @@ class TestNumbers:
     @pytest.mark.parametrize(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
     def test_cohorts_of_one_honest_device_are_refused(self, n, honest):
         made = SplitAndMix(1, honest=honest)
-        for refused in (lambda: made.check_size(n), lambda: made.aggregate([0] * n, seeded(1)), lambda: made.shares(n)):
+        for refused in (lambda: made.check_size(n), lambda: made.offer(n), lambda: made.shares(n)):
             with pytest.raises(InvalidValue, match="at least 2"):
                 refused()
         assert math.isnan(made.perturb(made.parameters(), made.memory(1), made.law(), 0, 1.0, n, 0, None))

@@ -238,7 +238,7 @@ class TestNodes:
         kept = channel.memory(2)
         for m in range(1, 46):
             for arm in (0, 1):
-                channel.analyze(3, 7, bits, kept, arm, answers=7)
+                channel.analyze(3, channel.offer(7), bits, kept, arm, answers=7)
             assert kept.released.tolist() == [m, m]
         wide = [node_of(channel, m).scale for m in range(1, 46) for _ in range(2 * needed(channel.law(), m))]
         assert drawn == [(1, scale) for scale in wide]  # as wide as the enumerations of the audit have it
@@ -373,11 +373,11 @@ TOTALS = np.array([2.0, 0, 5, 1, 0, 3, 2])
 
 def errors(channel, runs, exact=False, seed=3):
     """Noise of the running sums, [runs, releases], of an arm for each run."""
-    out, memory = np.zeros((runs, TOTALS.size)), channel.memory(runs)
+    out, memory, offer = np.zeros((runs, TOTALS.size)), channel.memory(runs), channel.offer(1)
     if exact:
         bits = seeded(seed)
         for i, m in np.ndindex(out.shape):
-            out[i, m] = channel.analyze(TOTALS[m], 1, bits, memory, i, answers=1)
+            out[i, m] = channel.analyze(TOTALS[m], offer, bits, memory, i, answers=1)
     else:
         rng = np.random.Generator(np.random.PCG64(seed))
         compiled(fill, perturb=channel.perturb)(channel.parameters(), memory, channel.law(), TOTALS, out, rng)
@@ -449,20 +449,20 @@ class TestEnds:
         channel, rng = Tree(counter=counter, length=3), np.random.default_rng(1)
         kept, bits = channel.memory(2), seeded(1)
         for _ in range(3):
-            channel.analyze(1, 1, bits, kept, 0, answers=1)
+            channel.analyze(1, channel.offer(1), bits, kept, 0, answers=1)
         if counter == "hybrid":
             assert math.isfinite(channel.perturb(channel.parameters(), kept, channel.law(), 0, 1.0, 1, 0, rng))
             return
         assert math.isnan(channel.perturb(channel.parameters(), kept, channel.law(), 0, 1.0, 1, 0, rng))
         with pytest.raises(InvalidValue, match="length"):
-            channel.analyze(1, 1, bits, kept, 0, answers=1)
+            channel.analyze(1, channel.offer(1), bits, kept, 0, answers=1)
         with pytest.raises(InvalidValue, match="length"):
             channel.check_size(1, kept, 0)
         with pytest.raises(InvalidValue, match="length"):
             channel.check_size(1, kept)  # some stream is full
         channel.check_size(1, kept, 1)
         channel.check_size(1)
-        channel.analyze(1, 1, bits, kept, 1, answers=1)
+        channel.analyze(1, channel.offer(1), bits, kept, 1, answers=1)
         with pytest.raises(InvalidValue, match="length"):
             mb.simulate(mb.policies.DPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 100)
 

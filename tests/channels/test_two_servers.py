@@ -52,12 +52,12 @@ def loss_of(channel, n, count=1, g=None):
 
 def released(channel, size, rewards, seed=4):
     """Noise in steps of whole cohorts, of whom some may be lost, and how many were told."""
-    bits, n, noise, told = seeded(seed), len(rewards), [], []
+    bits, offer, noise, told = seeded(seed), channel.offer(len(rewards)), [], []
     for _ in range(size):
-        sent = [channel.randomize(reward, n, bits) for reward in rewards]
-        total, survivors, _ = channel.aggregate(sent, bits)
+        sent = [channel.randomize(reward, offer, bits) for reward in rewards]
+        total, survivors, _ = channel.aggregate(sent, offer, bits)
         here = sum(rewards[user] for user in survivors)
-        noise.append(round((channel.analyze(total, n, bits, answers=n) - here) * channel.steps(n)))
+        noise.append(round((channel.analyze(total, offer, bits, answers=offer.n) - here) * offer.steps))
         told.append(len(survivors))
     return np.array(noise), np.array(told)
 
@@ -120,8 +120,9 @@ class TestReleases:
 
     def test_rewards_are_sent_without_noise(self):
         channel, bits = TwoServers("0.1", grid=5), seeded(1)
-        assert {channel.randomize(0.4, 3, bits) for _ in range(100)} == {2}
-        assert {channel.randomize(0.5, 3, bits) for _ in range(100)} == {2, 3}
+        offer = channel.offer(3)
+        assert {channel.randomize(0.4, offer, bits) for _ in range(100)} == {2}
+        assert {channel.randomize(0.5, offer, bits) for _ in range(100)} == {2, 3}
 
 
 class TestRoom:
@@ -150,10 +151,10 @@ class TestRoom:
             g = channel.steps(n)
             law, numbers = channel.law(), (channel.parameters(), channel.memory(1))
             for total in (n * g + room, -room):
-                assert channel.analyze(total, n, seeded(1), answers=n) == total / g
+                assert channel.analyze(total, channel.offer(n), seeded(1), answers=n) == total / g
                 assert channel.perturb(*numbers, law, 0, float(total), n, 0, None) == total / g
             with pytest.raises(Implausible):
-                channel.analyze(n * g + room + 1, n, seeded(1), answers=n)
+                channel.analyze(n * g + room + 1, channel.offer(n), seeded(1), answers=n)
             wrapped = (n * g + room + 1 - m) / g
             assert channel.perturb(*numbers, law, 0, n * g + room + 1.0, n, 0, None) == wrapped
 
@@ -174,7 +175,7 @@ class TestValues:
     @pytest.mark.parametrize("n", [0, -1, 1.5, None])
     def test_cohorts(self, n):
         with pytest.raises(InvalidValue, match="cohort"):
-            TwoServers().randomize(1, n, seeded(1))
+            TwoServers().offer(n)
 
     def test_its_protocol_is_told_the_noise(self):
         """Parties with other terms cannot take part in one cohort."""
@@ -186,11 +187,12 @@ class TestValues:
                 return super().noisy_sum(values, modulus, noise, cohort, bits)
 
         for epsilon, grid, cohort in ((1, 1, b"a"), (2, 1, b"a"), (1, 2, b"a"), (1, 1, b"b")):
-            TwoServers(epsilon, grid=grid, backend=Listening()).aggregate([1, 0], seeded(1), cohort)
+            channel = TwoServers(epsilon, grid=grid, backend=Listening())
+            channel.aggregate([1, 0], channel.offer(2), seeded(1), cohort)
         assert len(set(named)) == 4
 
 
 def test_devices_and_servers_use_no_float():
-    for exact in (TwoServers.randomize, TwoServers.aggregate):
+    for exact in (TwoServers.randomize, TwoServers.offer, TwoServers.aggregate):
         source = inspect.getsource(exact).replace("reward: float", "reward")
         assert [what for _, what in offences(source)] == []

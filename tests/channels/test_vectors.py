@@ -27,7 +27,7 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.errors import Implausible, InvalidValue
+from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall
 from maskedbandit.law import radius, steps
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -178,7 +178,7 @@ class TestLinear:
         """The control: each of their numbers is in range, so no device refuses them."""
         channel, ones = Central("0.5").carrying(linear(d)), (np.ones(d), 1)
         for x in added(*ones):
-            channel.randomize(x, 10, seeded(1))
+            channel.randomize(x, channel.offer(10), seeded(1))
         assert hidden(channel, ones, ones) > 1.3 * Fraction(1, 2)
 
     def test_noise_for_one_model_is_too_little_for_two(self):
@@ -290,8 +290,9 @@ class TestLaw:
 
     @pytest.mark.parametrize("value", [0.3, 1.25, -1.25, float("nan"), float("inf"), "x", None, 2**-60])
     def test_numbers_are_whole_steps_in_range(self, channel, value):
+        made = channel.carrying(SIGNED)
         with pytest.raises(InvalidValue, match="statistic"):
-            channel.carrying(SIGNED).randomize(value, 6, seeded(1), 0)
+            made.randomize(value, made.offer(6).at(0), seeded(1))
 
     def test_carrying_is_for_good(self, channel):
         made = channel.carrying(SIGNED)
@@ -341,10 +342,11 @@ def test_negative_sums_have_residues_of_their_own():
     m, room_for_noise = made.residues(n)
     assert m == 2 * n * 4 + 2 * room_for_noise + 1
     for total in (-4 * n - room_for_noise, -1, 0, 4 * n + room_for_noise):
-        assert made.analyze(total % m, n, seeded(1), answers=n) == total / 4
+        assert made.analyze(total % m, made.offer(n), seeded(1), answers=n) == total / 4
         assert made.perturb(made.parameters(), made.memory(1), made.law(), 0, float(total), n, 0, None) == total / 4
     twin = Unsigned(10, modulus="tight").carrying(SIGNED)
-    assert twin.analyze(-150 % twin.residues(n)[0], n, seeded(1), answers=n) != -150 / 4
+    with pytest.raises(ModulusTooSmall, match="at least 401 for a cohort of 50 users"):
+        twin.offer(n)  # whose devices count with sums of -200 to 200, and its server with none below 0
 
 
 def test_sums_that_no_cohort_has_are_implausible():
@@ -352,7 +354,7 @@ def test_sums_that_no_cohort_has_are_implausible():
     m, room_for_noise = made.residues(n)
     assert m > 2 * n * 4 + 2 * room_for_noise + 1
     with pytest.raises(Implausible):
-        made.analyze((-4 * n - room_for_noise - 1) % m, n, seeded(1), answers=n)
+        made.analyze((-4 * n - room_for_noise - 1) % m, made.offer(n), seeded(1), answers=n)
 
 
 @pytest.mark.parametrize(
@@ -363,8 +365,10 @@ def test_sums_that_no_cohort_has_are_implausible():
 def test_real_protocols_carry_negative_numbers(channel):
     made, bits, n, values = channel.carrying(SIGNED), seeded(1), 6, VALUES
     for cohort in range(5):
-        sent = [made.randomize(value, n, bits, position) for position, value in enumerate(values)]
-        total = made.analyze(made.aggregate(sent, bits, b"number %d" % cohort).total, n, bits, answers=n)
+        sent = [made.randomize(value, made.offer(n).at(position), bits) for position, value in enumerate(values)]
+        total = made.analyze(
+            made.aggregate(sent, made.offer(n), bits, b"number %d" % cohort).total, made.offer(n), bits, answers=n
+        )
         assert abs(total - sum(values)) < radius(made.law(), 1, n, 25.0)
 
 
@@ -384,5 +388,5 @@ def test_streams_are_models_times_numbers():
     kept, bits = made.memory(2 * SIGNED.size), seeded(4)
     for _ in range(3):
         for stream in range(2 * SIGNED.size):
-            made.analyze(-4, 1, bits, kept, stream, answers=1)
+            made.analyze(-4, made.offer(1), bits, kept, stream, answers=1)
     assert kept.released.tolist() == [3] * 6

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import draws, radius, steps
@@ -46,11 +47,13 @@ def cohort(channel, rewards=MIXED):
 def exactly(channel, rewards, size=N, seed=3):
     """Released totals by way of the devices."""
     bits, n, totals = seeded(seed), len(rewards), []
+    offer = channel.offer(n)
+    offers = [offer.at(i) for i in range(n)]
     for _ in range(size):
-        sent = [channel.randomize(reward, n, bits, i) for i, reward in enumerate(rewards)]
-        total, survivors, _ = channel.aggregate(sent, bits)
+        sent = [channel.randomize(reward, offers[i], bits) for i, reward in enumerate(rewards)]
+        total, survivors, _ = channel.aggregate(sent, offer, bits)
         assert list(survivors) == list(range(n))
-        totals.append(channel.analyze(total, n, bits, answers=n))
+        totals.append(channel.analyze(total, offer, bits, answers=n))
     return totals
 
 
@@ -139,30 +142,54 @@ def check_rewards(channel):
     n, bits = size_from(channel, 6), seeded(1)
     for reward in (-0.1, 1.1, float("nan"), float("inf"), -float("inf"), "x", None, 1e-9 + 1):
         with pytest.raises(RewardOutOfRange, match=r"reward must be a number in \[0, 1\]") as caught:
-            channel.randomize(reward, n, bits, 0)
+            channel.randomize(reward, channel.offer(n).at(0), bits)
         assert str(caught.value) == str(RewardOutOfRange())  # errors end in logs: they do not show the reward
     for reward in (0, 1, 0.0, 1.0, True, Fraction(1, 3), np.float64(0.25), np.int64(1)):
-        channel.randomize(reward, n, bits, n - 1)
+        channel.randomize(reward, channel.offer(n).at(n - 1), bits)
 
 
 def check_plain_numbers(channel):
     """Devices send and servers release Python's own numbers, which have one text each."""
     n, bits = size_from(channel, 6), seeded(1)
-    sent = [channel.randomize(np.float64(1.0), n, bits, i) for i in range(n)]
+    sent = [channel.randomize(np.float64(1.0), channel.offer(n).at(i), bits) for i in range(n)]
     assert {type(each) for each in sent} <= {int, float}
-    total = channel.aggregate(sent, bits).total
-    assert type(channel.analyze(np.int64(int(total)), n, bits, answers=n)) in (int, float)
+    total = channel.aggregate(sent, channel.offer(n), bits).total
+    assert type(channel.analyze(np.int64(int(total)), channel.offer(n), bits, answers=n)) in (int, float)
 
 
 def check_answers(channel):
     """A total says of how many answers it is, and a channel that counts on more noise than they bring refuses it."""
     n, bits = size_from(channel, 6), seeded(1)
-    total = channel.aggregate([channel.randomize(1, n, bits, i) for i in range(n)], bits).total
+    offer = channel.offer(n)
+    total = channel.aggregate([channel.randomize(1, offer.at(i), bits) for i in range(n)], offer, bits).total
     with pytest.raises(TypeError):
-        channel.analyze(total, n, bits)
+        channel.analyze(total, offer, bits)
     for answers in (-1, n + 1, 2.5, None):
         with pytest.raises(InvalidValue, match="answers"):
-            channel.analyze(total, n, bits, answers=answers)
+            channel.analyze(total, offer, bits, answers=answers)
+
+
+def check_offers(channel):
+    """Devices accept the channel's own offer in its text, and none of another epsilon, steps, noise or modulus."""
+    n = size_from(channel, 6)
+    offer = channel.offer(n)
+    for position in (None, 0, n - 1):
+        channel.check_offer(Offer.from_text(offer.at(position).to_text()))
+    lies = [replace(offer, channel="Another"), replace(offer, steps=offer.steps + 1), offer.also(surprise=1)]
+    lies += [replace(offer, modulus=n * offer.steps if offer.modulus else 64)]
+    lies += [offer.also(**{name: 2 * value}) for name, value in offer.terms]
+    if offer.noise:
+        scale, least = offer.noise.scale, offer.noise.least
+        lies += [replace(offer, noise=noise) for noise in (None, offer.noise._replace(scale=scale / 2))]
+        lies += [replace(offer, noise=offer.noise._replace(least=least % n + 1))]
+    if hasattr(channel, "epsilon"):
+        lies += [replace(channel, epsilon=channel.epsilon * Fraction(11, 10)).offer(n)]
+    for lie in lies:
+        with pytest.raises(InvalidValue):
+            channel.check_offer(lie)
+    for wrong in (0, -1, 2.5, None):
+        with pytest.raises(InvalidValue):
+            channel.offer(wrong)
 
 
 def check_size(channel):
@@ -211,6 +238,7 @@ RULES = (
     check_rewards,
     check_plain_numbers,
     check_answers,
+    check_offers,
     check_size,
     check_epsilon,
     check_is_a_record,

@@ -184,9 +184,9 @@ class Deaf(Raw):
 class Narrow(Local):
     """Its devices forget half of their noise."""
 
-    def randomize(self, reward, n, bits, position=None):
-        half = self.release_noise(n).stretch(Fraction(1, 2))
-        return Central.randomize(self, reward, n, bits) + half.noise_share(1, bits)
+    def randomize(self, reward, offer, bits):
+        half = self.release_noise(offer.n).stretch(Fraction(1, 2))
+        return Central.randomize(self, reward, offer, bits) + half.noise_share(1, bits)
 
 
 class Silent(Central):
@@ -194,9 +194,9 @@ class Silent(Central):
 
     draws = silence
 
-    def analyze(self, total, n, bits, memory=None, stream=0, *, answers):
-        check_answers(answers, n)
-        return total / self.steps(n)
+    def analyze(self, total, offer, bits, memory=None, stream=0, *, answers):
+        check_answers(answers, offer.n)
+        return total / self.steps(offer.n)
 
 
 class Biased(Central):
@@ -213,18 +213,23 @@ class Loud(Central):
 
 
 class Lenient(Central):
-    def randomize(self, reward, n, bits, position=None):
-        return super().randomize(reward if type(reward) is int else 1, n, bits)
+    def randomize(self, reward, offer, bits):
+        return super().randomize(reward if type(reward) is int else 1, offer, bits)
 
 
 class OfNumPy(Central):
-    def analyze(self, total, n, bits, memory=None, stream=0, *, answers):
-        return np.float64(super().analyze(total, n, bits, answers=answers))
+    def analyze(self, total, offer, bits, memory=None, stream=0, *, answers):
+        return np.float64(super().analyze(total, offer, bits, answers=answers))
 
 
 class NeverCounts(Distributed):
-    def analyze(self, total, n, bits, memory=None, stream=0, *, answers=None):
-        return super().analyze(total, n, bits, answers=n)
+    def analyze(self, total, offer, bits, memory=None, stream=0, *, answers=None):
+        return super().analyze(total, offer, bits, answers=offer.n)
+
+
+class Gullible(Local):
+    def check_offer(self, offer):
+        pass
 
 
 class TakesAnySize(Distributed):
@@ -260,6 +265,7 @@ TWINS = [
     (Lenient(), rules.check_rewards),
     (OfNumPy(), rules.check_plain_numbers),
     (NeverCounts(), rules.check_answers),
+    (Gullible(epsilon=EPSILON), rules.check_offers),
     (TakesAnySize(modulus=16), rules.check_size),
     (TakesAnyEpsilon(), rules.check_epsilon),
     (Everybody(), rules.check_is_a_record),
@@ -303,7 +309,8 @@ class TestAnswers:
 
     def total(self, channel, n, answers):
         bits = seeded(1)
-        return sum(channel.randomize(1, n, bits, i) for i in range(answers)), bits
+        offer = channel.offer(n)
+        return sum(channel.randomize(1, offer.at(i), bits) for i in range(answers)), bits
 
     @pytest.mark.parametrize(
         ("channel", "fewest"),
@@ -318,24 +325,24 @@ class TestAnswers:
     )
     def test_too_few_are_refused(self, channel, fewest):
         total, bits = self.total(channel, 100, fewest)
-        assert math.isfinite(channel.analyze(total, 100, bits, answers=fewest))
+        assert math.isfinite(channel.analyze(total, channel.offer(100), bits, answers=fewest))
         for answers in (0, fewest // 2, fewest - 1):
             with pytest.raises(TooFew, match=f"{answers} of 100 answers"):
-                channel.analyze(total, 100, bits, answers=answers)
+                channel.analyze(total, channel.offer(100), bits, answers=answers)
 
     @pytest.mark.parametrize(
         "channel", [Central(), Local(), Raw(), room["response"](), TwoServers(), room["tree"]()], ids=title
     )
     def test_one_is_enough_where_others_bring_the_noise(self, channel):
         total, bits = self.total(channel, 100, 1)
-        assert math.isfinite(channel.analyze(total, 100, bits, answers=1))
+        assert math.isfinite(channel.analyze(total, channel.offer(100), bits, answers=1))
 
     def test_flipped_bits_are_corrected_for_those_who_answered(self):
         channel, n = room["response"](epsilon=1), 4000
         total, bits = self.total(channel, 2 * n, n)
         limit = radius(channel.law(), 1, n, 25.0)
-        assert abs(channel.analyze(total, 2 * n, bits, answers=n) - n) < limit
-        assert abs(channel.analyze(total, 2 * n, bits, answers=2 * n) - n) > limit  # the control
+        assert abs(channel.analyze(total, channel.offer(2 * n), bits, answers=n) - n) < limit
+        assert abs(channel.analyze(total, channel.offer(2 * n), bits, answers=2 * n) - n) > limit  # the control
 
 
 def test_every_trust_model_is_covered():

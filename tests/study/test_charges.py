@@ -3,6 +3,7 @@
 Seeds are fixed; under a new seed each random assertion rejects a correct subject with probability ALPHA = 1e-9.
 """
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,9 +14,11 @@ from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, InvalidValue, TooFew
+from maskedbandit.lab.rehearsal import rehearse
+from maskedbandit.lab.rehearsal.rehearse import carried
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.study import cohorts
-from maskedbandit.study.cohorts import HOPELESS, Cohorts, Device
+from maskedbandit.study.cohorts import HOPELESS, Cohorts
+from maskedbandit.study.device import Device
 from tests.lab.scripted import INSTANCE, Scripted, Watched, over
 from tests.statistics import seeded
 
@@ -46,7 +49,7 @@ def test_noise_that_is_used_again_is_noticed(monkeypatch) -> None:
                 self.sent = super().send(*how)
             return self.sent
 
-    monkeypatch.setattr(cohorts, "Device", Sticky)
+    monkeypatch.setattr(rehearse, "Device", Sticky)
     channel = over(Watched(attempts=2, fails=1), epsilon="0.0001")
     mb.simulate(Scripted(1, 30), channel, INSTANCE, 30)
     (first, _), (second, _) = channel.backend.seen
@@ -57,9 +60,9 @@ def test_what_sticky_noise_would_betray() -> None:
     """Two sums of the same noisy values, over all devices and over all but one, differ by that one's value."""
     channel, n, alone = mb.channels.Distributed(epsilon=0.1), 30, 0
     for attempt in range(60):
-        sent = [channel.randomize(attempt % 2, n, seeded(1000 * attempt + user)) for user in range(n)]
-        m = channel.residues(n)[0]
-        alone += (sum(sent) - sum(sent[1:])) % m == attempt % 2
+        offer = channel.offer(n)
+        sent = [channel.randomize(attempt % 2, offer, seeded(1000 * attempt + user)) for user in range(n)]
+        alone += (sum(sent) - sum(sent[1:])) % offer.modulus == attempt % 2
     assert alone > 40  # its own share of the noise is 0 most of the time
 
 
@@ -67,11 +70,11 @@ def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch
     joined: list[tuple[int, bytes, int]] = []
 
     class Seen(Device):
-        def send(self, channel, cohort, attempt, *how):
+        def send(self, cohort, attempt, *how):
             joined.append((self.user, cohort, attempt))
-            return super().send(channel, cohort, attempt, *how)
+            return super().send(cohort, attempt, *how)
 
-    monkeypatch.setattr(cohorts, "Device", Seen)
+    monkeypatch.setattr(rehearse, "Device", Seen)
     policy, channel = Scripted(1, 5), over(Watched(attempts=2, fails=2))
     run = mb.simulate(policy, channel, INSTANCE, 23)
     assert [(arm, n) for arm, n, _ in policy.told] == [(1, 5)] * 2  # of cohorts 2 and 4: the first and third failed
@@ -111,7 +114,7 @@ def test_a_size_that_the_channel_refuses_is_refused_before_anybody_is_asked() ->
 
 
 def test_nobody_is_charged_more_than_was_promised() -> None:
-    cohorts = Cohorts(Scripted(0, 4), over(Watched(attempts=2), epsilon="1/10"), 2, "study", seeded(1))
+    cohorts = Cohorts(over(Watched(attempts=2), epsilon="1/10"), 2, "study", seeded(1))
     cohorts.charge("7", 4)
     cohorts.charge("7", 4)
     assert cohorts.loss() == Loss.pure("1/10") * 2
@@ -122,17 +125,19 @@ def test_nobody_is_charged_more_than_was_promised() -> None:
 
 
 def test_server_and_device_know_who_took_part() -> None:
-    device, bits, channel = Device("7", 1.0, attempts=2), seeded(1), over(Watched(attempts=2))
-    device.send(channel, b"monday", 1, 4, 0, bits)
-    device.send(channel, b"monday", 2, 4, 0, bits)
+    bits, channel = seeded(1), over(Watched(attempts=2))
+    device, offer = Device("7", 1.0, channel, 4), channel.offer(4)
+    device.send(b"monday", 1, offer, bits)
+    device.send(b"monday", 2, offer, bits)
     for cohort, attempt in ((b"monday", 2), (b"monday", 3), (b"tuesday", 1)):
         with pytest.raises(AlreadySpent):
-            device.send(channel, cohort, attempt, 4, 0, bits)
-    cohorts = Cohorts(Scripted(0, 2), channel, 2, "study", bits)
+            device.send(cohort, attempt, offer, bits)
+    cohorts = Cohorts(channel, 2, "study", bits)
     for user in ("1", "2", "2"):
-        cohorts.join(1, user, 1.0)
+        cohorts.join(1, user)
+    cohort = cohorts.close(1)
     with pytest.raises(AlreadySpent):  # user 2 waits twice
-        cohorts.close(1)
+        cohorts.begin(cohort)
 
 
 EVENTS: list[str] = []
@@ -203,7 +208,7 @@ def test_others_are_asked_in_the_place_of_those_who_were_thrown_away() -> None:
     policy = mb.policies.SuccessiveElimination(least=8)
     backend = Watched(fails=1)
     run = mb.simulate(policy, over(backend), INSTANCE, 400, seed=1)
-    asked = [(len(values), cohort.split(b", ")[2]) for values, cohort in backend.seen]
+    asked = [(len(values), arm_of(cohort)) for values, cohort in backend.seen]
     assert len(asked) > 4
     assert asked[::2][: len(asked) // 2] == asked[1::2]
     assert run.releases[0] == len(asked) // 2 == run.findings["thrown_away"][0] - len(asked) % 2
@@ -213,7 +218,13 @@ def test_others_are_asked_in_the_place_of_those_who_were_thrown_away() -> None:
 def without_failures(policy) -> list[tuple[tuple[int, ...], bytes]]:
     backend = Watched()
     mb.simulate(policy, over(backend), INSTANCE, 400, seed=1)
-    return [(values, cohort.split(b", ")[2]) for values, cohort in backend.seen]
+    return [(values, arm_of(cohort)) for values, cohort in backend.seen]
+
+
+def arm_of(cohort: bytes) -> bytes:
+    """The arm in the name of a cohort, which follows the digest of its offer."""
+    (arm,) = re.findall(rb"arm [0-9]+", cohort[32:])
+    return arm
 
 
 class Script(NamedTuple):
@@ -294,23 +305,25 @@ def test_an_implausible_sum_is_seen_and_not_tried_again() -> None:
 
 def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
     """It is no failure of the protocol that another attempt could mend."""
-    cohorts = Cohorts(Scripted(0, 3), over(Watched(attempts=2)), 2, "study", seeded(1))
+    channel, bits = over(Watched(attempts=2)), seeded(1)
+    cohorts, devices = Cohorts(channel, 2, "study", bits), {}
     for user in "012":
-        cohorts.join(1, user, 1.0)
-    cohorts.open[1][2].send(cohorts.channel, b"elsewhere", 1, 3, 2, seeded(1))
+        devices[user] = Device(user, 1.0, channel, 3)
+        cohorts.join(1, user)
+    devices["2"].send(b"elsewhere", 1, channel.offer(3), bits)
     with pytest.raises(AlreadySpent, match="this user took part in another cohort"):
-        cohorts.close(1)
-    assert cohorts.backend.seen == []
+        carried(cohorts, 1, devices, bits)
+    assert channel.backend.seen == []
 
 
 @pytest.mark.parametrize("attempts", [1, 3])
 def test_both_books_have_room_for_all_attempts_and_no_more(attempts) -> None:
-    cohorts = Cohorts(Scripted(0, 3), over(Watched(attempts=attempts, fails=99)), 2, "study", seeded(1))
-    cohorts.join(1, "7", 1.0)
-    (device,) = cohorts.open[1]
+    channel, bits = over(Watched(attempts=attempts, fails=99)), seeded(1)
+    cohorts, device = Cohorts(channel, 2, "study", bits), Device("7", 1.0, channel, 1)
     cohorts.charge("7", 1)
-    assert cohorts.close(1) is None
-    assert len(cohorts.backend.seen) == attempts
+    cohorts.join(1, "7")
+    assert carried(cohorts, 1, {"7": device}, bits) is None
+    assert len(channel.backend.seen) == attempts
     for book in (cohorts._book, device._book):
         for late in (attempts, attempts + 1):
             with pytest.raises(AlreadySpent, match=r"this user took part|a cohort has at most"):

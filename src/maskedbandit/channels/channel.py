@@ -1,9 +1,10 @@
 """What a channel is: the protocol P = (R, S, A) that a reward passes before a policy hears of it [CZ23, Sec. 3.2].
 
 R, `randomize`, runs on the device of each of the n users of a cohort; S, `aggregate`, sums what they send; A,
-`analyze`, runs on the server and gives the released total. Trust models differ only in who adds noise: a trusted server
-(central), all users together (distributed), each user alone (local). The lab draws `perturb` instead, which has the
-same law; it is a real protocol that carries the sum if the channel's `backend` is one.
+`analyze`, runs on the server and gives the released total. All three go by the `Offer` for the cohort. Trust models
+differ only in who adds noise: a trusted server (central), all users together (distributed), each user alone (local).
+The lab draws `perturb` instead, which has the same law; it is a real protocol that carries the sum if the channel's
+`backend` is one.
 
 A user may add a vector of statistics instead of a reward, which is the vector of one number: `carrying` gives the
 channel for it. Each number of a vector then passes as a reward does, by calls of its own, in the same cohort of n
@@ -25,6 +26,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Backend
 from maskedbandit.backends.ideal import Ideal
+from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.law import Law
@@ -129,18 +131,32 @@ class Channel(ABC):
         """Loss of one user, by the release of the cohort of n in which the user took part."""
 
     @abstractmethod
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> float:
-        """R: what the device of one of n users sends; the reward is in [0, 1].
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        """What devices and server agree on for a cohort of n.
 
-        `position` is the user's number in the cohort, from 0 to n - 1: needed only where not all users do the same.
+        The server leaves the modulus out, and announces the one that it finds in the offer. A device computes the same
+        offer with the modulus that was announced, without floating point: see `check_offer`.
         """
 
-    def aggregate(self, sent: Sequence[Any], bits: Bits, cohort: bytes = b"") -> Aggregate:
+    def check_offer(self, offer: Offer) -> None:
+        """Raise unless the offer states what this channel promises the users of a cohort of its size."""
+        offer.check(self.offer(offer.n, offer.modulus))
+
+    @abstractmethod
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> float:
+        """R: what the device of one user sends; the reward is in [0, 1]. The offer must have passed `check_offer`.
+
+        The offer has a position if not all users do the same.
+        """
+
+    def aggregate(self, sent: Sequence[Any], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         """S: the sum of what the n devices of a cohort sent, of whom some may be lost; `cohort` names it."""
         return Aggregate(sum(sent), range(len(sent)))
 
     @abstractmethod
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
         """A: the released total, an unbiased estimate of the sum of the rewards behind it, from the sum that S gave.
 
         `answers` says how many of the n are in the sum; it is refused if they bring too little noise. `memory` is
@@ -160,6 +176,10 @@ class Carrier(Channel, ABC):
 
     def carrying(self, statistics: Statistics) -> Self:
         return replace(self, statistics=statistics)
+
+    def terms_of_vectors(self) -> dict[str, int]:
+        """What an offer says of vectors, besides the steps and the noise of each number."""
+        return {} if self.statistics == REWARD else {"low": self.statistics.low, "numbers": self.statistics.size}
 
 
 def real(channel: Channel) -> Backend | None:

@@ -124,23 +124,32 @@ def modulus(rule: ModulusRule, law: Law, n: int, room: int) -> int:
     return power
 
 
-def fitted(rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> tuple[int, int]:
-    """The modulus for a cohort of n and its room: for exact numbers of steps and draws, which a law has as floats."""
+def fitted(rule: ModulusRule, law: Law, n: int, g: int, draws: float, announced: int = 0) -> tuple[int, int]:
+    """The modulus for a cohort of n and its room: for exact numbers of steps and draws, which a law has as floats.
+
+    A modulus that was announced is kept.
+    """
     law = law._replace(grid=float(g), root=0.0, per_release=draws, honest=1.0)
     room = tail(rule, law, n)
-    m, least = modulus(rule, law, n, room), room_needed(rule, n, g, room)
+    m, least = announced or modulus(rule, law, n, room), room_needed(rule, n, g, room)
     if m < least:
         raise ModulusTooSmall(m, n, least)
     return m, room
 
 
-def decoded(total: int, rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
-    """The sum of n rewards that a residue stands for.
+def check_modulus(m: int, n: int, g: int, low: int) -> None:
+    """Raise unless the sums of n numbers, each from `low` to 1 in steps of 1/g, have residues of their own."""
+    if m < (least := n * (1 - low) * g + 1):
+        raise ModulusTooSmall(m, n, least)
+
+
+def decoded(total: int, m: int, rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
+    """The sum of n rewards that a residue modulo m stands for.
 
     What is outside of the room for noise is refused, if honest noise goes there once in 10^9 cohorts at most: a single
     device can put it there. What it can do without being refused is `worst_shift`.
     """
-    m, room = fitted(rule, law, n, g, draws)
+    m, room = fitted(rule, law, n, g, draws, m)
     found = unwrap(total % m, m, n * g + room)
     if found < rule.low * n * g - room and rule.failure <= 1e-9:
         raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
@@ -23,6 +23,7 @@ from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import (
     ModulusRule,
     chance,
+    check_modulus,
     decoded,
     encode,
     fitted,
@@ -33,6 +34,7 @@ from maskedbandit.channels.codec import (
     worst_shift,
 )
 from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, steps
@@ -51,7 +53,7 @@ class Distributed(NoisyChannel):
 
     `failure` is the chance that a sum of a cohort wraps around its modulus, `tail` says how the room for noise is
     computed ("chernoff", or "paper": the formulas of [CZ23]), `modulus` is the "power of two" above the least one, the
-    least one ("tight"), or a number. Devices and server must use the same modulus: each computes it from n alone.
+    least one ("tight"), or a number. The server computes it and announces it in the offer.
 
     >>> Distributed(epsilon=0.5).loss(n=1000).epsilon()
     0.5
@@ -103,19 +105,27 @@ class Distributed(NoisyChannel):
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
         return fitted(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        offer, m = super().offer(n), modulus or self.residues(n)[0]
+        check_modulus(m, n, offer.steps, self.statistics.low)
+        noise = NoiseShare(type(self.noise).__name__, self.release_noise(n).scale, self.counted_on(n))
+        return replace(offer, modulus=m, noise=noise)
+
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        n = offer.n
         noise = self.release_noise(n).noise_share(self.counted_on(n), bits)  # before the reward is looked at
-        return (encode(reward, self.steps(n), bits, self.statistics) + noise) % self.residues(n)[0]
+        return (encode(reward, self.steps(n), bits, self.statistics) + noise) % offer.modulus
 
-    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
-        n, least = len(sent), self.counted_on(len(sent))
-        noise = f"{type(self.noise).__name__} {self.release_noise(n).scale}"
-        terms = f"{noise} for {least} users in steps of 1/{self.steps(n)}, "
-        return self.backend.sum(sent, self.residues(n)[0], least, terms.encode() + cohort, bits)
+    def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
+        return self.backend.sum(sent, offer.modulus, self.counted_on(offer.n), offer.digest + cohort, bits)
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        check_answers(answers, n, self.counted_on(n))
-        return decoded(whole_steps(total), self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        n, least = offer.n, self.counted_on(offer.n)
+        check_answers(answers, n, least)
+        total = whole_steps(total)
+        return decoded(total, offer.modulus, self.parameters(), self.law(), n, self.steps(n), n / least)
 
     def poisoning(self, n: int) -> float:
         """How far a single device can move the sum of a cohort of n without being noticed.

@@ -14,6 +14,7 @@ import numpy as np
 from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.law import Law, steps
 from maskedbandit.privacy.loss import Loss
@@ -40,15 +41,16 @@ class Local(NoisyChannel):
     def loss(self, n: int) -> Loss:
         return self.release_noise(n).loss(self.steps(n), statistics=self.statistics)
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
-        noise = self.release_noise(n).noise_share(
-            1, bits
-        )  # before the reward is looked at, so that its time tells nothing
-        return encode(reward, self.steps(n), bits, self.statistics) + noise
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        # before the reward is looked at, so that its time tells nothing
+        noise = self.release_noise(offer.n).noise_share(1, bits)
+        return encode(reward, self.steps(offer.n), bits, self.statistics) + noise
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        check_answers(answers, n)
-        return whole_steps(total) / self.steps(n)
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        check_answers(answers, offer.n)
+        return whole_steps(total) / self.steps(offer.n)
 
     @staticmethod
     @kernel

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from maskedbandit.channels.channel import Carrier, check_cohort_size, usable
 from maskedbandit.channels.codec import Grid
+from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -55,6 +56,13 @@ class NoisyChannel(Carrier, ABC):
     def release_noise(self, n: int) -> Noise:
         """The noise of which one draw hides a reward in the sum of a cohort of n."""
         return self.noise.stretch(self.noise.norm(self.statistics) * self.steps(n) / Fraction(self.epsilon))
+
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        noise = self.release_noise(n)
+        offer = Offer(
+            type(self).__name__, int(n), self.steps(n), noise=NoiseShare(type(noise).__name__, noise.scale, 1)
+        )
+        return offer.also(epsilon=self.epsilon, **self.terms_of_vectors())
 
     @property
     def draws(self) -> Any:

@@ -18,7 +18,7 @@ with s numbers in which two users may differ, of one model or of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from typing import Any, Literal
 from maskedbandit.channels.channel import Carrier, usable
 from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -81,11 +82,16 @@ class PureShuffled(Carrier):
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
-        return self.summed.randomize(reward, n, bits)
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        return replace(self.summed.offer(n, modulus), channel=type(self).__name__).also(epsilon=self.epsilon)
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        return self.summed.analyze(total, n, bits, answers=answers)
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        return self.summed.randomize(reward, offer, bits)
+
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        return self.summed.analyze(total, offer, bits, answers=answers)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.summed.check_size(n)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Carrier, check_answers, silence
+from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, silence
 from maskedbandit.channels.codec import number
+from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.privacy.loss import Loss
@@ -21,7 +22,7 @@ class Raw(Carrier):
 
     **Guarantee**: none.
 
-    >>> Raw().analyze(3.5, n=7, bits=Bits(), answers=7)
+    >>> Raw().analyze(3.5, Raw().offer(7), bits=Bits(), answers=7)
     3.5
     """
 
@@ -36,11 +37,17 @@ class Raw(Carrier):
     def loss(self, n: int) -> Loss:
         return Loss.unbounded()
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> float:
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        check_cohort_size(n)
+        return Offer(type(self).__name__, int(n), steps=0).also(**self.terms_of_vectors())
+
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> float:
         return float(number(reward, self.statistics))
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        check_answers(answers, n)
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        check_answers(answers, offer.n)
         return float(total)
 
     @staticmethod

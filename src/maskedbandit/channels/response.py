@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel, check_answers, silence, usable, whole_steps
+from maskedbandit.channels.channel import Channel, check_answers, check_cohort_size, silence, usable, whole_steps
 from maskedbandit.channels.codec import encode
+from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.law import RESPONSE, Law
 from maskedbandit.privacy.exact import Number
@@ -48,14 +49,20 @@ class Response(Channel):
     def loss(self, n: int) -> Loss:
         return Loss.pure(self.epsilon)
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        check_cohort_size(n)
+        return Offer(type(self).__name__, int(n), steps=1).also(epsilon=self.epsilon)
+
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         flip, epsilon = 0, Fraction(self.epsilon)
         while not flip and bits.below(2):  # e^-epsilon / (1 + e^-epsilon): a fair coin, then one of e^-epsilon
             flip = int(bernoulli_exp(epsilon, bits))
         return encode(reward, 1, bits) ^ flip
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        check_answers(answers, n)
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        check_answers(answers, offer.n)
         flip = self.law().flip
         return (whole_steps(total) - answers * flip) / (1 - 2 * flip)
 

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Channel, check_answers, check_cohort_size
 from maskedbandit.channels.codec import encode
+from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import COINS, Law
@@ -159,31 +159,44 @@ class Shuffled(Channel):
         check_cohort_size(n)
         return Loss.approximate(self.epsilon, self.delta) * self.backend.attempts
 
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        check_cohort_size(n)
+        offer = Offer(type(self).__name__, int(n), steps=1)
+        return offer.also(epsilon=self.epsilon, delta=self.delta, coins=self.coins(), needed=self.needed())
+
     def tossed(self, position: int, n: int) -> int:
         """Coins that user number `position` of n tosses."""
         return self.coins() * (position + 1) // n - self.coins() * position // n
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         """The number of ones among the messages: the bit, and this user's coins."""
-        if not isinstance(position, Integral) or not 0 <= position < n:
-            allowed = f"the user's number in the cohort, a whole number from 0 to {n - 1}"
-            raise InvalidValue("position", position, allowed)
-        tossed = self.tossed(int(position), n)
+        tossed = self.tossed_by(offer)
         ones = sum(bits.below(SPAN).bit_count() for _ in range(tossed // 64)) + bits.below(1 << tossed % 64).bit_count()
         return encode(reward, 1, bits) + ones
 
-    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
+    def tossed_by(self, offer: Offer) -> int:
+        """Coins that the user to whom this is offered tosses."""
+        if offer.position is None:
+            allowed = f"the user's number in the cohort, a whole number from 0 to {offer.n - 1}"
+            raise InvalidValue("position", offer.position, allowed)
+        return self.tossed(offer.position, offer.n)
+
+    def bundle(self, sent: int, offer: Offer, bits: Bits) -> list[int]:
+        """The messages in which a device sends so many ones: one for its bit, and one for each coin."""
+        return [1] * sent + [0] * (1 + self.tossed_by(offer) - sent)
+
+    def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         """The number of ones, and half of the coins that are missing; nothing, if fewer than `needed()` are there."""
-        n = len(sent)
-        terms = f"{self.coins()} coins of which {self.needed()} are needed, "
-        coins = [self.tossed(position, n) for position in range(n)]
-        bundles = [[1] * ones + [0] * (1 + each - ones) for ones, each in zip(sent, coins, strict=True)]
-        mixed, found = self.backend.mix(bundles, 2, self.needed(), terms.encode() + cohort, bits, coins)
+        coins = [self.tossed(position, offer.n) for position in range(offer.n)]
+        bundles = [self.bundle(ones, offer.at(position), bits) for position, ones in enumerate(sent)]
+        mixed, found = self.backend.mix(bundles, 2, self.needed(), offer.digest + cohort, bits, coins)
         missing = self.coins() - (len(mixed) - len(found.survivors))
         return found._replace(total=found.total + Fraction(missing, 2)) if missing else found
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        check_answers(answers, n, self.fewest(n))
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        check_answers(answers, offer.n, self.fewest(offer.n))
         return float(total - Fraction(self.coins(), 2))
 
     @staticmethod

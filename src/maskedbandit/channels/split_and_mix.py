@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -31,6 +31,7 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Carrier, check_cohort_size, usable
 from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.shuffled import ONE
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -115,8 +116,7 @@ class SplitAndMix(Carrier):
 
     def shares(self, n: int) -> int:
         """Messages that each device of a cohort of n sends."""
-        self.check_size(n)
-        return messages_needed(self.counted_on(n), self.summed.residues(n)[0], Fraction(self.eta))
+        return int(dict(self.offer(n).terms)["shares"])
 
     @property
     def draws(self) -> Any:
@@ -132,26 +132,41 @@ class SplitAndMix(Carrier):
         check_cohort_size(n)
         return Loss.approximate(self.epsilon, self.delta()) * self.backend.attempts
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
-        """The noisy residue, which the device sends in shares alone."""
-        return self.summed.randomize(reward, n, bits)
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        self.check_crowd(n)
+        offer = replace(self.summed.offer(n, modulus), channel=type(self).__name__)
+        shares = messages_needed(self.counted_on(n), offer.modulus, Fraction(self.eta))
+        return offer.also(epsilon=self.epsilon, eta=self.eta, shares=shares)
 
-    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
-        n, (m, _), k = len(sent), self.summed.residues(len(sent)), self.shares(len(sent))
-        terms = f"{k} shares of sums with {self.epsilon} for {self.counted_on(n)} users, "
-        bundles = [split(value, k, m, bits) for value in sent]
-        _, found = self.backend.mix(bundles, m, self.counted_on(n), terms.encode() + cohort, bits)
-        return found._replace(total=found.total % m)
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        """The noisy residue, which the device sends as a bundle of messages alone."""
+        return self.summed.randomize(reward, offer, bits)
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        return self.summed.analyze(total, n, bits, answers=answers)
+    def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
+        bundles = [self.bundle(value, offer, bits) for value in sent]
+        least = self.counted_on(offer.n)
+        _, found = self.backend.mix(bundles, offer.modulus, least, offer.digest + cohort, bits)
+        return found._replace(total=found.total % offer.modulus)
+
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        return self.summed.analyze(total, offer, bits, answers=answers)
+
+    def bundle(self, sent: int, offer: Offer, bits: Bits) -> list[int]:
+        """The messages in which a device sends its value: uniform but for their sum."""
+        return split(sent, int(dict(offer.terms)["shares"]), offer.modulus, bits)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
+        self.check_crowd(n)
+        self.summed.check_size(n)
+
+    def check_crowd(self, n: int) -> None:
+        """Raise unless a cohort of n has two honest users."""
         check_cohort_size(n)
         if self.counted_on(n) < 2:
             name = f"the number of honest users counted on in a cohort of {n}"
             raise InvalidValue(name, self.counted_on(n), "at least 2: one alone has no crowd to hide in")
-        self.summed.check_size(n)
 
     @staticmethod
     @kernel

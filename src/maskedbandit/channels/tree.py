@@ -35,7 +35,7 @@ stretched by that norm. The same holds if u and u' are in trees of different mod
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
@@ -46,6 +46,7 @@ from maskedbandit.channels.channel import check_answers, check_cohort_size, sile
 from maskedbandit.channels.codec import Grid, encode
 from maskedbandit.channels.counters import Streams, change, leaf_of, needed, node_width
 from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, epoch, steps
@@ -213,18 +214,25 @@ class Tree(NoisyChannel):
             return self.node(h).joint_loss(h * self.statistics.l1 * g, h * self.statistics.square * g**2, early=True)
         return h * self.node(h).loss(g, statistics=self.statistics)
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
-        return encode(reward, self.steps(n), bits, self.statistics)
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        node = self.node(2 if self.counter == "hybrid" else self.levels)
+        noise = NoiseShare(type(node).__name__, node.scale, 1)
+        return replace(super().offer(n), noise=noise).also(divide=self.divide, levels=self.levels)
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        return encode(reward, self.steps(offer.n), bits, self.statistics)
+
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
         s, law = self.memory(stream + 1) if memory is None else memory, self.law()
-        self.check_size(n, s, stream)
-        check_answers(answers, n)
+        self.check_size(offer.n, s, stream)
+        check_answers(answers, offer.n)
         m, hybrid = int(s.released[stream]) + 1, self.counter == "hybrid"
         node = self.node((2 if leaf_of(law, m) == 0 else 2 * epoch(m)) if hybrid else self.levels)
         for i in range(needed(law, m)):
             s.fresh[i] = node.noise_share(1, bits)
-        return float(change(s, law, stream, whole_steps(total)) / self.steps(n))
+        return float(change(s, law, stream, whole_steps(total)) / self.steps(offer.n))
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         check_cohort_size(n)

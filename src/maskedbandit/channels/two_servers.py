@@ -12,15 +12,16 @@ The servers are ideal, or the real protocol that `backend` names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maskedbandit.backends.backend import Aggregate, NoisyAdder
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import check_answers, whole_steps
-from maskedbandit.channels.codec import ModulusRule, chance, decoded, encode, fitted
+from maskedbandit.channels.codec import ModulusRule, chance, check_modulus, decoded, encode, fitted
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
@@ -66,21 +67,26 @@ class TwoServers(NoisyChannel):
         """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
         return fitted(self.parameters(), self.law(), n, self.steps(n), 2.0)
 
-    def randomize(self, reward: float, n: int, bits: Bits, position: int | None = None) -> int:
-        whole = encode(reward, self.steps(n), bits, self.statistics)  # the shares are made where they are sealed
-        return whole % self.residues(n)[0] if self.statistics.low < 0 else whole  # else it is below m as it is
+    def offer(self, n: int, modulus: int = 0) -> Offer:
+        offer, m = super().offer(n), modulus or self.residues(n)[0]
+        check_modulus(m, n, offer.steps, self.statistics.low)
+        return replace(offer, modulus=m)
 
-    def aggregate(self, sent: Sequence[int], bits: Bits, cohort: bytes = b"") -> Aggregate:
-        n = len(sent)
-        noise = self.release_noise(n)
-        terms = f"{type(self.noise).__name__} {noise.scale} of two servers in steps of 1/{self.steps(n)}, "
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        # the two shares are made where they are sealed; a reward is below the modulus as it is, a statistic may be not
+        return encode(reward, self.steps(offer.n), bits, self.statistics) % offer.modulus
+
+    def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
+        noise = self.release_noise(offer.n)
         return self.backend.noisy_sum(
-            sent, self.residues(n)[0], lambda: noise.noise_share(1, bits), terms.encode() + cohort, bits
+            sent, offer.modulus, lambda: noise.noise_share(1, bits), offer.digest + cohort, bits
         )
 
-    def analyze(self, total: float, n: int, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int) -> float:
-        check_answers(answers, n)
-        return decoded(whole_steps(total), self.parameters(), self.law(), n, self.steps(n), 2.0)
+    def analyze(
+        self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
+    ) -> float:
+        check_answers(answers, n := offer.n)
+        return decoded(whole_steps(total), offer.modulus, self.parameters(), self.law(), n, self.steps(n), 2.0)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.residues(n)

@@ -1,16 +1,26 @@
-"""The cohorts of a study: their users, what these were charged, and their sums."""
+"""The cohorts of a study, from the first charge to the release.
+
+    charge -> join -> close -> begin -> (devices randomize) -> sum -> analyze
+
+Every step is a call of its own, made by whoever carries the messages: the lab's rehearsal, which has all devices in one
+process, or a service. There is no clock, no network and no file here, and randomness is passed in. A step that is not
+the cohort's next one is refused, so that no cohort is summed twice in an attempt or released twice.
+
+An attempt that fails may be followed by another, up to `attempts` of the backend, with the same users. They draw fresh
+noise and are charged again: two sums of the same noisy values over different users would reveal a user's value.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn
 
-from maskedbandit import policies
-from maskedbandit.backends.backend import Aggregate, Backend
+from maskedbandit.backends.backend import Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel
-from maskedbandit.errors import AlreadySpent, Implausible, InvalidValue, ProtocolError, TooFew
-from maskedbandit.policies.policy import Policy
+from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.offers import Offer
+from maskedbandit.errors import Implausible, InvalidValue, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.privacy.ledger import Ledger
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.participation import Participation
@@ -20,29 +30,59 @@ from maskedbandit.privacy.user import User
 HOPELESS = 20  # cohorts thrown away in a row
 
 
-class Device:
-    """One user: the reward, and a book of its own."""
+@dataclass
+class Cohort:
+    """A closed cohort: its users, in the order of their positions, what they are offered, and where it stands."""
 
-    def __init__(self, user: User, reward: float, attempts: int) -> None:
-        self.user, self._reward, self._book = user, reward, Participation(attempts=attempts)
+    name: bytes
+    arm: int
+    users: tuple[User, ...]
+    offer: Offer
+    attempt: int = 0
+    next: Literal["begin", "sum", "analyze", "fail", "nothing"] = "begin"  # step
 
-    def send(self, channel: Channel, cohort: bytes, attempt: int, n: int, position: int, bits: Bits) -> float:
-        """What the device sends in this attempt, with noise that it draws now."""
-        self._book.join(self.user, cohort, attempt)
-        return channel.randomize(self._reward, n, bits, position)
+    @property
+    def title(self) -> bytes:
+        """The name of the attempt: no two attempts, cohorts or runs share it."""
+        return self.name + b", attempt %d" % self.attempt
+
+    def check_next(self, *steps: str) -> None:
+        """Raise `OutOfTurn` unless the next step is one of these."""
+        if self.next not in steps:
+            raise OutOfTurn(f"the next step of this cohort is {self.next!r}: it must be {' or '.join(steps)}")
 
 
 class Cohorts:
-    """The cohorts of a run: their users, what these were charged, and their sums."""
+    """What the server does for the cohorts of a study with k arms.
 
-    def __init__(self, policy: Policy, channel: Any, k: int, name: str, bits: Bits) -> None:
-        self.policy, self.channel, self.name, self.bits = policy, channel, name, bits
-        self.backend: Backend = channel.backend
-        self.open: list[list[Device]] = [[] for _ in range(k)]
-        self._closed, self._failed, self.thrown_away = 0, 0, 0  # in all, in a row, in all
+    >>> from maskedbandit.channels.central import Central
+    >>> from maskedbandit.study.device import Device
+    >>> channel, bits = Central(epsilon=100), Bits()
+    >>> cohorts, devices = Cohorts(channel, 2, "example", bits), {}
+    >>> for user in ("ann", "bob"):
+    ...     cohorts.charge(user, 2)  # then the user is shown an arm and has a reward
+    ...     devices[user] = Device(user, 1.0, channel, 2)
+    ...     cohorts.join(1, user)
+    >>> cohort = cohorts.close(1)
+    >>> cohorts.begin(cohort)
+    >>> offers = [cohort.offer.at(position) for position in range(2)]
+    >>> sent = [devices[user].send(cohort.name, 1, offer, bits) for user, offer in zip(cohort.users, offers)]
+    >>> cohorts.analyze(cohort, cohorts.sum(cohort, sent))
+    (2, 2.0)
+    """
+
+    def __init__(self, channel: Channel, k: int, name: str, bits: Bits) -> None:
+        backend = real(channel)
+        self.channel, self.name, self.bits = channel, name, bits
+        self.attempts = backend.attempts if backend else 1
+        self.memory = channel.memory(k)
+        self.waiting: list[list[User]] = [[] for _ in range(k)]
+        self.closed, self.thrown_away = 0, 0
+        self._failed = 0  # cohorts thrown away in a row
         self._last: ProtocolError | None = None
-        self._book = Participation(attempts=self.backend.attempts)
-        self._once: Channel = replace(channel, backend=Ideal())
+        self._book = Participation(attempts=self.attempts)
+        once: Any = channel
+        self._once: Channel = replace(once, backend=Ideal()) if backend else channel
         self._prices: dict[int, tuple[Loss, Ledger]] = {}  # by the size of the cohort
         self._ledgers: dict[Loss, Ledger] = {}  # by what a user is promised
 
@@ -56,11 +96,6 @@ class Cohorts:
         """What one attempt of a cohort of n costs each of its users."""
         return self._priced(n)[0]
 
-    def charge(self, user: User, n: int) -> None:
-        """Charge a user for one attempt of a cohort of n, or raise `BudgetExceeded`."""
-        price, ledger = self._priced(n)
-        ledger.charge(user, price)
-
     def loss(self) -> Loss:
         """What the ledgers say of the worst user."""
         worst = ZERO
@@ -68,74 +103,77 @@ class Cohorts:
             worst |= ledger.worst()
         return worst
 
-    def join(self, arm: int, user: User, reward: float) -> None:
-        """A user who was shown the arm waits, with the reward, for its cohort to close."""
-        self.open[arm].append(Device(user, reward, self.backend.attempts))
+    def charge(self, user: User, n: int) -> None:
+        """Charge a user for one attempt of a cohort of n, or raise `BudgetExceeded`: before an arm is shown."""
+        price, ledger = self._priced(n)
+        ledger.charge(user, price)
 
-    def check_size(self, n: int) -> None:
-        """Raise if a cohort of n cannot be released, before anybody is asked to be in it."""
-        try:
-            self.channel.check_size(n)
-        except InvalidValue as wrong:
-            wrong.args = (f"{wrong} ({advice(self.policy, n)})",)
-            raise
+    def join(self, arm: int, user: User) -> None:
+        """A user who was shown the arm waits for its cohort to close."""
+        self.waiting[arm].append(user)
 
-    def close(self, arm: int) -> tuple[int, float] | None:
-        """How many values are in the sum of the arm's whole cohort, and the sum; None if it was thrown away."""
-        devices, self.open[arm] = self.open[arm], []
-        self._closed += 1
-        cohort, n = f"{self.name}, arm {arm}, cohort {self._closed}".encode(), len(devices)
-        failure: ProtocolError | None = None
-        for attempt in range(1, self.backend.attempts + 1):
-            for device in devices:
-                if attempt > 1:
-                    self.charge(device.user, n)
-                self._book.join(device.user, cohort, attempt)
-            try:
-                sent = [
-                    device.send(self.channel, cohort, attempt, n, position, self.bits)
-                    for position, device in enumerate(devices)
-                ]
-                found: Aggregate = self.channel.aggregate(sent, self.bits, cohort + b", attempt %d" % attempt)
-                answers = len(found.survivors)
-                total: float = self.channel.analyze(found.total, n, self.bits, answers=answers)
-            except AlreadySpent:
-                raise
-            except Implausible as wrong:
-                failure = wrong
-                break
-            except ProtocolError as wrong:
-                failure = wrong
-                continue
-            except InvalidValue as wrong:
-                wrong.args = (f"{wrong} ({advice(self.policy, n)})",)
-                raise
-            self._failed = 0
-            return answers, total
-        self._failed, self.thrown_away, self._last = self._failed + 1, self.thrown_away + 1, failure
+    def close(self, arm: int) -> Cohort:
+        """The arm's cohort, whose users are those who wait: nobody joins it any more."""
+        users = tuple(self.waiting[arm])
+        offer = self.channel.offer(len(users))
+        self.waiting[arm] = []
+        self.closed += 1
+        return Cohort(f"{self.name}, arm {arm}, cohort {self.closed}".encode(), arm, users, offer)
+
+    def begin(self, cohort: Cohort) -> None:
+        """Begin the next attempt: write down who takes part, and charge them for every attempt after the first.
+
+        Then each device is asked for what it sends: user number i under the offer `cohort.offer.at(i)`.
+        """
+        cohort.check_next("begin")
+        cohort.attempt += 1
+        for user in cohort.users:
+            if cohort.attempt > 1:
+                self.charge(user, cohort.offer.n)
+            self._book.join(user, cohort.name, cohort.attempt)
+        cohort.next = "sum"
+
+    def sum(self, cohort: Cohort, sent: Sequence[Any]) -> Aggregate:
+        """The sum of what the devices sent in this attempt, in the order of their positions, by way of the backend."""
+        cohort.check_next("sum")
+        if len(sent) != cohort.offer.n:
+            raise InvalidValue("the number of values that were sent", len(sent), f"{cohort.offer.n}, one of each user")
+        cohort.next = "fail"  # unless there is a sum
+        found = self.channel.aggregate(sent, cohort.offer, self.bits, cohort.title)
+        cohort.next = "analyze"
+        return found
+
+    def analyze(self, cohort: Cohort, found: Aggregate) -> tuple[int, float]:
+        """How many values are in the sum, and the released sum: the end of the cohort.
+
+        A sum that was made over a network comes here without `sum`.
+        """
+        cohort.check_next("sum", "analyze")
+        cohort.next = "fail"  # unless there is a release
+        answers = len(found.survivors)
+        total = self.channel.analyze(found.total, cohort.offer, self.bits, self.memory, cohort.arm, answers=answers)
+        cohort.next, self._failed = "nothing", 0
+        return answers, total
+
+    def fail(self, cohort: Cohort, why: ProtocolError) -> bool:
+        """An attempt failed: whether there may be another. If not, the cohort is thrown away with its users.
+
+        An implausible sum was seen, and whether to try again must not depend on it: so there is no other attempt.
+        """
+        cohort.check_next("sum", "analyze", "fail")
+        if cohort.attempt < self.attempts and not isinstance(why, Implausible):
+            cohort.next = "begin"
+            return True
+        cohort.next = "nothing"
+        self._failed, self.thrown_away, self._last = self._failed + 1, self.thrown_away + 1, why
         if self._failed == HOPELESS:
             self.give_up()
-        return None
+        return False
 
     def give_up(self) -> NoReturn:
         """Say why nothing is released, and what would help."""
         raise TooFew(
             f"{self._failed} cohorts in a row were thrown away, the last because {self._last}: "
-            f"lower `dropout` or raise `attempts` of {self.backend}, or lower `honest` of "
+            f"lower `dropout` or raise `attempts` of {real(self.channel)}, or lower `honest` of "
             f"{type(self.channel).__name__}, so that more may be lost"
         ) from self._last
-
-
-def advice(policy: Policy, n: int) -> str:
-    """What to do about a cohort that a protocol refuses, which is most often too small."""
-    said = f"{type(policy).__name__} asked for a cohort of {n}"
-    if "least" in parameters(policy):
-        return f"{said}: its `least` is the size of its smallest cohort"
-    sized = [name for name in policies.room if policies.room[name].goal == policy.goal]
-    sized = [name for name in sized if "least" in parameters(policies.room[name])]
-    return f"{said}; policies with a smallest cohort to set, `least`: {', '.join(sized)}"
-
-
-def parameters(policy: Any) -> list[str]:
-    """Names of the parameters of a policy."""
-    return [each.name for each in fields(policy)] if hasattr(policy, "__dataclass_fields__") else []

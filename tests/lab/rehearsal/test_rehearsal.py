@@ -83,15 +83,16 @@ def outcomes(channel: Channel, runs: int) -> np.ndarray:
 class Quiet(Distributed):
     """A broken twin: devices that add no noise."""
 
-    def randomize(self, reward, n, bits, position=None):
+    def randomize(self, reward, offer, bits):
         return int(reward)
 
 
 class Half(Distributed):
     """A broken twin: devices that add half of their noise, the shares of a cohort twice as large."""
 
-    def randomize(self, reward, n, bits, position=None):
-        return (int(reward) + self.release_noise(n).noise_share(2 * self.counted_on(n), bits)) % self.residues(n)[0]
+    def randomize(self, reward, offer, bits):
+        share = self.release_noise(offer.n).noise_share(2 * self.counted_on(offer.n), bits)
+        return (int(reward) + share) % offer.modulus
 
 
 def test_a_rehearsal_has_the_law_of_the_compiled_lab(monkeypatch) -> None:
@@ -126,10 +127,21 @@ def test_as_many_devices_as_are_counted_on_make_one_whole_draw() -> None:
         same_law(noise(over(Watched(), epsilon="0.2", honest="1/3"), 700), whole)
 
 
+class Turns(Greedy):
+    """Serves one user with each arm in turn."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.n[0] += 1
+        return Decision(s.n[0] % s.n.size, 1, 0)
+
+
 def test_users_who_are_served_alone_get_the_rewards_of_the_compiled_lab(monkeypatch) -> None:
+    """The same rewards, but not the same draws of a policy, each of whose decisions has a stream of its own here."""
     in_python(monkeypatch)
-    uniform = mb.policies.Uniform()
-    runs = [mb.simulate(uniform, channel, INSTANCE, 100, 2, seed=5) for channel in (over(Watched()), over(Ideal()))]
+    runs = [mb.simulate(Turns(), channel, INSTANCE, 100, 2, seed=5) for channel in (over(Watched()), over(Ideal()))]
+    assert runs[0].pulls.tolist() == [[50, 50]] * 2
     assert (runs[0].pulls == runs[1].pulls).all()
     assert runs[0].regret == pytest.approx(runs[1].regret)
     assert runs[0].realised_regret == pytest.approx(runs[1].realised_regret)
@@ -158,7 +170,9 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 def test_a_policy_is_told_releases_and_nothing_else() -> None:
     policy, channel = Scripted(1, 5), over(Watched())
     run = mb.simulate(policy, channel, INSTANCE, 53)
-    expected = [(1, 5, channel.analyze(total, 5, seeded(1), answers=5)) for total in channel.backend.told]
+    expected = [
+        (1, 5, channel.analyze(total, channel.offer(5), seeded(1), answers=5)) for total in channel.backend.told
+    ]
     assert policy.told == expected
     assert run.releases[0] == len(expected) == 10
 
@@ -169,7 +183,7 @@ def test_a_sum_is_read_as_that_of_the_whole_cohort(lost) -> None:
     channel, policy = over(Watched(lost=lost), honest="0.6", modulus="tight"), Scripted(0, 5)
     mb.simulate(policy, channel, INSTANCE, 500)
     assert policy.told == [
-        (0, 5 - lost, channel.analyze(total, 5, seeded(1), answers=5)) for total in channel.backend.told
+        (0, 5 - lost, channel.analyze(total, channel.offer(5), seeded(1), answers=5)) for total in channel.backend.told
     ]
     assert any(total < 0 for _, _, total in policy.told)
     assert channel.residues(5) != channel.residues(5 - max(lost, 1))
@@ -180,9 +194,9 @@ def test_every_device_has_its_place_in_the_cohort() -> None:
     positions = []
 
     class Placed(Shuffled):
-        def randomize(self, reward, n, bits, position=None):
-            positions.append(position)
-            return super().randomize(reward, n, bits, position)
+        def randomize(self, reward, offer, bits):
+            positions.append(offer.position)
+            return super().randomize(reward, offer, bits)
 
     mb.simulate(Scripted(1, 7), Placed(backend=Shuffler()), INSTANCE, 21)
     assert positions == [0, 1, 2, 3, 4, 5, 6] * 3

@@ -106,9 +106,10 @@ class Demo:
         n, channel, backend, seen = self.n, self.channel, self.backend, list[Server]()
         bits = Bits(np.random.Generator(np.random.Philox(self.seed)).bytes)
         rewards = [int(bernoulli(REWARD, bits)) for _ in range(n)]
-        sent = {user: channel.randomize(reward, n, bits, user) for user, reward in enumerate(rewards)}
+        offer = channel.offer(n)
+        sent = {user: channel.randomize(reward, offer, bits) for user, reward in enumerate(rewards)}
         order = random_bytes(KEY, bits)
-        about = channel.counted_on(n), channel.residues(n)[0], b"demonstration", sha256(order).digest()
+        about = channel.counted_on(n), offer.modulus, offer.digest + b"demonstration", sha256(order).digest()
         plan, leaves = backend.plan(n, *about), backend.leaves(n, bits)
 
         def watch(server: Server) -> None:
@@ -116,7 +117,7 @@ class Demo:
             advance()
 
         found = rehearsed(plan, order, sent, leaves, bits, watch)
-        released = channel.analyze(found.total, n, bits, answers=len(found.survivors))
+        released = channel.analyze(found.total, offer, bits, answers=len(found.survivors))
         return Round(channel, backend, plan, seen[0].ring, rewards, leaves, found, released)
 
 

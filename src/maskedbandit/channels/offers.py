@@ -1,0 +1,150 @@
+"""What the server offers the users of a cohort: all numbers on which devices and server must agree, as a line of text.
+
+    maskedbandit-offer-1 channel=Distributed n=99 steps=1 modulus=256 noise=Skellam:2:80 terms=epsilon:1/2 position=7
+
+The server makes the offer once, before anybody takes part. A device knows the channel to which its user agreed. From
+that and the size of the cohort it computes all numbers on which privacy rests, and takes part only if the offer states
+the same. It takes the modulus from the offer, because computing how much room noise needs takes floating point. Privacy
+does not depend on the modulus; a device checks, in whole numbers, that the sums of rewards fit.
+
+That n users take part, and `least` of them honestly, is for the protocol that carries the sum to ensure. All its
+parties must have offers of one digest.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from maskedbandit.errors import InvalidValue
+
+LONGEST = 2**16  # characters of a text
+DIGITS = 4000  # of a numerator or denominator: Python refuses to read a little more
+MOST = 2**64  # a modulus, and the number of users
+
+_WHOLE = r"[0-9]{1,20}"
+_NUMBER = rf"-?[0-9]{{1,{DIGITS}}}(?:/[0-9]{{1,{DIGITS}}})?"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+_TERM = rf"{_NAME}:{_NUMBER}"
+_TEXT = re.compile(
+    rf"maskedbandit-offer-1 channel=({_NAME}) n=({_WHOLE}) steps=({_WHOLE}) modulus=({_WHOLE})"
+    rf" noise=((?:{_NAME}:{_NUMBER}:{_WHOLE})?) terms=((?:{_TERM}(?:,{_TERM})*)?) position=((?:{_WHOLE})?)"
+)
+
+
+class NoiseShare(NamedTuple):
+    """The noise of a release: the shares of `least` users make one draw. One who adds a whole draw has `least` 1."""
+
+    noise: str  # the name of its class
+    scale: Fraction  # of the draw, in steps
+    least: int
+
+    def __str__(self) -> str:
+        return f"{self.noise}:{self.scale}:{self.least}"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The terms of a cohort; with a position, the offer to one of its users.
+
+    >>> offer = Offer("Response", 100, steps=1).also(epsilon=Fraction(1, 2))
+    >>> offer.at(7).to_text()
+    'maskedbandit-offer-1 channel=Response n=100 steps=1 modulus=0 noise= terms=epsilon:1/2 position=7'
+    >>> Offer.from_text(offer.at(7).to_text()) == offer.at(7), offer.at(7).digest == offer.digest
+    (True, True)
+    """
+
+    channel: str  # the name of its class
+    n: int  # users of the cohort
+    steps: int  # in one unit of reward; 0: rewards are not rounded
+    modulus: int = 0  # of what devices send and of the sum; 0: they have none
+    noise: NoiseShare | None = None
+    terms: tuple[tuple[str, Fraction], ...] = ()  # what else the channel promises, sorted by name
+    position: int | None = None  # the user's number in the cohort, from 0 to n - 1
+
+    def __post_init__(self) -> None:
+        if type(self.channel) is not str or not re.fullmatch(_NAME, self.channel):
+            raise InvalidValue("channel", self.channel, "the name of a class, of ASCII letters and digits")
+        self._check_whole("n", self.n, 1, MOST)
+        self._check_whole("steps", self.steps, 0, MOST)
+        self._check_whole("modulus", self.modulus, 0, MOST)
+        if self.position is not None:
+            self._check_whole("position", self.position, 0, self.n - 1)
+        if self.noise is not None:
+            if type(self.noise) is not NoiseShare or type(self.noise.scale) is not Fraction or self.noise.scale <= 0:
+                raise InvalidValue("noise", self.noise, "a NoiseShare with a Fraction above 0 as its scale")
+            self._check_whole("least", self.noise.least, 1, self.n)
+        names = [name for name, _ in self.terms]
+        if names != sorted(set(names)) or not all(type(value) is Fraction for _, value in self.terms):
+            raise InvalidValue("terms", self.terms, "pairs of a name and a Fraction, sorted by name")
+
+    def _check_whole(self, name: str, value: Any, least: int, most: int) -> None:
+        if type(value) is not int or not least <= value <= most:
+            raise InvalidValue(name, value, f"a whole number from {least} to {most}")
+
+    def also(self, **terms: Any) -> Offer:
+        """The offer with further terms: exact numbers that the channel promises."""
+        more = {name: Fraction(value) for name, value in terms.items()}
+        return replace(self, terms=tuple(sorted((dict(self.terms) | more).items())))
+
+    def at(self, position: int | None) -> Offer:
+        """The offer to the user with this number in the cohort."""
+        return replace(self, position=position)
+
+    def check(self, promised: Offer) -> None:
+        """Raise unless this offer, to whichever user, states what was promised."""
+        for name in ("channel", "n", "steps", "modulus", "noise"):
+            _same(name, getattr(self, name), getattr(promised, name))
+        found, right = dict(self.terms), dict(promised.terms)
+        for name in sorted(found.keys() | right.keys()):
+            _same(name, found.get(name), right.get(name))
+
+    @property
+    def digest(self) -> bytes:
+        """What all parties of a cohort agree on, in 32 bytes: a hash of the offer's text without a position."""
+        return sha256(self.at(None).to_text().encode()).digest()
+
+    def to_text(self) -> str:
+        """One line; equal offers have equal lines."""
+        head = f"maskedbandit-offer-1 channel={self.channel} n={self.n} steps={self.steps} modulus={self.modulus}"
+        try:
+            noise, position = ("" if value is None else str(value) for value in (self.noise, self.position))
+            terms = ",".join(f"{name}:{value}" for name, value in self.terms)
+            text = f"{head} noise={noise} terms={terms} position={position}"
+        except ValueError:  # more digits than Python writes
+            text = head
+        if len(text) > LONGEST or not _TEXT.fullmatch(text):
+            allowed = f"of at most {LONGEST} characters, {DIGITS} digits in each number and ASCII names"
+            raise InvalidValue("the text of an offer", text, allowed)
+        return text
+
+    @classmethod
+    def from_text(cls, text: str) -> Offer:
+        """The offer that `to_text` wrote, or `InvalidValue`. Whoever sent it may have written anything: see `check`."""
+        wrong = InvalidValue("the text of an offer", text, "what Offer.to_text of this version wrote")
+        match = _TEXT.fullmatch(text) if type(text) is str and len(text) <= LONGEST else None
+        if match is None:
+            raise wrong
+        try:
+            n, steps, modulus = map(int, match.group(2, 3, 4))
+            noise, position = None, int(match[7]) if match[7] else None
+            if match[5]:
+                kind, scale, least = match[5].split(":")
+                noise = NoiseShare(kind, Fraction(scale), int(least))
+            pairs = (each.split(":") for each in match[6].split(",") if each)
+            terms = tuple((name, Fraction(value)) for name, value in pairs)
+            offer = cls(match[1], n, steps, modulus, noise, terms, position)
+            same = offer.to_text() == text
+        except (ValueError, ZeroDivisionError) as why:  # a number out of range, or a denominator of 0
+            raise wrong from why
+        if not same:  # 2/4 or 007
+            raise wrong
+        return offer
+
+
+def _same(name: str, found: Any, right: Any) -> None:
+    if found != right:
+        raise InvalidValue(f"{name} of an offer", found if found is None else str(found), f"{right}, as promised")
