@@ -7,6 +7,7 @@ import weakref
 from pathlib import Path
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.process import process
 
 
 class Journal:
@@ -32,7 +33,7 @@ class Journal:
         except ImportError:
             raise InvalidValue("path", str(path), "left out: this operating system cannot lock files") from None
         self._path = path.resolve()  # the folder that a relative path starts from may change
-        self._process = os.getpid()
+        self._process = process()
         file = self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self.close = weakref.finalize(self, _release, file, self._process)
         try:
@@ -59,7 +60,7 @@ class Journal:
         """Add a line and wait for the disk; refuse if the file is not as this journal left it."""
         if not self.close.alive:
             raise InvalidValue("path", str(self._path), "open: this journal was closed")
-        if os.getpid() != self._process:  # the lock is shared with a forked child, what is in memory is not
+        if process() != self._process:  # the lock is shared with a forked child, what is in memory is not
             raise InvalidValue("path", str(self._path), "used by the process that opened it alone, not by a fork of it")
         if not self._untouched():
             allowed = "unchanged since it was opened here: it was changed or replaced, or a write failed. Open it again"
@@ -79,10 +80,10 @@ class Journal:
         return held.st_size == self._size and (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
 
 
-def _release(file: int, process: int) -> None:
+def _release(file: int, owner: tuple[int, int]) -> None:
     """Close the file; its lock is given up by the process that opened it, or a forked child would hold it as well."""
     import fcntl
 
-    if os.getpid() == process:
+    if process() == owner:
         fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from math import isqrt
-from os import getpid, urandom
+from os import urandom
 from struct import Struct
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.process import process
 
 SPAN = 1 << 64  # a word of the pool is uniform on 0..SPAN-1
 WORDS = Struct("<512Q")  # one page: the call to the system is then cheaper than the arithmetic
@@ -39,7 +40,7 @@ class Bits:
     def __init__(self, source: Callable[[int], bytes] = urandom) -> None:
         self._source = source
         self._words: list[int] = []
-        self._process = getpid()  # whose words they are
+        self._process = process()  # whose words they are
 
     def __reduce__(self) -> tuple[type[Bits], tuple[Callable[[int], bytes]]]:
         return Bits, (self._source,)
@@ -54,9 +55,9 @@ class Bits:
         if n > SPAN:
             return self._below_wide(n)
         while True:
-            if getpid() != self._process:
+            if process() != self._process:
                 self._words.clear()  # they are also the words of the process that forked
-                self._process = getpid()  # last: a thread that finds it so takes none of them
+                self._process = process()  # last: a thread that finds it so takes none of them
             try:
                 word = self._words.pop()
             except IndexError:
