@@ -61,8 +61,8 @@ class Ledger:
                 reason = account[1].refusal(account[0]) if account[1] else "the user's first charge has used it up"
                 if reason:
                     raise self._exceeded(reason)
+            self._worst |= account[0]  # first, so that an interrupt in between leaves it too large
             self._accounts[user] = account
-            self._worst |= account[0]
 
     def _first_rule(self, loss: Loss) -> Filter | None:
         """The rule for a user whose first charge this is; None if the charge fits but nothing may be added to it."""
