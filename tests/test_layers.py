@@ -110,6 +110,20 @@ def test_no_files_import_in_a_circle() -> None:
     assert circle(MODULES) == []
 
 
+def shadowed(texts: Mapping[str, str]) -> list[str]:
+    """Functions and classes of a folder's own module whose name is also that of a file: importing it replaces them."""
+    found = []
+    for name, text in texts.items():
+        own = {each.name for each in ast.parse(text).body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+        found += [f"{name}.{each}" for each in sorted(own) if f"{name}.{each}" in texts]
+    return found
+
+
+def test_no_file_replaces_a_function_of_its_folder() -> None:
+    assert shadowed(MODULES) == []
+    assert shadowed({"lab": "def goal(): ...\ndef other(): ...", "lab.goal": ""}) == ["lab.goal"]
+
+
 def test_every_room_has_a_layer() -> None:
     assert {place(name) for name in MODULES} - {"__init__"} <= {name for names in LAYERS for name in names}
     folders = {place(name, "lab.") for name in MODULES if name.startswith("lab.")}

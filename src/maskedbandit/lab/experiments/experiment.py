@@ -58,8 +58,7 @@ from typing import TYPE_CHECKING, Any
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.names import PARTS, delayed, made, parameters, refuse_twice, refuse_unknown, table
-from maskedbandit.lab.goals import goal as named_goal
-from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals import goal_named, goals
 from maskedbandit.lab.goals.goal import Goal, Labels
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.rehearsal.rehearse import refuse_late
@@ -110,7 +109,7 @@ def read(path: Path) -> Experiment:
 
 def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
     """All settings: every curve with every combination of the values that it takes."""
-    goal = named_goal(data.get("goal", "regret"))
+    goal = goal_named(data.get("goal", "regret"))
     refuse_keys("key", data, (*FILE, *goal.asks, *goal.options), goal)
     given = data.get("curves")
     if not isinstance(given, list) or not given:

@@ -23,7 +23,7 @@ def goals() -> dict[str, Goal]:
     return {name: import_module(f"{__name__}.{name}.goal").GOAL for name in found}
 
 
-def goal(name: object) -> Goal:
+def goal_named(name: object) -> Goal:
     """The goal that a file names."""
     if not isinstance(name, str) or name not in goals():
         raise UnknownName("goal", str(name), goals())
