@@ -134,6 +134,7 @@ def test_server_and_device_know_who_took_part() -> None:
             device.send(cohort, attempt, offer, bits)
     cohorts = Cohorts(channel, 2, "study", bits)
     for user in ("1", "2", "2"):
+        cohorts.charge(user, 3)
         cohorts.join(1, user)
     cohort = cohorts.close(1)
     with pytest.raises(AlreadySpent):  # user 2 waits twice
@@ -309,6 +310,7 @@ def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
     cohorts, devices = Cohorts(channel, 2, "study", bits), {}
     for user in "012":
         devices[user] = Device(user, 1.0, channel, 3)
+        cohorts.charge(user, 3)
         cohorts.join(1, user)
     devices["2"].send(b"elsewhere", 1, channel.offer(3), bits)
     with pytest.raises(AlreadySpent, match="this user took part in another cohort"):

@@ -9,6 +9,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.tree import Tree
 from maskedbandit.errors import Implausible, InvalidValue, OutOfTurn, TooFew
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.study.cohorts import Cohort, Cohorts
 from maskedbandit.study.device import Device
@@ -158,9 +159,44 @@ def test_too_few_survivors_are_not_released():
 
 def test_those_who_come_later_are_in_the_next_cohort():
     cohorts, cohort, _ = closed(Central())
+    cohorts.charge("late", 1)
     cohorts.join(1, "late")
     assert cohort.users == tuple("0123")
     assert cohorts.close(1).users == ("late",)
+
+
+def test_nobody_joins_who_was_not_charged():
+    cohorts = Cohorts(Central(), 2, "study", seeded(1))
+    with pytest.raises(OutOfTurn, match="was not charged"):
+        cohorts.join(1, "ann")
+    cohorts.charge("ann", 2)
+    cohorts.join(1, "ann")
+    with pytest.raises(OutOfTurn, match="was not charged"):  # a second time
+        cohorts.join(0, "ann")
+
+
+def test_a_cohort_of_another_size_costs_what_was_charged_or_is_refused():
+    """With narrower shares a release costs more; with pure losses any size costs the same."""
+    for channel, charged, closes in (
+        (Distributed("1/10", DiscreteGaussian()), 40, False),
+        (Distributed("1/10", DiscreteGaussian()), 50, True),
+        (Distributed("1/10"), 40, True),
+    ):
+        cohorts = Cohorts(channel, 2, "study", seeded(1))
+        for user in map(str, range(50)):
+            cohorts.charge(user, charged)
+            cohorts.join(1, user)
+        if closes:
+            assert cohorts.close(1).offer.n == 50
+        else:
+            with pytest.raises(InvalidValue, match="waiting users were charged for a different cohort size"):
+                cohorts.close(1)
+    cohorts = Cohorts(Distributed("1/10", DiscreteGaussian()), 2, "study", seeded(1))
+    cohorts.charge("ann", 40)
+    cohorts.charge("bob", 50)
+    cohorts.join(1, "ann")
+    with pytest.raises(InvalidValue, match="what a user was charged"):
+        cohorts.join(1, "bob")
 
 
 def test_channels_without_a_backend_have_noise_from_the_server():

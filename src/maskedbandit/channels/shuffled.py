@@ -96,7 +96,8 @@ def coins_needed(epsilon: Fraction, delta: Fraction) -> int:
 class Shuffled(Channel):
     """Bits and coins in a crowd: as few coins as (epsilon, delta) allows.
 
-    User number i of n tosses floor(N (i+1) / n) - floor(N i / n) of the N = `coins()` coins.
+    User number i of n tosses floor(N (i+1) / n) - floor(N i / n) of the N = `coins()` coins. No two users may have the
+    same number; the shuffler ensures that, as it knows how many messages each device must send.
 
     **Guarantee**: if the server sees the messages of a cohort as a multiset, a release is (epsilon, delta)-private for
     each honest user, provided that at least `coins_needed` coins are tossed by users who are honest, the user among

@@ -83,6 +83,8 @@ class Cohorts:
         self._book = Participation(attempts=self.attempts)
         once: Any = channel
         self._once: Channel = replace(once, backend=Ideal()) if backend else channel
+        self._charged: dict[User, Loss] = {}  # those who have not joined yet
+        self._paid: list[Loss] = [ZERO] * k  # by each of the arm's waiting users
         self._prices: dict[int, tuple[Loss, Ledger]] = {}  # by the size of the cohort
         self._ledgers: dict[Loss, Ledger] = {}  # by what a user is promised
 
@@ -107,15 +109,25 @@ class Cohorts:
         """Charge a user for one attempt of a cohort of n, or raise `BudgetExceeded`: before an arm is shown."""
         price, ledger = self._priced(n)
         ledger.charge(user, price)
+        self._charged[user] = price
 
     def join(self, arm: int, user: User) -> None:
-        """A user who was shown the arm waits for its cohort to close."""
+        """A user who was charged, and shown the arm, waits for its cohort to close."""
+        if user not in self._charged:
+            raise OutOfTurn("this user was not charged: charge users before they join")
+        paid = self._charged.pop(user)
+        if self.waiting[arm] and paid != self._paid[arm]:
+            raise InvalidValue("what a user was charged", paid, f"{self._paid[arm]}, as for all who wait")
         self.waiting[arm].append(user)
+        self._paid[arm] = paid
 
     def close(self, arm: int) -> Cohort:
         """The arm's cohort, whose users are those who wait: nobody joins it any more."""
         users = tuple(self.waiting[arm])
         offer = self.channel.offer(len(users))
+        if self.price(len(users)) != self._paid[arm]:
+            allowed = f"one that costs {self._paid[arm]}: waiting users were charged for a different cohort size"
+            raise InvalidValue("the size of a cohort", len(users), allowed)
         self.waiting[arm] = []
         self.closed += 1
         return Cohort(f"{self.name}, arm {arm}, cohort {self.closed}".encode(), arm, users, offer)
@@ -129,7 +141,8 @@ class Cohorts:
         cohort.attempt += 1
         for user in cohort.users:
             if cohort.attempt > 1:
-                self.charge(user, cohort.offer.n)
+                price, ledger = self._priced(cohort.offer.n)
+                ledger.charge(user, price)
             self._book.join(user, cohort.name, cohort.attempt)
         cohort.next = "sum"
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays.delay import drawn
+from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop, push
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
 from maskedbandit.lab.streams import Rewards
@@ -168,8 +169,6 @@ def loop(
         direction(s, arm, p.x[arm if p.x.shape[0] > 1 else 0], p.z[slot])
         clip(p.z[slot], signed)  # wherever it comes from: noise hides what is in the unit ball
         p.counts[USERS] = t + 1
-        if t + 1 == marks[p.counts[MARK]]:
-            p.regret[p.counts[MARK]] = p.totals[REGRET]
-            p.reward[p.counts[MARK]] = p.totals[REWARD]
-            p.counts[MARK] += 1
+        regret, rewards = p.totals[REGRET], p.totals[REWARD]
+        p.counts[MARK] = marked(marks, p.counts[MARK], t + 1, regret, rewards, p.regret, p.reward)
     return DONE

@@ -33,6 +33,7 @@ from maskedbandit.core import Decision
 from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.outcomes import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import Instance
@@ -69,7 +70,7 @@ def rehearse(
 ) -> tuple[int, Loss, int]:
     """One run, as `loop` in arm_loop.py: how it ended, what the worst user was charged, and cohorts thrown away."""
     law, numbers, k, bits = channel.law(), instance.numbers(), out.pulls.size, Bits(of_noise.bytes)
-    means, stream = instance.true_means(), Rewards(of_rewards, keys)
+    means, best, stream = instance.true_means(), instance.true_means().max(), Rewards(of_rewards, keys)
     cohorts, devices = Cohorts(channel, k, name, bits), dict[User, Device]()
     seed, decisions = of_policy.bytes(32), 0
     t, mark, regret, rewards = 0, 0, 0.0, 0.0
@@ -111,12 +112,9 @@ def rehearse(
                 devices[str(user)] = Device(str(user), reward, channel, planned)
                 cohorts.join(arm, str(user))
                 rewards += reward
-            regret += (means.max() - means[arm]) * users
+            regret += (best - means[arm]) * users
             t += users
-            if t == marks[mark]:
-                out.regret[mark] = regret
-                out.realised[mark] = means.max() * t - rewards
-                mark += 1
+            mark = marked(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
         if stop:
             break
         again = None
