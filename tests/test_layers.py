@@ -22,7 +22,7 @@ LAYERS = (
     ("cli", "__main__"),
 )
 LAB = (
-    ("streams", "delays", "files"),
+    ("streams", "generator_type", "delays", "files"),
     ("worlds",),
     ("engine",),
     ("logs", "rehearsal"),

@@ -7,18 +7,20 @@ counter already, keyed before and between two rounds of its mixing function.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import kernel
 
-# the state of a Philox generator that has drawn nothing
-FRESH = {
+# the state of a Philox generator that has drawn nothing; tuples, because NumPy reads them faster than arrays
+FRESH: dict[str, Any] = {
     "bit_generator": "Philox",
-    "buffer": np.zeros(4, np.uint64),
+    "buffer": (0, 0, 0, 0),
     "buffer_pos": 4,
     "has_uint32": 0,
     "uinteger": 0,
@@ -47,6 +49,31 @@ def uniform(stream: Rewards, t: int) -> float:
     return (mixed(z ^ stream.keys[1]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+class Generator(np.random.Generator):
+    """NumPy's generator, which compiled code takes over at once (generator_type.py)."""
+
+    def __init__(self, bits: np.random.Philox) -> None:
+        super().__init__(bits)
+        it = bits.ctypes
+        functions = [
+            ctypes.cast(each, ctypes.c_void_p).value for each in (it.next_double, it.next_uint64, it.next_uint32)
+        ]
+        self.places = np.array([it.state_address, it.state.value, *functions], np.uintp)
+        self.places_at = self.places.ctypes.data
+
+    @property
+    def _numba_type_(self) -> Any:
+        return compiled_type()
+
+
+@cache
+def compiled_type() -> Any:
+    """What Numba calls a `Generator`."""
+    from maskedbandit.lab.generator_type import type_of  # what never compiles need not wait for Numba
+
+    return type_of(Generator)
+
+
 class Streams:
     """The streams of all runs of a study: rewards, noise, policy and delays. One object serves one thread.
 
@@ -55,8 +82,9 @@ class Streams:
     """
 
     def __init__(self, seed: int, study: str) -> None:
-        self.key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
-        self.generators = [np.random.Generator(np.random.Philox(key=self.key)) for _ in range(4)]
+        key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
+        self.state = FRESH | {"state": {"key": tuple(key.tolist())}}
+        self.generators = [Generator(np.random.Philox(key=key)) for _ in range(4)]
 
     def of(self, run: int) -> tuple[npt.NDArray[np.uint64], *tuple[np.random.Generator, ...]]:
         """Keys of the single rewards, and generators of rewards, noise, policy and delays, of one run.
@@ -65,7 +93,7 @@ class Streams:
         """
         for purpose, generator in enumerate(self.generators):
             # the generator counts in the low words: run and purpose in the high ones keep streams 2^128 numbers apart
-            counter = np.array([0, 0, run, purpose], np.uint64)
-            state = {"counter": counter, "key": self.key}
-            generator.bit_generator.state = {**FRESH, "state": state}
-        return self.generators[0].integers(0, 2**64, 2, np.uint64), *self.generators
+            self.state["state"]["counter"] = 0, 0, run, purpose
+            generator.bit_generator.state = self.state
+        keys: npt.NDArray[np.uint64] = self.generators[0].bit_generator.random_raw(2)
+        return keys, *self.generators

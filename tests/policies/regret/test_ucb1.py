@@ -85,7 +85,7 @@ def test_another_index_is_rejected():
     """Negative control: sqrt(ln t / n) in the place of sqrt(2 ln t / n)."""
 
     class Half(UCB1):
-        ask = mutant(UCB1.ask, "math.sqrt(2 * math.log(t))", "math.sqrt(math.log(t))")
+        ask = mutant(UCB1.ask, "math.sqrt(2 * math.log(t + 1))", "math.sqrt(math.log(t + 1))")
 
     arms = reference(np.linspace(0.1, 0.9, 10), 2000, 1)
     assert [arm for arm, _, _ in interpreted(Half(), RAW, TEN, 2000, 1).decisions] != arms

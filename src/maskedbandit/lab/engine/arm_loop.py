@@ -76,7 +76,9 @@ def loop(
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     flight, aloft = empty(8), 0
     closed = np.zeros((8, 3))  # arm, number of users and sum of what is in flight, by slot
-    t, mark, regret, rewards = 0, 0, 0.0, 0.0
+    t, mark, regret, rewards, releases = 0, 0, 0.0, 0.0, 0
+    next_mark = marks[0]
+    size, released_size, scale, width, count = 0, 0, 0, 0.0, 0.0  # of the last cohort that was closed, and released
     while t < horizon:
         decision = ask(s, law, of_policy)
         arm, n = decision.arm, decision.n
@@ -91,48 +93,52 @@ def loop(
             return BAD_ARM
         if n < 0:
             return BAD_COUNT
+        before, total = open_n[arm], open_total[arm]
         if stop:
             if not serve:
                 break
             n = horizon - t
-        elif law.root > 0.0 and not waits and (decision.close == 0 or open_n[arm] > 0):
+        elif law.root > 0.0 and not waits and (decision.close == 0 or before > 0):
             return UNSIZED
         g = steps(law, n)
         end = min(t + n, horizon)
-        planned, complete, asked = open_n[arm] + n, end == t + n, not (stop or waits)
+        planned, complete = before + n, end == t + n
         out.pulls[arm] += end - t
-        if asked:
-            open_n[arm] = planned
         while t < end:
-            users = min(end, marks[mark]) - t
+            users = min(end, next_mark) - t
             if users == 1:
                 x = one(instance, arm, t, g, stream)
             else:
                 x = many(instance, arm, users, g, stream)
-            if asked:
-                open_total[arm] += x
-            rewards += x / g if g > 0 else x
+            total += x
+            rewards += x / g if g > 1 else x
             regret += (best - instance.means[arm]) * users
             t += users
-            if t == marks[mark]:
+            if t == next_mark:
                 out.regret[mark] = regret
                 out.realised[mark] = best * t - rewards
                 mark += 1
+                next_mark = marks[min(mark, marks.size - 1)]
         if stop:
             break
-        total, ready = open_total[arm], False
-        if asked and decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
-            open_n[arm], open_total[arm] = 0, 0.0
-            if not noted(out.sizes, planned):
-                return MORE_SIZES
-            wait = late(delay, planned, of_delays)
-            ready = wait == 0
-            if wait > 0:
-                if full(flight):
-                    flight, closed = larger(flight), twice_as_long(closed)
-                slot = push(flight, t + wait)
-                closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
-                aloft += 1
+        ready = False
+        if not waits:
+            if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+                if before > 0:
+                    open_n[arm], open_total[arm] = 0, 0.0
+                if planned != size and not noted(out.sizes, planned):
+                    return MORE_SIZES
+                size = planned
+                wait = late(delay, planned, of_delays)
+                ready = wait == 0
+                if wait > 0:
+                    if full(flight):
+                        flight, closed = larger(flight), twice_as_long(closed)
+                    slot = push(flight, t + wait)
+                    closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
+                    aloft += 1
+            else:
+                open_n[arm], open_total[arm] = planned, total
         while True:  # whatever is there by now is released: what is in flight came before what was closed just now
             if aloft > 0 and first_due(flight) <= t:
                 slot = pop(flight)
@@ -142,18 +148,20 @@ def loop(
                 arm, n, x, ready = decision.arm, planned, total, False
             else:
                 break
-            g = steps(law, n)
-            width, count = law.scale * g, draws_of_one(law, n)
-            if too_wide(width, count, n, g):
-                out.last[1] = n
-                return TOO_WIDE
+            if n != released_size:
+                released_size, scale = n, steps(law, n)
+                width, count = law.scale * scale, draws_of_one(law, n)
+                if too_wide(width, count, n, scale):
+                    out.last[1] = n
+                    return TOO_WIDE
             z = noise(width, count, of_noise)
             released = perturb(parameters, memory, law, arm, x, n, z, of_noise)
             if released != released:
                 out.last[1] = n
                 return NO_FIT
-            out.releases[0] += 1
+            releases += 1
             tell(s, arm, n, released)
+    out.releases[0] = releases
     for arm in range(k):  # these users sent what they had, though nothing of it is released
         if open_n[arm] > 0 and not noted(out.sizes, open_n[arm]):
             return MORE_SIZES

@@ -18,6 +18,8 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.engine.digest import digest, nested
@@ -113,7 +115,8 @@ def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
     for name, kernel in bound.items():
         checked(name, kernel)
     if interpreted():
-        return Loop(FunctionType(function.__code__, {**function.__globals__, **bound}, function.__name__))
+        own = FunctionType(function.__code__, {**function.__globals__, **bound}, function.__name__)
+        return Loop(np.errstate(over="ignore")(own))  # whole numbers count modulo 2^64, as in compiled code
     return compiled_loop(function, **bound)
 
 

@@ -68,8 +68,7 @@ class Play:
         run = compiled(loop, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
         how = events, self.horizon, least, products, signed, self.marks, self.progress
-        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
-            status = run(*parts, *how, *streams)
+        status = run(*parts, *how, *streams)
         fault = int(self.progress.counts[-1])
         explain(status, fault, fault, self.policy, self.channel, self.memory)
 

@@ -4,6 +4,9 @@ A file is named by a digest of all that the kernel runs (digest.py) and of the t
 and the order of the fields of every tuple in them: compiled code knows fields only by their position. Numba's own cache
 looks at the age of one source file instead and would serve stale code.
 
+A file begins with the digest of what follows; one that was cut off or changed on the disk is compiled anew. Threads and
+processes that compile the same kernel at once each write a file of their own, and the last to be renamed stays.
+
 What is in a file is run when it is loaded, so a folder that another user owns, or may write, is not used. A folder that
 cannot be written (it is read-only, or the disk is full) costs time and nothing else: kernels are compiled in memory.
 """
@@ -64,6 +67,16 @@ def described(kind: Any) -> str:
     return str(kind)
 
 
+def sealed(data: bytes) -> bytes:
+    """The data after their digest."""
+    return hashlib.sha256(data).digest() + data
+
+
+def intact(file: bytes) -> bytes:
+    """The data of a file; none if it does not hold what was written."""
+    return file[32:] if sealed(file[32:]) == file else b""
+
+
 class KernelCache(_Cache):
     """The files of one kernel."""
 
@@ -84,9 +97,9 @@ class KernelCache(_Cache):
         found = None
         if usable(folder()):
             with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
-                data = self._path(sig, target_context.codegen()).read_bytes()
-                rebuild: Any = CompileResult._rebuild
-                found = rebuild(target_context, *pickle.loads(data))
+                if data := intact(self._path(sig, target_context.codegen()).read_bytes()):
+                    rebuild: Any = CompileResult._rebuild
+                    found = rebuild(target_context, *pickle.loads(data))
         self.hits += found is not None
         if found is None and self._announce:
             log.info("compiling %s, for the first time on this machine", self._announce)
@@ -98,7 +111,7 @@ class KernelCache(_Cache):
         path = self._path(sig, data.codegen)
         draft = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.draft")
         try:  # whole or not at all
-            draft.write_bytes(dumps(data._reduce()))
+            draft.write_bytes(sealed(dumps(data._reduce())))
             os.replace(draft, path)
         except OSError as wrong:
             log.warning("compiled code is not kept: %s", wrong)

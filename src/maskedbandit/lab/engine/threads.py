@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
@@ -32,16 +32,19 @@ def on_threads(
 ) -> list[T]:
     """What `single(run, streams)` gives for each run, in order; `advance` is called after every run, here."""
     jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
-    numbers, results, stopped = iter(range(runs)), SimpleQueue[tuple[int, Any]](), Event()
+    numbers, results, stopped, wake = iter(range(runs)), SimpleQueue[tuple[int, Any]](), Event(), Event()
 
     def work() -> None:
         streams = Streams(seed, study)  # one object serves one thread
         try:
             while not stopped.is_set() and (run := next(numbers, -1)) >= 0:
                 results.put((run, single(run, streams)))
+                if run == 0:
+                    wake.set()
         except BaseException as wrong:
             stopped.set()
             results.put((-1, wrong))
+        wake.set()
 
     found: dict[int, T] = {}
     threads = list[Thread]()
@@ -51,22 +54,16 @@ def on_threads(
             while len(threads) < (min(jobs, runs) if found else 1):
                 threads.append(Thread(target=work, daemon=True))
                 threads[-1].start()
-            run, result = patiently(results)
-            if run < 0:
-                raise result
-            found[run] = result
-            advance()
+            wake.wait(STEP)
+            wake.clear()
+            while not results.empty():
+                run, result = results.get()
+                if run < 0:
+                    raise result
+                found[run] = result
+                advance()
     finally:
         stopped.set()
     for thread in threads:
         thread.join()
     return [found[run] for run in range(runs)]
-
-
-def patiently(results: SimpleQueue[tuple[int, Any]]) -> tuple[int, Any]:
-    """The next result; meanwhile interrupts are heard."""
-    while True:
-        try:
-            return results.get(timeout=STEP)
-        except Empty:
-            continue

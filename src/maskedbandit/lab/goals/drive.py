@@ -98,7 +98,7 @@ def drive(
     go: Any = None
     if not rehearsed:
         go = compiled(loop, **kernels(policy, channel, instance, delay))
-    lags = delay.numbers()
+    parameters, world, lags = channel.parameters(), instance.numbers(), delay.numbers()
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
@@ -109,20 +109,20 @@ def drive(
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
         memory = channel.memory(k)
-        numbers = policy.init(k, aim), law, channel.parameters(), memory, instance.numbers(), lags
+        state = policy.init(k, aim)
         drawn: Any = streams.of(run)
-        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64, also where the loop runs as Python
-            if rehearsed:
-                name = f"{study}, run {run}"
-                what = policy, channel, instance, numbers[0], name
+        if rehearsed:
+            name = f"{study}, run {run}"
+            what = policy, channel, instance, state, name
+            with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
                 status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn[:-1])
-                findings[run] = {"thrown_away": thrown_away}
-            else:
-                status = go(*numbers, horizon, serve, marks, out, *drawn)
+            findings[run] = {"thrown_away": thrown_away}
+        else:
+            status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
-        findings[run] = policy.findings(numbers[0]) | findings[run]
+        findings[run] = policy.findings(state) | findings[run]
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # now, because a channel may refuse a size
                 losses[n] = channel.loss(n)

@@ -41,7 +41,7 @@ class Instance(ABC):
 
     @abstractmethod
     def numbers(self) -> Any:
-        """What `one` and `many` need."""
+        """What `one` and `many` need, and never change."""
 
 
 def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:

@@ -18,21 +18,28 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, large_kernel, lean_kernel
 from maskedbandit.law import Law, is_noiseless, radius
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """Statistics of each arm."""
+    """What UCB1 remembers of each arm."""
 
     total: np.ndarray  # [k] sum of released rewards
     n: np.ndarray  # [k] their number
     mean: np.ndarray  # [k] total / n; -inf: no release yet
     width: np.ndarray  # [k] 1 / sqrt(n): only the released arm changes, so divisions are done there
     asked: np.ndarray  # [2] pulls asked for, and arms with a release
+    spread: np.ndarray  # [1] sqrt(2 ln t) of the next pull: computed a pull ahead, so that no pull waits for it
     best: np.ndarray  # [1] the last arm asked for
+
+
+@large_kernel
+def noise_bound(law: Law, n: int, x: float) -> float:
+    """A bound on the noise of n pulls, a release each. (A call of its own: inlined, it would slow the loop down.)"""
+    return radius(law, n, n, x)
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,8 @@ class UCB1(Policy):
     >>> s = UCB1().init(k=2, horizon=100)
     >>> UCB1.tell(s, 0, 1, 1.0), UCB1.tell(s, 1, 1, 0.0)
     (None, None)
-    >>> s.asked[0] = 2
-    >>> UCB1.ask(s, Law(NO_NOISE), np.random.default_rng(1))
-    Decision(arm=0, n=1, close=1)
+    >>> [UCB1.ask(s, Law(NO_NOISE), np.random.default_rng(1)).arm for _ in range(3)]
+    [0, 0, 0]
     """
 
     goal = "regret"
@@ -56,26 +62,24 @@ class UCB1(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         total, n, width = np.zeros((3, k))
-        return State(total, n, np.full(k, -math.inf), width, np.zeros(2, np.int64), np.zeros(1, np.int64))
+        return State(total, n, np.full(k, -math.inf), width, np.zeros(2, np.int64), np.zeros(1), np.zeros(1, np.int64))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        k = s.n.size
-        t = s.asked[0] + 1
-        s.asked[0] = t
+        k, t, spread = s.n.size, s.asked[0] + 1, s.spread[0]
+        s.asked[0], s.spread[0] = t, math.sqrt(2 * math.log(t + 1))
         if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
             s.best[0] = (t - 1) % k
             return Decision(int(s.best[0]), 1, 1)
-        spread, top = math.sqrt(2 * math.log(t)), -math.inf
+        top = -math.inf
         for a in range(k):
             index = s.mean[a] + spread * s.width[a]
             if not is_noiseless(law):
-                n = int(s.n[a])
-                noise = radius(law, n, n, 2 * spread * spread)  # a release per pull
+                noise = noise_bound(law, int(s.n[a]), 2 * spread * spread)
                 index += noise * (s.width[a] * s.width[a])  # not ** 2, which Python rounds differently
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
@@ -83,11 +87,10 @@ class UCB1(Policy):
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         if s.n[arm] == 0:
             s.asked[1] += 1
-        s.total[arm] += total
-        s.n[arm] += n
-        s.mean[arm] = s.total[arm] / s.n[arm]
-        s.width[arm] = 1 / math.sqrt(s.n[arm])
+        total, pulls = s.total[arm] + total, s.n[arm] + n
+        s.total[arm], s.n[arm] = total, pulls
+        s.mean[arm], s.width[arm] = total / pulls, 1 / math.sqrt(pulls)
