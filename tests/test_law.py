@@ -257,6 +257,32 @@ class TestKinds:
             with pytest.raises(InvalidValue, match=r"kind is .*SUB_GAMMA"):
                 make()
 
+    @pytest.mark.parametrize("name", ["scale", "grid", "root", "per_release", "per_pull", "honest", "flip"])
+    @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+    def test_a_law_with_numbers_that_no_noise_has_cannot_be_made(self, name, value):
+        """They compile: releases would carry no noise, or none of this law, at the loss that the channel states."""
+        with pytest.raises(InvalidValue, match=name):
+            Law(LAPLACE, **{"scale": 1.0, name: value})
+
+    def test_a_channel_that_does_not_say_how_many_draws_it_adds_cannot_be_simulated(self):
+        class Vague(Central):
+            def law(self):
+                return self.noise_law()
+
+        with pytest.raises(InvalidValue, match="per_release and per_pull"):
+            mb.simulate(mb.policies.DPSE(), Vague(), mb.Bernoulli([0.9, 0.1]), 100)
+
+    @pytest.mark.parametrize("kind", [99, math.nan])
+    def test_numbers_that_were_not_checked_cannot_be_simulated(self, kind):
+        class Handmade(Central):
+            def law(self):
+                return Law._make((kind, *super().law()[1:]))
+
+        with pytest.raises(InvalidValue, match=f"kind is {kind}"):
+            mb.simulate(mb.policies.DPSE(), Handmade(), mb.Bernoulli([0.9, 0.1]), 100)
+        with pytest.raises(InvalidValue, match=f"kind is {kind}"):
+            mb.simulate(mb.policies.AdaCGOPE(), Handmade(), mb.LinearContexts(d=2), 100)
+
     def test_a_channel_whose_noise_has_an_unknown_kind_cannot_be_simulated(self):
         class Odd(DiscreteLaplace):
             kind = 99

@@ -19,11 +19,13 @@ from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import draws, radius, steps
 from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.statistics import Statistics
 from tests.statistics import ALPHA, at_most, mean_is, same_law_of_two, seeded
 
 N = 1000
 MIXED = (0, 1, 0.5, 0.3, 1.0, 0.75)
 WHOLE = (0, 1, 1, 0, 1, 1, 1, 0)  # which no rounding disturbs
+WIDE = 100  # numbers of a vector, all of which may move at once
 
 perturb = noise = None  # stand for the channel's own kernels, see `simulated`
 
@@ -137,6 +139,33 @@ def check_hides(channel):
         at_most(np.count_nonzero(with_one >= threshold), size, min(1.0, allowed))
 
 
+def check_vectors(channel):
+    """A channel that carries vectors hides the whole of one as well as it says, and says no less than of a reward.
+
+    All numbers of a vector move at once, and the sum of what is released of them is looked at.
+    """
+    try:
+        two, made = (channel.carrying(Statistics(size=k, l1=k, square=k, low=0, steps=1, moved=k)) for k in (2, WIDE))
+    except InvalidValue:  # it carries single bits, or its steps follow the size of a cohort
+        return
+    rewards, size = cohort(made, (1,)), 300
+    agree(exactly(two, rewards, 100), simulated(two, rewards, 1000))
+    one, whole = (each.loss(len(rewards)).epsilon(0.001) for each in (channel, made))
+    assert whole >= 0.9 * one, (
+        f"a vector costs ε = {whole}, and a reward {one}"
+    )  # bounds of Skellam noise differ a little
+    if whole == math.inf:
+        return
+    ones, others = (
+        simulated(made, each, size * WIDE, seed).reshape(size, WIDE).sum(axis=1)
+        for each, seed in ((rewards, 6), ([0, *rewards[1:]], 7))
+    )
+    unsure = math.sqrt(math.log(1 / ALPHA) / (2 * size))
+    for threshold in np.quantile(ones, (0.25, 0.5, 0.75)):
+        allowed = math.exp(whole) * (np.mean(others >= threshold) + unsure) + 0.001
+        at_most(np.count_nonzero(ones >= threshold), size, min(1.0, allowed))
+
+
 def check_rewards(channel):
     """A reward is a number between 0 and 1, of whatever type."""
     n, bits = size_from(channel, 6), seeded(1)
@@ -235,6 +264,7 @@ RULES = (
     check_plain_python_releases_the_same,
     check_radius,
     check_hides,
+    check_vectors,
     check_rewards,
     check_plain_numbers,
     check_answers,

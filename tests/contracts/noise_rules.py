@@ -18,6 +18,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import Law, is_sub_gamma, log_mgf, radius
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
+from maskedbandit.privacy.statistics import Statistics
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
 from tests.statistics import same_law, seeded
@@ -87,18 +88,23 @@ def shifted(noise, sensitivity, count=1.0):
     return p[seen], q[seen]
 
 
-def covers(loss, p, q):
-    """The loss bounds the divergence of the two laws, at every order of FEW and at order infinity."""
+def covers(loss, p, q, numbers=1):
+    """The loss bounds the divergence of the two laws, at every order of FEW and at order infinity; for some `numbers`
+    of these laws, all independent, together."""
     curve, worst = renyi(p, q)
     for i, exact in zip(FEW, curve, strict=True):
-        assert float(loss.curve[i]) >= exact * (1 - 1e-9), f"order {float(ORDERS[i])}"
-    assert float(loss.pure_epsilon) >= worst * (1 - 1e-9), "the largest log-ratio"
+        assert float(loss.curve[i]) >= numbers * exact * (1 - 1e-9), f"order {float(ORDERS[i])}"
+    assert float(loss.pure_epsilon) >= numbers * worst * (1 - 1e-9), "the largest log-ratio"
 
 
 def hides(loss, noise, sensitivity):
     """(ε, δ) for every ε that the loss gives: sum_z max(0, P(z) - e^ε P(z - sensitivity)) <= δ."""
     z = np.arange(-2000, 2001)
-    p, q = noise.pmf(z), noise.pmf(z - sensitivity)
+    hidden(loss, noise.pmf(z), noise.pmf(z - sensitivity))
+
+
+def hidden(loss, p, q):
+    """As above, of the probabilities of both."""
     for delta in (0.1, 0.01, 1e-4, 1e-6, 1e-9):
         epsilon = loss.epsilon(delta)
         if epsilon < np.inf:
@@ -183,20 +189,33 @@ def check_loss(noise):
         if loss.delta == 0:
             covers(loss, *shifted(wide, sensitivity))
     assert of_scale(noise, 5).loss(1).epsilon(0.001) > of_scale(noise, 10).loss(1).epsilon(0.001)
+    assert of_scale(noise, Fraction(1, 3)).loss(100).epsilon(0.001) > 2  # noise that hides nothing has a loss too
+
+
+def check_vectors(noise):
+    """What a vector costs bounds the divergence of two of its numbers that move together, or one that moves by two."""
+    wide, z = of_scale(noise, 5), np.arange(-400, 401)
+    for far, moved in ((1, 2), (2, 1)):
+        statistics = Statistics(size=2, l1=2, square=2 * far, low=-1, steps=1, moved=moved)
+        loss = wide.loss(1, statistics=statistics)
+        if loss.delta == 0:
+            covers(loss, *shifted(wide, far), numbers=moved)
+        else:
+            p, q = wide.pmf(z), wide.pmf(z - far)
+            hidden(loss, *((np.outer(p, p), np.outer(q, q)) if moved == 2 else (p, q)))
 
 
 def check_joint_loss(noise):
-    """If it is stated, it bounds what one draw and what two draws cost, early or not."""
+    """If it is stated, it bounds what some draws cost that move together, and one that moves by two; early or not."""
     wide = of_scale(noise, 5)
     for early in (False, True):
         try:
-            one, two = (wide.joint_loss(Fraction(k), Fraction(k), early) for k in (1, 2))
+            wide.joint_loss(Fraction(1), Fraction(1), early)
         except InvalidValue:
             continue
-        p, q = shifted(wide, 1)
-        covers(one, p, q)
-        for i, exact in zip(FEW, renyi(p, q)[0], strict=True):
-            assert float(two.curve[i]) >= 2 * exact * (1 - 1e-9), f"two draws at order {float(ORDERS[i])}"
+        for far, draws in ((1, 1), (1, 2), (1, 20), (2, 1)):
+            loss = wide.joint_loss(Fraction(far * draws), Fraction(far**2 * draws), early)
+            covers(loss, *shifted(wide, far), numbers=draws)
 
 
 def check_cumulant(noise):
@@ -244,6 +263,7 @@ RULES = (
     check_shares_use_no_float,
     check_scale,
     check_loss,
+    check_vectors,
     check_joint_loss,
     check_cumulant,
     check_radius,

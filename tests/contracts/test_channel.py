@@ -212,6 +212,26 @@ class Loud(Central):
     draws = mutant(DiscreteLaplace.draws, "1.0 / scale", "0.5 / scale")
 
 
+class OfOneNumber(Central):
+    """Its noise is that of a vector, and it says what this noise costs a reward."""
+
+    def loss(self, n):
+        return self.release_noise(n).loss(self.steps(n))
+
+
+class NoiseOfOneNumber(Central):
+    """Each number of a vector has the noise that hides a reward."""
+
+    def release_noise(self, n):
+        return self.noise.stretch(self.steps(n) / self.epsilon)
+
+    def law(self):
+        return Central(self.epsilon, self.noise, self.grid).law()
+
+    def loss(self, n):
+        return Central(self.epsilon, self.noise, self.grid).loss(n)
+
+
 class Lenient(Central):
     def randomize(self, reward, offer, bits):
         return super().randomize(reward if type(reward) is int else 1, offer, bits)
@@ -262,6 +282,8 @@ TWINS = [
     (Biased(epsilon=EPSILON), rules.check_simulated_totals_are_unbiased),
     (Loud(epsilon=EPSILON), rules.check_radius),
     (Silent(epsilon=EPSILON), rules.check_hides),
+    (OfOneNumber(epsilon=EPSILON), rules.check_vectors),
+    (NoiseOfOneNumber(epsilon=EPSILON), rules.check_vectors),
     (Lenient(), rules.check_rewards),
     (OfNumPy(), rules.check_plain_numbers),
     (NeverCounts(), rules.check_answers),

@@ -96,6 +96,20 @@ class JointlyBoasting(Twin):
         return Loss.pure(l1 / self.scale / 2)
 
 
+class JointlyOfFew(Twin):
+    """The joint loss of five draws is stated for any number of them."""
+
+    def joint_loss(self, l1, square, early):
+        return Loss.pure(min(l1, 5) / self.scale)
+
+
+class OfOneNumber(Twin):
+    """States of a vector what one number costs."""
+
+    def loss(self, sensitivity, shares=1, statistics=None):
+        return super().loss(sensitivity, shares)
+
+
 class TakenForGaussian(Twin):
     """A noise of its own law that takes the kind of another."""
 
@@ -122,6 +136,8 @@ TWINS = [
     (Narrowing, rules.check_scale),
     (Boasting, rules.check_loss),
     (JointlyBoasting, rules.check_joint_loss),
+    (JointlyOfFew, rules.check_joint_loss),
+    (OfOneNumber, rules.check_vectors),
     (TakenForGaussian, rules.check_cumulant),
     (TakenForGaussian, rules.check_radius),
     (TakenForGaussian, rules.check_log_pmf),

@@ -53,6 +53,13 @@ class Law(LawNumbers):
         if law.kind not in range(len(KINDS)):
             allowed = f"a known kind ({', '.join(KINDS)}); noise of any other distribution has the kind SUB_GAMMA"
             raise InvalidValue("kind", law.kind, allowed)
+        for name in ("scale", "grid", "root", "per_release", "per_pull"):
+            if not 0 <= getattr(law, name) < math.inf:
+                raise InvalidValue(name, getattr(law, name), "a finite number of at least 0")
+        if not 0 < law.honest <= 1:
+            raise InvalidValue("honest", law.honest, "a fraction of the users, above 0 and at most 1")
+        if not 0 <= law.flip < 0.5:
+            raise InvalidValue("flip", law.flip, "a probability below 1/2")
         if law.kind == SUB_GAMMA and not 0 < law.variance < math.inf:
             raise InvalidValue(
                 "variance", law.variance, "above 0: the variance of a draw of scale 1, stated by its noise"

@@ -17,7 +17,7 @@ from maskedbandit.lab.engine.context_loop import Progress, loop
 from maskedbandit.lab.engine.in_flight import in_flight
 from maskedbandit.lab.engine.outcomes import explain
 from maskedbandit.lab.worlds.contexts import Contexts
-from maskedbandit.law import draws_of_one, steps
+from maskedbandit.law import Law, draws_of_one, steps
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 
@@ -99,7 +99,7 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
             raise InvalidValue(name, value, allowed)
     if backend := real(channel):
         raise InvalidValue("backend", backend, "ideal: real protocols carry single rewards, not yet vectors")
-    if lack := policy.needs(channel.law()):
+    if lack := policy.needs(Law(*channel.law())):  # checked, also if it was made by hand
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
     if lack := policy.lacks(contexts.rows, contexts.fixed):
         raise InvalidValue("instance", contexts, f"one that gives {type(policy).__name__} {lack}")

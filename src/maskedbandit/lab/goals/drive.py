@@ -38,7 +38,7 @@ from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.law import draws_of_one, steps
+from maskedbandit.law import Law, draws_of_one, steps
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import ZERO, Loss
@@ -58,7 +58,7 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
             raise InvalidValue(name, value, allowed)
     if policy.goal != goal:
         raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
-    if lack := policy.needs(channel.law()):
+    if lack := policy.needs(Law(*channel.law())):  # checked, also if it was made by hand
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
 
 
