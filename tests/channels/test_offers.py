@@ -22,6 +22,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.shuffle.splitting import messages_needed
 from tests.floatfree import offences
+from tests.statistics import seeded
 
 HALF = Fraction(1, 2)
 fixed = settings(max_examples=60)
@@ -256,7 +257,7 @@ def test_more_messages_are_needed_for_a_larger_modulus():
 
 def test_the_server_computes_the_modulus_once(monkeypatch):
     """Device and analyzer take the one that was announced, where floating point gives another."""
-    channel, bits = Distributed(HALF), None
+    channel, bits = Distributed(HALF), seeded(1)
     offer = replace(channel.offer(20), modulus=1000)
 
     def never(*how):
@@ -265,6 +266,7 @@ def test_the_server_computes_the_modulus_once(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Distributed, "residues", never)
         channel.check_offer(offer)
+        assert max(channel.randomize(0, offer, bits) for _ in range(99)) > 990  # a negative share
     assert channel.analyze(-3 % 1000, offer, bits, answers=20) == -3
     assert channel.analyze(-3 % 1000, channel.offer(20), bits, answers=20) != -3
 
