@@ -10,7 +10,8 @@ A cohort that is closed is released when the last of its rewards is there, and t
 policy waits for that, users who come are served the arm of its last decision, and nobody asks for their rewards.
 
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
-how many there are.
+how many there are. All decisions of a run draw from one stream, because a generator for each would cost more than
+most decisions do; rehearsals and services have one for each (study/decisions.py).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.lab.delays.delay import Delays
+from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.in_flight import empty, first_due, full, larger, pop, push, twice_as_long
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
@@ -115,9 +117,7 @@ def loop(
             regret += (best - instance.means[arm]) * users
             t += users
             if t == next_mark:
-                out.regret[mark] = regret
-                out.realised[mark] = best * t - rewards
-                mark += 1
+                mark = marked(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
                 next_mark = marks[min(mark, marks.size - 1)]
         if stop:
             break
