@@ -27,9 +27,18 @@ class Schedule(Protocol):
 
 
 @kernel
+def told(s: Schedule) -> int:
+    """Number of arms that were told of. (A loop, as NumPy's ways compile for a while in every process.)"""
+    arms = 0
+    for a in range(s.n.size):
+        arms += s.n[a] > 0
+    return arms
+
+
+@kernel
 def ready(s: Schedule) -> bool:
     """Every arm has been told of, and no cohort is open: the policy may choose an arm."""
-    return s.clock[OPEN] == 0 and s.n.min() > 0
+    return s.clock[OPEN] == 0 and told(s) == s.n.size
 
 
 @kernel
@@ -50,7 +59,7 @@ def grow(s: Schedule, arm: int, ratio: float) -> Decision:
 @kernel
 def first(s: Schedule, users: int) -> Decision:
     """The first cohorts, of so many users, arm by arm; then wait until all open ones are told."""
-    begun = int(s.clock[OPEN] + (s.n > 0).sum())  # one for each arm that was told, and those that were not yet
+    begun = int(s.clock[OPEN]) + told(s)  # one for each arm that was told, and those that were not yet
     if begun < s.n.size:
         return begin(s, begun, users)
     return WAIT
