@@ -18,6 +18,7 @@ from mabwiser.mab import MAB, LearningPolicy
 
 import maskedbandit as mb
 from bench.least import least
+from bench.report import row
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.context_play import Play
@@ -29,7 +30,6 @@ from maskedbandit.lab.logs.text_conversion import convert
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.linear_contexts import draw
 
-Row = Callable[..., None]
 EVENTS, USERS, FEW = 500_000, 100_000, 1000
 CONTEXTS = mb.LinearContexts(d=6, k=20)
 RAW = mb.channels.Raw()
@@ -70,7 +70,7 @@ def unchecked(policy: Any, log: Log) -> None:
         play.go(contexts.page(chunk), chunk.arm.size, log.least, streams)
 
 
-def replays(row: Row) -> None:
+def replays() -> None:
     """Millions of events per second."""
     made, policy, goal = Newsroom(EVENTS), mb.policies.LinUCB(alpha=0.2), "goal: at least 1"
 
@@ -136,9 +136,9 @@ def in_contextualbandits() -> float:
     return 1e6 * least(work, repeats=2) / FEW
 
 
-def contextual(row: Row) -> None:
+def contextual() -> None:
     """Replays and simulations."""
-    replays(row)
+    replays()
     ours = simulated(mb.policies.LinUCB(alpha=0.2), RAW)
     row("LinUCB, simulated, without privacy", ours, "µs/step")
     for name, base in (("MABWiser", in_mabwiser()), ("contextualbandits", in_contextualbandits())):
@@ -154,6 +154,4 @@ def contextual(row: Row) -> None:
 
 
 if __name__ == "__main__":
-    from bench.__main__ import row
-
-    contextual(row)
+    contextual()

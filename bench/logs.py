@@ -9,14 +9,13 @@ from __future__ import annotations
 import gzip
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.least import least
+from bench.report import row
 from maskedbandit.lab.logs.newsroom import Newsroom, write
 from maskedbandit.lab.logs.text_conversion import convert
 
-Row = Callable[..., None]
 EVENTS, FEW = 200_000, 5_000
 
 
@@ -31,7 +30,7 @@ def split(path: Path) -> None:
             assert (time > 0, click in (0, 1), str(shown) in read) == (True, True, True)
 
 
-def logs(row: Row) -> None:
+def logs() -> None:
     """Convert a generated log, whose text is like that of a real one."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -62,6 +61,4 @@ def logs(row: Row) -> None:
 
 
 if __name__ == "__main__":
-    from bench.__main__ import row
-
-    logs(row)
+    logs()

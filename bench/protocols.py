@@ -9,18 +9,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from fractions import Fraction
 from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 import maskedbandit as mb
+from bench.report import row
 from maskedbandit.backends.secagg import rehearsed
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.plan import Plan
 
-Row = Callable[..., None]
 BITS = Bits()
 
 
@@ -75,7 +74,7 @@ def two_servers(n: int) -> float:
     return time.process_time() - start
 
 
-def protocols(row: Row) -> None:
+def protocols() -> None:
     """Rounds of every protocol."""
     # k = 120 is what `SecAgg` takes against a server that may lie, if a tenth is corrupted and a tenth may be lost
     cases = [
@@ -96,6 +95,4 @@ def protocols(row: Row) -> None:
 
 
 if __name__ == "__main__":
-    from bench.__main__ import row
-
-    protocols(row)
+    protocols()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from best_arm.stopping_conditions import TopTwoStoppingCondition
 
 import maskedbandit as mb
 from bench.least import least
+from bench.report import row
 from maskedbandit.lab.worlds.named_means import named_means
 
 FIVE = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
@@ -55,7 +55,7 @@ def search(policy: Any, channel: Any = RAW, means: str = "mu1", runs: int = 20) 
     return 1e9 * least(work, repeats=3) / int(work().samples.sum())
 
 
-def identification(row: Callable[..., None]) -> None:
+def identification() -> None:
     """Policies that search for the best of five arms."""
     ours, theirs = search(mb.policies.EBTCI(threshold="published"), means="SS19b"), in_best_arm()
     row("EBTCI, SS19b, without privacy", ours, "ns/pull", 250)

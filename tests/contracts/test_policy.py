@@ -172,7 +172,7 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 
 @cache
 def without_compiler() -> dict[str, Any]:
-    """Pulls and regret of every policy, by a process with NUMBA_DISABLE_JIT=1."""
+    """Pulls and regret of every policy, by a process with MASKEDBANDIT_KERNELS=python."""
     script = f"""
 import json, numba, maskedbandit as mb
 from tests.contracts.rules import policy_of
@@ -185,7 +185,7 @@ for name in {REGRET}:
     runs[name] = [run.pulls.tolist(), run.regret.tolist()]
 print(json.dumps(runs))
 """
-    with_switch = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    with_switch = {**os.environ, "MASKEDBANDIT_KERNELS": "python"}
     program, root = [sys.executable, "-c", script], Path(__file__).parents[2]
     done = subprocess.run(program, cwd=root, env=with_switch, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -146,7 +146,7 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 
 @cache
 def without_compiler() -> dict[str, Any]:
-    """Pulls and answers of every policy, by a process with NUMBA_DISABLE_JIT=1."""
+    """Pulls and answers of every policy, by a process with MASKEDBANDIT_KERNELS=python."""
     script = f"""
 import json, numba, maskedbandit as mb
 assert numba.config.DISABLE_JIT
@@ -157,7 +157,7 @@ for name in {of_goal("identify")}:
     runs[name] = [found.pulls.tolist(), found.answer.tolist()]
 print(json.dumps(runs))
 """
-    with_switch = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    with_switch = {**os.environ, "MASKEDBANDIT_KERNELS": "python"}
     done = subprocess.run([sys.executable, "-c", script], env=with_switch, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)

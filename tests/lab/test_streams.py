@@ -3,6 +3,9 @@
 Every random assertion has a false-alarm probability of ALPHA = 1e-9.
 """
 
+import sys
+
+import numba
 import numpy as np
 import pytest
 
@@ -59,3 +62,17 @@ def test_a_run_has_the_same_streams_whatever_was_drawn_before() -> None:
 def test_the_streams_of_a_run_differ_from_each_other() -> None:
     drawn = [generator.random() for run in range(3) for generator in Streams(5, "a").of(run)[1:]]
     assert len(set(drawn)) == 12
+
+
+def test_compiled_code_draws_what_python_draws_and_keeps_no_generator() -> None:
+    def both(rng: np.random.Generator) -> tuple[float, float, int]:
+        return rng.random(), rng.standard_normal(), rng.integers(0, 1000)
+
+    compiled = numba.njit(both)
+    mine, theirs = Streams(5, "a").of(3)[1], Streams(5, "a").of(3)[1]
+    assert compiled(mine) == both(theirs)
+    before = sys.getrefcount(mine), sys.getrefcount(mine.places_at)
+    for _ in range(1000):
+        assert compiled(mine) == both(theirs)
+    assert (sys.getrefcount(mine), sys.getrefcount(mine.places_at)) == before
+    assert [str(kind) for (kind,) in compiled.signatures] == ["generator of the lab"]  # not NumPy's, which is slow

@@ -70,7 +70,7 @@ def played(
 
     def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
         names = {**function.__globals__, **bound, "answer": answer, "tell": tell}
-        return FunctionType(function.__code__, names)
+        return np.errstate(over="ignore")(FunctionType(function.__code__, names))
 
     play = contextual.Play(policy, channel, contexts, horizon, np.array([horizon]), delay)
     with patch.object(contextual, "compiled", interpreted):

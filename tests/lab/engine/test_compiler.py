@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -236,6 +237,54 @@ def test_without_a_folder_of_its_own_the_loop_is_compiled_in_memory(tmp_path: Pa
     assert folder.is_file() or list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("damage", ["empty", "cut off", "one bit", "other data"])
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path, monkeypatch, damage) -> None:
+    """Not run: a changed bit may be in the machine code."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    own, anew = factory(float(len(damage))), compiler.compiled_loop.__wrapped__  # as another process would
+    assert [loop(2.0) for loop in (anew(body, step=own), anew(body, step=own))] == [2.0 * len(damage)] * 2
+    for path in tmp_path.iterdir():
+        whole = path.read_bytes()
+        middle = len(whole) // 2
+        one_bit = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+        broken = {"empty": b"", "cut off": whole[:middle], "one bit": one_bit}
+        path.write_bytes(broken.get(damage, kernel_cache.sealed(b"no kernel")[:-1]))
+    for from_disk in (False, True):
+        loop = anew(body, step=own)
+        assert loop(2.0) == 2.0 * len(damage)
+        assert loop.from_disk == from_disk
+
+
+def test_processes_that_compile_the_same_kernels_at_once_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
+    env = {**os.environ, "MASKEDBANDIT_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    start = {"cwd": tmp_path, "env": env, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([sys.executable, "-c", SCRIPT], **start) for _ in range(2)]
+    assert [process.communicate()[0].split()[0] for process in both] == ["8.0", "8.0"]
+    assert outcome(tmp_path, 7.0) == (8.0, 1)
+    assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".kernel"}
+
+
+def test_threads_that_compile_the_same_kernels_at_once_do_no_harm(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    own, anew, found = factory(11.0), compiler.compiled_loop.__wrapped__, list[float]()
+    together = threading.Barrier(4)
+
+    def work() -> None:
+        loop = anew(body, step=own)
+        together.wait(60)
+        found.append(loop(3.0))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [33.0] * 4
+    assert anew(body, step=own)(3.0) == 33.0
+    assert {path.suffix for path in tmp_path.iterdir()} == {".kernel"}
+
+
 def test_a_file_that_others_could_have_planted_is_not_run(tmp_path: Path, monkeypatch) -> None:
     planted = pickle.dumps(Planted(str(tmp_path / "ran")))
     for mode, ran in ((0o777, False), (0o700, True)):  # the second is the control: what is in our own folder is run
@@ -244,7 +293,7 @@ def test_a_file_that_others_could_have_planted_is_not_run(tmp_path: Path, monkey
         folder.chmod(mode)
         monkeypatch.setenv("MASKEDBANDIT_CACHE", str(folder))
         monkeypatch.setattr(kernel_cache.KernelCache, "_path", lambda *name, folder=folder: folder / "planted.kernel")
-        (folder / "planted.kernel").write_bytes(planted)
+        (folder / "planted.kernel").write_bytes(kernel_cache.sealed(planted))
         compiler.compiled(body, step=factory(float(mode)))(1.0)
         assert (tmp_path / "ran").exists() == ran
 

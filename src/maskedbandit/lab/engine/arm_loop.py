@@ -3,11 +3,14 @@
 It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
 noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
 kernels of a policy, a channel and an instance and compiles it, once per machine. The same loop runs as Python with the
-environment variable NUMBA_DISABLE_JIT=1, and gives the same numbers. `simulate` and `identify` differ in what a stop
-does: the answer is served to the users who are left, or ends the run.
+environment variable MASKEDBANDIT_KERNELS=python, and gives the same numbers. `simulate` and `identify` differ in what a
+stop does: the answer is served to the users who are left, or ends the run.
 
-A cohort that is closed is released when the last of its rewards is there, and told at once (see delays.py). If the
-policy waits for that, users who come are served the arm of its last decision, and nobody asks for their rewards.
+A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once.
+While the policy waits for that, new users are served the arm of its last decision, and their rewards are not collected.
+
+Policies that ask for single users spend all time here, so a step does little: what depends on the size of a cohort
+alone is kept until the size changes, and an open cohort is written down only if it stays open.
 
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are. All decisions of a run draw from one stream, because a generator for each would cost more than

@@ -1,16 +1,7 @@
-"""The simulation of a policy on an instance without contexts, through any channel.
+"""All runs of a policy over a channel on an instance, compiled and on threads, and what they cost a user.
 
-It simulates releases, not rewards: a policy that asks for n users costs one draw of their summed rewards and one of the
-noise, so a run costs time by release, not by round. The loop below is a plain function; `compiled` fills it with the
-kernels of a policy, a channel and an instance and compiles it, once per machine. With the environment variable
-MASKEDBANDIT_KERNELS=python the same loop runs as plain Python, and gives the same numbers. `simulate` and `identify`
-differ in the meaning of a stop: the answer is served to the users who are left, or ends the run.
-
-A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once.
-While the policy waits for it, new users are served the arm of its last decision, and their rewards are not collected.
-
-Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
-how many there are.
+What the runs of a setting share is computed once: a run of a few thousand steps takes less time than Python needs for
+a few dozen calls.
 """
 
 from __future__ import annotations
@@ -29,11 +20,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.lab.engine.outcomes import (
-    MORE_SIZES,
-    Out,
-    explain,
-)
+from maskedbandit.lab.engine.outcomes import MORE_SIZES, Out, explain
 from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse
 from maskedbandit.lab.streams import Streams

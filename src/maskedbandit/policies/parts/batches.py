@@ -27,9 +27,18 @@ class Schedule(Protocol):
 
 
 @kernel
+def released_arms(s: Schedule) -> int:
+    """Number of arms with a release. (A loop, as NumPy's ways compile for a while in every process.)"""
+    arms = 0
+    for a in range(s.n.size):
+        arms += s.n[a] > 0
+    return arms
+
+
+@kernel
 def ready(s: Schedule) -> bool:
     """Whether every arm has a release and no cohort is open: then the policy may choose an arm."""
-    return s.clock[OPEN] == 0 and s.n.min() > 0
+    return s.clock[OPEN] == 0 and released_arms(s) == s.n.size
 
 
 @kernel
@@ -50,7 +59,7 @@ def grow(s: Schedule, arm: int, ratio: float) -> Decision:
 @kernel
 def first(s: Schedule, users: int) -> Decision:
     """The first cohorts, of this many users, arm by arm; then wait until all of them are released."""
-    begun = int(s.clock[OPEN] + (s.n > 0).sum())  # the released ones, one for each arm, and the open ones
+    begun = int(s.clock[OPEN]) + released_arms(s)  # the released ones, one for each arm, and the open ones
     if begun < s.n.size:
         return begin(s, begun, users)
     return WAIT

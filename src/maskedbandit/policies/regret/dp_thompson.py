@@ -97,9 +97,18 @@ def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
 
 
 @kernel
+def fewest_users(s: State) -> float:
+    """Users of the arm that has the fewest."""
+    n = s.n[0]
+    for a in range(s.n.size):
+        n = min(n, s.n[a])
+    return n
+
+
+@kernel
 def target(s: State, law: Law) -> float:
     """Users that every arm needs in all for the step under way."""
-    k, n, log, gap = s.n.size, s.n.min(), math.log(s.horizon), s.gap[0]
+    k, n, log, gap = s.n.size, fewest_users(s), math.log(s.horizon), s.gap[0]
     if s.pilot >= 0:
         return float(s.pilot)
     if s.pilot == PAPER:
@@ -136,13 +145,13 @@ def advance(s: State, law: Law) -> None:
         wide = 1.0  # if devices dropped out, the factor by which D is larger for the users that are left
         if s.clock[EPOCH] > 0:
             if s.pilot == CORRECTED:
-                wide = max(1.0, target(s, law) / s.n.min())
+                wide = max(1.0, target(s, law) / fewest_users(s))
             s.gap[0] /= 2
         if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s) > s.gap[0] * wide):
             s.clock[STEP] = FIRST
             s.gap[0] *= wide
         s.clock[EPOCH] += 1
-    size = min(target(s, law) - s.n.min(), LARGEST)
+    size = min(target(s, law) - fewest_users(s), LARGEST)
     if size < 1 or (s.pilot == CORRECTED and size * s.n.size > s.clock[USERS]):
         s.clock[STEP] = THEN
         return

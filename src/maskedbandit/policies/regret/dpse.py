@@ -31,6 +31,7 @@ from maskedbandit.policies.regret.successive_elimination import (
     BATCH,
     FOREVER,
     answer,
+    arms_left,
     batch_means,
     begin,
     eliminate,
@@ -93,11 +94,11 @@ class DPSE(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
-            e, n, arms = s.clock[BATCH], fewest_users(s), s.left.sum()
+            e, n, arms = s.clock[BATCH], fewest_users(s), arms_left(s)
             if e > 0:
                 y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
                 eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
-            if not begin(s, epoch(law, s.left.sum(), e + 1, s.p)):
+            if not begin(s, epoch(law, arms_left(s), e + 1, s.p)):
                 return answer(s, rng)
         return next_cohort(s)
 

@@ -65,6 +65,15 @@ LARGEST = 2.0**60  # batch: far above every horizon, and a float that is a whole
 
 
 @kernel
+def arms_left(s: Rounds) -> int:
+    """Number of arms left."""
+    arms = 0
+    for a in range(s.left.size):
+        arms += s.left[a]
+    return arms
+
+
+@kernel
 def leader(s: Rounds) -> int:
     """The arm left that looked best, the first one of ties."""
     best = -1
@@ -98,7 +107,7 @@ def eliminate(s: Rounds, beta: float) -> None:
 @kernel
 def begin(s: Rounds, n: int) -> bool:
     """Start a batch of n users for every arm left; False if it cannot finish, or only one arm is left."""
-    arms = s.left.sum()
+    arms = arms_left(s)
     if arms == 1 or float(arms) * n > s.clock[USERS]:  # as a float, in which a huge batch does not overflow
         return False
     s.clock[BATCH] += 1
@@ -162,7 +171,7 @@ def published(law: Law, n: int, z: float) -> float:
 @kernel
 def confidence(s: State, law: Law) -> float:
     """beta of the batch that has just been released."""
-    b, n, arms = s.clock[BATCH], fewest_users(s), s.left.sum()
+    b, n, arms = s.clock[BATCH], fewest_users(s), arms_left(s)
     if s.paper == 1:
         z = math.log(2 * arms * b * b / s.p)
         return math.sqrt((z + math.log(2.0)) / (2 * n)) + published(law, n, z) / n
