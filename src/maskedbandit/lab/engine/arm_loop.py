@@ -116,7 +116,7 @@ def loop(
             else:
                 x = many(instance, arm, users, g, stream)
             total += x
-            rewards += x / g if g > 1 else x
+            rewards += x / g if g > 0 else x
             regret += (best - instance.means[arm]) * users
             t += users
             if t == next_mark:
