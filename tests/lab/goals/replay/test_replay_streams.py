@@ -31,7 +31,7 @@ def numbers_of(found: Replayed) -> list[Any]:
 
 def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
     """The loop as Python, which short logs do not have to wait for."""
-    return FunctionType(function.__code__, {**function.__globals__, **bound})
+    return np.errstate(over="ignore")(FunctionType(function.__code__, {**function.__globals__, **bound}))
 
 
 @pytest.fixture
