@@ -115,7 +115,8 @@ def test_the_command_line_loads_nothing_heavy_to_print_its_help() -> None:
 
 def test_a_device_needs_no_compiler_and_no_table() -> None:
     code = "from maskedbandit.channels.distributed import Distributed\nfrom maskedbandit.privacy.sampling import Bits\n"
-    assert loaded(code + "Distributed(epsilon=0.5).randomize(1, 64, Bits())") <= {"numpy"}
+    code += "channel = Distributed(epsilon=0.5)\n"
+    assert loaded(code + "channel.randomize(1, channel.offer(64), Bits())") <= {"numpy"}
 
 
 def test_a_heavy_import_is_found() -> None:

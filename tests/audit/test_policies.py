@@ -17,6 +17,7 @@ from maskedbandit.core import Decision
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.policies.policy import Policy
 from tests.audit.plays import Play, broken, play
+from tests.audit.test_decisions import REUSED
 from tests.golden import MULTI_ARMED, channel_for
 
 USERS, ARMS = 250, 3
@@ -96,12 +97,12 @@ PLAIN = mb.policies.UCB1()
 def test_a_sum_that_is_kept_after_its_release_is_rejected():
     check_sensitivity(PLAIN)
     with pytest.raises(AssertionError, match="moves released sums"):
-        check_sensitivity(PLAIN, engine=broken("open_n[arm], open_total[arm] = 0, 0.0", "open_n[arm] = 0"))
+        check_sensitivity(PLAIN, engine=broken(*REUSED))
 
 
 def test_a_reward_that_counts_twice_is_rejected():
     with pytest.raises(AssertionError, match="moves released sums"):
-        check_sensitivity(PLAIN, engine=broken("open_total[arm] += x\n", "open_total[arm] += 2 * x\n"))
+        check_sensitivity(PLAIN, engine=broken("total += x\n", "total += 2 * x\n"))
 
 
 def test_noise_that_is_drawn_again_is_rejected():

@@ -31,7 +31,8 @@ def released_arms(s: Schedule) -> int:
     """Number of arms with a release. (A loop, as NumPy's ways compile for a while in every process.)"""
     arms = 0
     for a in range(s.n.size):
-        arms += s.n[a] > 0
+        if s.n[a] > 0:
+            arms += 1
     return arms
 
 
