@@ -46,7 +46,7 @@ def test_first_cohorts_are_one_for_each_arm(sizes):
 
 def test_choosing_before_all_arms_were_told_is_rejected():
     with pytest.raises(AssertionError):
-        check_first(book(3), [1, 1, 1], mutant(ready, "s.n.min() > 0", "s.clock[USERS] > 0"))
+        check_first(book(3), [1, 1, 1], mutant(ready, "released_arms(s) == s.n.size", "s.clock[USERS] > 0"))
 
 
 @pytest.mark.parametrize("ratio", [1.01, 1.1, 1.5, 2.0, 3.0, 10.0])
