@@ -174,10 +174,11 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 def without_compiler() -> dict[str, Any]:
     """Pulls and regret of every policy, by a process with MASKEDBANDIT_KERNELS=python."""
     script = f"""
-import json, numba, maskedbandit as mb
+import json, maskedbandit as mb
+from maskedbandit.lab.engine.compiler import interpreted
 from tests.contracts.rules import policy_of
 from tests.golden import INSTANCE, channel_for
-assert numba.config.DISABLE_JIT
+assert interpreted()
 runs = {{}}
 for name in {REGRET}:
     policy = policy_of(name)

@@ -148,8 +148,9 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 def without_compiler() -> dict[str, Any]:
     """Pulls and answers of every policy, by a process with MASKEDBANDIT_KERNELS=python."""
     script = f"""
-import json, numba, maskedbandit as mb
-assert numba.config.DISABLE_JIT
+import json, maskedbandit as mb
+from maskedbandit.lab.engine.compiler import interpreted
+assert interpreted()
 runs = {{}}
 for name in {of_goal("identify")}:
     policy, instance = mb.policies.room[name](), mb.{SPREAD!r}

@@ -11,6 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law
+from maskedbandit.law.record import LawNumbers
 from maskedbandit.policies.identify import released_likelihood as subject
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
 from maskedbandit.theory.evidence import everywhere, evidence
@@ -64,8 +65,8 @@ class HalfTheLevel(ReleasedLikelihood):
 
 
 @kernel
-def silent(law: Law) -> Law:
-    return Law(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0)
+def silent(law: Law) -> LawNumbers:
+    return LawNumbers(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0)
 
 
 def with_bet(bet, **certain):
