@@ -33,6 +33,12 @@ channel = { name = "distributed", epsilon = 0.5 }
 """
 
 
+@pytest.fixture(autouse=True)
+def as_python(monkeypatch):
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.toml"

@@ -414,8 +414,8 @@ def test_the_lab_releases_what_the_server_does(counter, noise):
             tree(counter, noise=noise)
         return
     channel = tree(counter, length=7, noise=noise, grid=2)
-    exact = errors(channel, 1000, exact=True)
-    check_streams(exact, errors(channel, 1000))
+    exact = errors(channel, 500, exact=True)
+    check_streams(exact, errors(channel, 500))
     for m in (1, 7):
         mean_is(errors(channel, 20_000)[:, m - 1], 0)
 

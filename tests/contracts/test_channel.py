@@ -142,7 +142,11 @@ def released_noise(channel, size=ROUNDS):
     return np.rint(found).astype(int), lambda z: np.exp([log_pmf(law, n, each + half) for each in z.tolist()])
 
 
-@pytest.mark.parametrize("channel", REAL, ids=lambda channel: type(channel).__name__)
+@pytest.mark.parametrize(
+    "channel",
+    [pytest.param(each, marks=[pytest.mark.slow] * isinstance(each, Shuffled)) for each in REAL],  # many coins
+    ids=[type(each).__name__ for each in REAL],
+)
 def test_a_real_protocol_releases_the_law_of_the_lab(channel):
     same_law(*released_noise(channel))
 

@@ -368,9 +368,10 @@ class TestExactLaw:
 
 
 class TestSampledLaw:
+    @pytest.mark.parametrize("n", [N // 4, pytest.param(N, marks=pytest.mark.slow)])
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
-    def test_sample_has_the_law(self, sampler, parameters, pmf):
-        same_law(sample(sampler, parameters), pmf)
+    def test_sample_has_the_law(self, sampler, parameters, pmf, n):
+        same_law(sample(sampler, parameters, n), pmf)
 
     @pytest.mark.parametrize("gamma", [0, THIRD, 1, Fraction(7, 2)])
     def test_bernoulli_exp(self, gamma):
@@ -415,15 +416,16 @@ class TestShares:
             [sum(polya(share, rate, bits) - polya(share, rate, bits) for _ in range(present)) for _ in range(draws)]
         )
 
-    def test_fifty_shares_make_a_laplace(self):
-        sums = self.sums(50, 50, 8000, Fraction(1, 5))
+    @pytest.mark.parametrize("n", [2000, pytest.param(8000, marks=pytest.mark.slow)])
+    def test_fifty_shares_make_a_laplace(self, n):
+        sums = self.sums(50, 50, n, Fraction(1, 5))
         same_law(sums, law_of_laplace(5))
-        same_law_of_two(sums, sample(discrete_laplace, [5], 8000))
+        same_law_of_two(sums, sample(discrete_laplace, [5], n))
 
     def test_four_of_five_shares_are_rejected(self):
-        same_law(self.sums(5, 5, 30_000, 1), law_of_laplace(1))
+        same_law(self.sums(5, 5, 15_000, 1), law_of_laplace(1))
         with pytest.raises(AssertionError, match="another law"):
-            same_law(self.sums(5, 4, 30_000, 1), law_of_laplace(1))
+            same_law(self.sums(5, 4, 15_000, 1), law_of_laplace(1))
 
     def test_two_skellam_halves_make_a_skellam(self):
         bits = seeded(4)

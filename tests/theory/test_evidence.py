@@ -22,6 +22,7 @@ LAWS = {
     "skellam": Law(SKELLAM, scale=2.0, grid=1, per_release=1),
     "coins": Law(COINS, scale=0.5, grid=1, per_release=20),
 }
+SKELLAM_IS_SLOW = [pytest.param(name, marks=[pytest.mark.slow] * (name == "skellam")) for name in LAWS]
 MANY = 12  # scales; of what is below, hardly anything is gained
 
 
@@ -51,7 +52,7 @@ def check_fair(law: Law, assumed: Law, n: int = 6) -> None:
                 assert total <= 1 + 1e-9, f"a bet on {to} against {z} gains {total} where the mean is {mean}"
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
 def test_bets_are_fair(name):
     check_fair(LAWS[name], LAWS[name])
 
@@ -128,7 +129,7 @@ def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> 
     return yes
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
 def test_what_is_seen_everywhere_is_there(name):
     assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else 4) > 0
 

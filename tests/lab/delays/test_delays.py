@@ -426,9 +426,9 @@ def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
 @pytest.mark.parametrize("name", of_goal("regret"))
 def test_every_policy_keeps_the_times(name, delay) -> None:
     policy = mb.policies.room[name]()
-    found = hear(policy, delay, 2000, channel=channel_for(policy))
-    check_times(found, 2000)
-    assert found.out.pulls.sum() == 2000
+    found = hear(policy, delay, 1000, channel=channel_for(policy))
+    check_times(found, 1000)
+    assert found.out.pulls.sum() == 1000
 
 
 @pytest.mark.slow

@@ -32,6 +32,12 @@ channel = "central"
 """
 
 
+@pytest.fixture(autouse=True)
+def as_python(monkeypatch):
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 @pytest.fixture
 def experiment(tmp_path: Path):
     path = tmp_path / "small.toml"

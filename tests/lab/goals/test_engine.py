@@ -19,6 +19,12 @@ UCB = mb.policies.UCB1()
 SE = mb.policies.SuccessiveElimination()
 
 
+@pytest.fixture(autouse=True)
+def as_python(monkeypatch):
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 class Asked(NamedTuple):
     """What a scripted policy asks for, the same for ever."""
 
@@ -80,9 +86,9 @@ def same(a, b) -> bool:
 
 
 def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> None:
-    one = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 2000, runs=30, seed=3, jobs=1)
-    four = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 2000, runs=30, seed=3, jobs=4)
-    few = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 2000, runs=11, seed=3, jobs=3)
+    one = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, jobs=1)
+    four = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, jobs=4)
+    few = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=11, seed=3, jobs=3)
     assert same(one, four)
     assert (few.regret == one.regret[:11]).all()
 

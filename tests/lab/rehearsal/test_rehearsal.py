@@ -111,7 +111,9 @@ def noise(channel: Channel, cohorts: int, n: int = 3) -> list[int]:
     return [round(total) - told for _, told, total in policy.told]
 
 
-@pytest.mark.parametrize("backend", [Watched(), SecAgg(smallest=1)], ids=["watched", "secagg"])
+@pytest.mark.parametrize(
+    "backend", [Watched(), pytest.param(SecAgg(smallest=1), marks=pytest.mark.slow)], ids=["watched", "secagg"]
+)
 def test_the_noise_of_a_release_is_one_whole_draw(backend) -> None:
     whole = DiscreteLaplace(5).pmf  # of epsilon = 1/5
     same_law(noise(over(backend, epsilon="0.2"), 700), whole)

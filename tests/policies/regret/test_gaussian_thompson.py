@@ -101,6 +101,7 @@ def test_decisions_have_the_law_of_the_argmax(name):
     check_decisions(name)
 
 
+@pytest.mark.slow
 def test_accepting_every_proposal_is_rejected():
     """Negative control: a twin that skips the acceptance step."""
     always = mutant(challenge, "if rng.random() < math.exp(-d * d / 2):", "if rng.random() < 2.0:")

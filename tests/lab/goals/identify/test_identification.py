@@ -20,6 +20,12 @@ INSTANCE = mb.Bernoulli([0.2, 0.8])
 RAW = mb.channels.Raw()
 
 
+@pytest.fixture(autouse=True)
+def as_python(monkeypatch):
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 class Book(NamedTuple):
     """What `Turns` remembers."""
 

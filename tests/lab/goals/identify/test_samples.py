@@ -50,6 +50,14 @@ def experiment(tmp_path, text: str = TEXT) -> Experiment:
     return read(path)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def as_python():
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASKEDBANDIT_KERNELS", "python")
+        yield
+
+
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory) -> tuple[pl.DataFrame, Experiment]:
     """The results of the experiment, and itself."""

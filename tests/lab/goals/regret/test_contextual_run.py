@@ -12,6 +12,12 @@ POLICY, RAW, CONTEXTS = mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.Lin
 LATE = mb.delays.Constant(5)
 
 
+@pytest.fixture(autouse=True)
+def as_python(monkeypatch):
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 def test_simulate_runs_contextual_policies_on_contexts() -> None:
     how = {"horizon": 300, "runs": 3, "seed": 5, "study": "s", "jobs": 2, "delay": LATE}
     calls: list[None] = []
