@@ -167,7 +167,7 @@ class TestServer:
         sizes = [len(phase[0]) for phase in Round(plan_of(signed), VALUES).run().sent]
         outcomes = set()
         for phase, size in enumerate(sizes):
-            for at in range(0, size, 17 if size > 100 else 1):
+            for at in range(0, size, 7 if size > 100 else 1):
                 if phase == 2 and at >= HEAD:
                     continue  # the masked value, see below
 
