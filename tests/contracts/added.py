@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-
-DOCS = Path(__file__).parent.parent.parent / "docs"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def block(page: str, number: int) -> str:
-    """A block of Python of a page in docs."""
-    return BLOCK.findall((DOCS / page).read_text())[number]
 
 
 def changed(source: str, old: str, new: str) -> str:

@@ -22,8 +22,9 @@ from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import made
-from tests.contracts.added import added, block, changed
+from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, text
+from tests.guides import block
 from tests.policies.mutants import mutant
 from tests.statistics import same_law
 

@@ -30,7 +30,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
-from tests.contracts.guide import NAME, source
+from tests.contracts.guide import NAME, PAGE
 from tests.contracts.rules import (
     LONG,
     RAW,
@@ -49,6 +49,7 @@ from tests.contracts.rules import (
     survivors,
 )
 from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
+from tests.guides import block
 
 RUNS = 400
 MEANS = (0.3, 0.5, 0.6)
@@ -221,7 +222,7 @@ def test_another_run_has_another_trajectory(name):
 def test_the_guide_passes_the_linter(order):
     where = Path(__file__).parents[2] / "src/maskedbandit/policies/regret" / f"{NAME}.py"
     program = [sys.executable, "-m", "ruff", *order, "--no-cache", "--stdin-filename", str(where), "-"]
-    done = subprocess.run(program, input=source(), capture_output=True, text=True, check=False)
+    done = subprocess.run(program, input=block(PAGE), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

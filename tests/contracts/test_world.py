@@ -24,7 +24,8 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import made
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.instance import Instance
-from tests.contracts.added import added, block, changed
+from tests.contracts.added import added, changed
+from tests.guides import block
 from tests.statistics import mean_is, same_law_of_two
 
 NAMES = [name for name in worlds.room if issubclass(worlds.room[name], Instance)]
