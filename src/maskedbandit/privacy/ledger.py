@@ -17,7 +17,8 @@ from maskedbandit.privacy.user import User, checked_user
 class Ledger:
     """What each user has spent of a budget that is the same for all.
 
-    A budget with a pure ε is a guarantee of (ε, δ)-privacy. A budget without one is a guarantee of its curve and δ. If
+    A budget with a pure ε is a guarantee of (ε, δ)-privacy, whatever tighter curve it has: of 1000 times ε = 0.01 it is
+    the sum, 10, that may be spent. A budget without one is a guarantee of its curve and δ. If
     a budget is the loss of a single release, that part is ignored, as it says nothing of sums: see
     `Loss.without_single`.
 

@@ -1,7 +1,8 @@
 """What all parties of a round agree on before it begins.
 
-Every party computes the plan itself and takes no part of it from the server. Its hash names the round, so a party with
-another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; every
+Every party computes the plan itself, from the settings that it agreed to, and takes no part of it from the server: a
+client does not check the thresholds of its own plan, and with low ones a server that lies can open single values. The
+plan's hash names the round, so a party with another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; every
 seal, mask and vote includes it, so a message of one session is worthless in another.
 
 The ring on which users find their neighbours holds all who are invited; a user who does not come counts as lost. The
