@@ -2,8 +2,9 @@
 
 Every party computes the plan itself, from the settings that it agreed to, and takes no part of it from the server: a
 client does not check the thresholds of its own plan, and with low ones a server that lies can open single values. The
-plan's hash names the round, so a party with another plan cannot take part. Once the keys are known, the hash of the plan and of all keys names the session; every
-seal, mask and vote includes it, so a message of one session is worthless in another.
+plan's hash names the round, so a party with another plan cannot take part. Once the keys are known, the hash of the
+plan and of all keys names the session; every seal, mask and vote includes it, so a message of one session is worthless
+in another.
 
 The ring on which users find their neighbours holds all who are invited; a user who does not come counts as lost. The
 order follows from a seed that the plan commits to before there are keys, and from the keys, so nobody knows it in
