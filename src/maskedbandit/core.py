@@ -62,10 +62,11 @@ class Decision(NamedTuple):
     """
 
     arm: int
-    n: int  # 0: stop; `arm` is the answer (identification), or is served from now on (regret)
-    close: int  # 1: after these n users the arm's open cohort closes and its sum is released
+    n: int  # 0: ask for nobody; `arm` is the answer (identification), or is served until the next release (regret)
+    close: int  # 1: after these n users the arm's open cohort closes and its sum is released; TOGETHER: see there
 
 
+TOGETHER = 2  # as 1, and these users and those of the next decision come in random order, over the same stretch of time
 WAIT = Decision(-1, 0, 0)  # nothing more to ask before a release arrives
 
 

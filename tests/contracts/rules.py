@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import maskedbandit as mb
-from maskedbandit.core import WAIT, Decision
+from maskedbandit.core import TOGETHER, WAIT, Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
@@ -40,7 +40,9 @@ def check_legal(decision: Decision, k: int) -> None:
     """An arm that exists for some users, a stop that names one, or WAIT."""
     arm, n, close = decision
     assert all(type(number) is int for number in decision), f"{decision} is not made of Python's own whole numbers"
-    assert decision == WAIT or (0 <= arm < k and n >= 0 and close in (0, 1)), f"{decision} is not legal for {k} arms"
+    assert decision == WAIT or (0 <= arm < k and n >= 0 and close in (0, 1, TOGETHER)), (
+        f"{decision} is not legal for {k} arms"
+    )
 
 
 def drive(

@@ -95,7 +95,7 @@ def interpreted(
         channel.memory(k),
         instance.numbers(),
     )
-    whole = *numbers, delay.numbers(), horizon, policy.goal == "regret"
+    whole = *numbers, delay.numbers(), horizon, policy.goal == "regret", instance.moves
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
         status = go(*whole, marks, out, *Streams(seed, "").of(run))
     curves = out.regret.tolist(), out.realised.tolist()

@@ -7,7 +7,9 @@ environment variable MASKEDBANDIT_KERNELS=python, and gives the same numbers. `s
 stop does: the answer is served to the users who are left, or ends the run.
 
 A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once.
-While the policy waits for that, new users are served the arm of its last decision, and their rewards are not collected.
+While the policy asks for nobody, new users are served the arm that it names, or else the one with the highest mean in
+what was released, and their rewards are not collected. Cohorts that were asked for together are dealt together, as the
+places of a deck (deck.py), and are due together.
 
 Policies that ask for single users spend all time here, so a step does little: what depends on the size of a cohort
 alone is kept until the size changes, and an open cohort is written down only if it stays open.
@@ -24,12 +26,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.core import TOGETHER
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import marked
+from maskedbandit.lab.engine.deck import Progress, best_released, empty_deck, placed
 from maskedbandit.lab.engine.in_flight import empty, first_due, full, larger, pop, push, twice_as_long
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
     BAD_COUNT,
+    BAD_DECK,
     DEADLOCK,
     DONE,
     MORE_SIZES,
@@ -56,6 +61,8 @@ one: Any = None
 
 many: Any = None
 
+deal: Any = None
+
 late: Any = None
 
 
@@ -68,6 +75,7 @@ def loop(
     delay: Delays,
     horizon: int,
     serve: bool,
+    moving: bool,
     marks: npt.NDArray[np.int64],
     out: Out,
     keys: npt.NDArray[np.uint64],
@@ -76,72 +84,107 @@ def loop(
     of_policy: np.random.Generator,
     of_delays: np.random.Generator,
 ) -> int:
-    """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
+    """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended.
+
+    If the means of the instance are `moving`, users are dealt one by one.
+    """
     k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     flight, aloft = empty(8), 0
     closed = np.zeros((8, 3))  # arm, number of users and sum of what is in flight, by slot
+    deck, cohorts, left = empty_deck(k), 0, 0  # on the deck: so many cohorts, and so many places that are left
+    seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k)  # in all releases, where rewards are late
     t, mark, regret, rewards, releases = 0, 0, 0.0, 0.0, 0
     next_mark = marks[0]
     size, released_size, scale, width, count = 0, 0, 0, 0.0, 0.0  # of the last cohort that was closed, and released
     while t < horizon:
         decision = ask(s, law, of_policy)
         arm, n = decision.arm, decision.n
-        waits, stop = arm == -1, n == 0
+        waits, idle, ready = arm == -1, n == 0, False
+        stop = idle and (aloft == 0 or not serve)
         if waits:
             if aloft == 0:
                 return DEADLOCK  # every release was told, so there is none to wait for
-            arm, n, stop = out.last[0], first_due(flight) - t, False
+            arm, stop = best_released(seen_n, seen_total), False
         else:
             out.last[0], out.last[1] = arm, n
-        if arm < 0 or arm >= k:
-            return BAD_ARM
-        if n < 0:
-            return BAD_COUNT
-        before, total = open_n[arm], open_total[arm]
+            if arm < 0 or arm >= k:
+                return BAD_ARM
+            if n < 0:
+                return BAD_COUNT
+        if cohorts > 0 or decision.close == TOGETHER:
+            if idle or decision.close == 0 or open_n[arm] > 0 or not placed(deck, cohorts, arm, n):
+                return BAD_DECK
+            cohorts, left = cohorts + 1, left + n
+            if decision.close == TOGETHER:
+                continue
         if stop:
             if not serve:
                 break
             n = horizon - t
-        elif law.root > 0.0 and not waits and (decision.close == 0 or before > 0):
+        elif idle:
+            n = first_due(flight) - t
+            if arm == -1:  # nothing was released: those who come meanwhile are spread evenly
+                for a in range(k):
+                    placed(deck, a, a, n * (a + 1) // k - n * a // k)
+                cohorts, left = k, n
+        elif law.root > 0.0 and (decision.close == 0 or open_n[arm] > 0):
             return UNSIZED
-        g = steps(law, n)
-        end = min(t + n, horizon)
-        planned, complete = before + n, end == t + n
-        out.pulls[arm] += end - t
-        while t < end:
-            users = min(end, next_mark) - t
-            if users == 1:
-                x = one(instance, arm, t, g, stream)
-            else:
-                x = many(instance, arm, users, g, stream)
-            total += x
-            rewards += x / g if g > 0 else x
-            regret += (best - instance.means[arm]) * users
-            t += users
-            if t == next_mark:
-                mark = marked(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
-                next_mark = marks[min(mark, marks.size - 1)]
-        if stop:
-            break
-        ready = False
-        if not waits:
-            if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
-                if before > 0:
-                    open_n[arm], open_total[arm] = 0, 0.0
-                if planned != size and not noted(out.sizes, planned):
+        if cohorts > 0:
+            end = min(t + left, horizon)
+            far = Progress(mark, regret, rewards)
+            far = deal(deck, cohorts, law, instance, moving, t, end, marks, far, out, stream, of_delays)
+            mark, regret, rewards = far
+            next_mark = marks[min(mark, marks.size - 1)]
+            wait, complete, t = 0 if idle else late(delay, left, of_delays), end == t + left, end
+            for i in range(0 if idle else cohorts):
+                if not noted(out.sizes, deck.n[i]):
                     return MORE_SIZES
-                size = planned
-                wait = late(delay, planned, of_delays)
-                ready = wait == 0
-                if wait > 0:
-                    if full(flight):
-                        flight, closed = larger(flight), twice_as_long(closed)
+                if full(flight):
+                    flight, closed = larger(flight), twice_as_long(closed)
+                if complete:  # a cohort cut off by the horizon is never released
                     slot = push(flight, t + wait)
-                    closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
+                    closed[slot, 0], closed[slot, 1], closed[slot, 2] = deck.arm[i], deck.n[i], deck.total[i]
                     aloft += 1
-            else:
-                open_n[arm], open_total[arm] = planned, total
+            cohorts, left = 0, 0
+        else:
+            g = steps(law, n)
+            before, total = open_n[arm], open_total[arm]
+            end = min(t + n, horizon)
+            planned, complete = before + n, end == t + n
+            out.pulls[arm] += end - t
+            while t < end:
+                users = 1 if moving else min(end, next_mark) - t
+                if users == 1:
+                    x = one(instance, arm, t, g, stream)
+                else:
+                    x = many(instance, arm, users, g, stream)
+                total += x
+                rewards += x / g if g > 0 else x
+                regret += (best - instance.means[arm]) * users
+                t += users
+                if t == next_mark:
+                    mark = marked(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
+                    next_mark = marks[min(mark, marks.size - 1)]
+            if stop:
+                break
+            if not idle:
+                if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+                    if before > 0:
+                        open_n[arm], open_total[arm] = 0, 0.0
+                    if planned != size and not noted(out.sizes, planned):
+                        return MORE_SIZES
+                    size = planned
+                    wait = late(delay, planned, of_delays)
+                    ready = wait == 0
+                    if wait > 0:
+                        if full(flight):
+                            flight, closed = larger(flight), twice_as_long(closed)
+                        slot = push(flight, t + wait)
+                        closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
+                        aloft += 1
+                else:
+                    open_n[arm], open_total[arm] = planned, total
         while True:  # whatever is there by now is released: what is in flight came before what was closed just now
             if aloft > 0 and first_due(flight) <= t:
                 slot = pop(flight)
@@ -163,6 +206,9 @@ def loop(
                 out.last[1] = n
                 return NO_FIT
             releases += 1
+            if delay.longest > 0:
+                seen_n[arm] += n
+                seen_total[arm] += released
             tell(s, arm, n, released)
     out.releases[0] = releases
     for arm in range(k):  # these users sent what they had, though nothing of it is released

@@ -15,7 +15,7 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.policies.policy import Policy
 
-DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE = range(8)
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK = range(9)
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
 WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
 
@@ -63,6 +63,11 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, mem
         raise IllegalDecision(f"{name} asked for arm {arm}, which does not exist")
     if status == BAD_COUNT:
         raise IllegalDecision(f"{name} asked for {n} users: the number of users is 0 (stop) or more")
+    if status == BAD_DECK:
+        raise IllegalDecision(
+            f"{name} asked for cohorts together, and then for {n} users of arm {arm}: "
+            "each of them is of another arm, of at least one user, closes after its users, and no other one is open"
+        )
     if status == DEADLOCK:
         raise IllegalDecision(f"{name} waits, but every release was already told")
     if status == UNSIZED:

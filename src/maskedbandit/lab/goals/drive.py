@@ -20,6 +20,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.deck import dealing
 from maskedbandit.lab.engine.outcomes import MORE_SIZES, Out, explain
 from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse
@@ -105,7 +106,7 @@ def drive(
                 status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn[:-1])
             findings[run] = {"thrown_away": thrown_away}
         else:
-            status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
+            status = go(state, law, parameters, memory, world, lags, horizon, serve, instance.moves, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * room)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
@@ -138,5 +139,10 @@ def kernels(
 ) -> dict[str, Kernel[Any, Any]]:
     """The kernels that the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
-    names["late"] = delay.late
-    return names | {"one": instance.one, "many": instance.many, "draws_of_one": draws_of_one, "steps": steps}
+    names |= {
+        "late": delay.late,
+        "one": instance.one,
+        "many": instance.many,
+        "deal": dealing(instance.one, instance.many),
+    }
+    return names | {"draws_of_one": draws_of_one, "steps": steps}

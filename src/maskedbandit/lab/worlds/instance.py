@@ -33,6 +33,7 @@ class Instance(ABC):
     one: ClassVar[Any]  # kernel (numbers, arm, t, g, stream) -> float: the reward of user t
     many: ClassVar[Any]  # kernel (numbers, arm, n, g, stream) -> float: the sum of n rewards
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
+    moves: ClassVar[bool] = False  # means depend on the time, so that only `one` is asked
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
 
     @abstractmethod

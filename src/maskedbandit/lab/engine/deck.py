@@ -1,0 +1,125 @@
+"""Cohorts whose users come in random order over the same stretch of time: the places of a shuffled deck."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import Kernel, kernel, large_kernel, lean_kernel
+from maskedbandit.lab.engine.account import at_mark
+from maskedbandit.lab.engine.outcomes import Out, highest
+from maskedbandit.lab.streams import Rewards
+from maskedbandit.law import Law, steps
+
+one: Any = None  # these stand for the kernels of a world, see `dealing`
+
+many: Any = None
+
+written = large_kernel(at_mark)
+
+
+class Deck(NamedTuple):
+    """The cohorts of a deck, in the order in which they were asked for."""
+
+    arm: npt.NDArray[np.int64]  # [k]
+    n: npt.NDArray[np.int64]  # [k] places
+    rest: npt.NDArray[np.int64]  # [k] places that are left
+    total: npt.NDArray[np.float64]  # [k] summed rewards of those that were dealt
+
+
+class Progress(NamedTuple):
+    """How far a run has come."""
+
+    mark: int  # the next one
+    regret: float
+    rewards: float
+
+
+@kernel
+def empty_deck(k: int) -> Deck:
+    """No cohort; there is room for one of each arm."""
+    return Deck(np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k))
+
+
+@lean_kernel
+def placed(deck: Deck, cohorts: int, arm: int, n: int) -> bool:
+    """Put a cohort of n on a deck of so many; False if it has one of this arm."""
+    for i in range(cohorts):
+        if deck.arm[i] == arm:
+            return False
+    deck.arm[cohorts], deck.n[cohorts], deck.rest[cohorts], deck.total[cohorts] = arm, n, n, 0.0
+    return True
+
+
+@lean_kernel
+def share(places: int, users: int, left: int) -> int:
+    """How many of the next users get one of the first so many places, if the places that are left are dealt evenly."""
+    return users if places == left else math.floor(places * (users / left))
+
+
+@lean_kernel
+def best_released(n: npt.NDArray[np.int64], total: npt.NDArray[np.float64]) -> int:
+    """The arm of the highest mean in so many released rewards, the first one of ties; -1 before the first release."""
+    best = -1
+    for a in range(n.size):
+        if n[a] > 0 and (best < 0 or total[a] / n[a] > total[best] / n[best]):
+            best = a
+    return best
+
+
+def deal_some(
+    deck: Deck,
+    cohorts: int,
+    law: Law,
+    instance: Any,
+    moving: bool,
+    t: int,
+    end: int,
+    marks: npt.NDArray[np.int64],
+    progress: Progress,
+    out: Out,
+    stream: Rewards,
+    rng: np.random.Generator,
+) -> Progress:
+    """Deal places of a deck of so many cohorts to users t, ..., end - 1, and write down what happens at the marks.
+
+    If the means of the world are `moving`, every user gets a place at random. Else the order in which places are dealt
+    does not change the law of the sums, and they are dealt evenly: between two marks all of a cohort's at once.
+    """
+    best, left = highest(instance.means), 0
+    mark, regret, rewards = progress
+    for i in range(cohorts):
+        left += deck.rest[i]
+    while t < end:
+        users = 1 if moving else min(end, marks[mark]) - t
+        place, before = rng.random() * left if moving else 0.0, 0
+        for i in range(cohorts):
+            rest = deck.rest[i]
+            if moving:
+                dealt = int(before <= place < before + rest)
+            else:
+                dealt = share(before + rest, users, left) - share(before, users, left)
+            before += rest
+            if dealt > 0:
+                arm, g = deck.arm[i], steps(law, deck.n[i])
+                x = one(instance, arm, t, g, stream) if dealt == 1 else many(instance, arm, dealt, g, stream)
+                deck.rest[i], deck.total[i] = rest - dealt, deck.total[i] + x
+                rewards += x / g if g > 0 else x
+                regret += (best - instance.means[arm]) * dealt
+                out.pulls[arm] += dealt
+        t, left = t + users, left - users
+        mark = written(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
+    return Progress(mark, regret, rewards)
+
+
+@cache
+def dealing(one: Kernel[Any, float], many: Kernel[Any, float]) -> Kernel[Any, Progress]:
+    """The kernel that deals a deck in a world with these kernels: a call, compiled once for all policies."""
+    own = FunctionType(deal_some.__code__, {**deal_some.__globals__, "one": one, "many": many}, deal_some.__name__)
+    own.__qualname__ = f"{deal_some.__qualname__}_of_{one.function.__qualname__}"
+    return Kernel(own, forceinline=False)
