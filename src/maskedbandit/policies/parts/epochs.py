@@ -1,0 +1,188 @@
+"""Epochs: cohorts of several arms over the same stretch of users, and what they say of every pair of arms.
+
+The places of an epoch are dealt in random order, so all its arms share whatever the day brings: if a day adds tau to
+every mean, cohorts of one epoch have means theta_a + tau, and their differences do not depend on it. For a pair of arms
+(a, c) with cohorts of n_a and n_c users in epoch e, and w = min(n_a, n_c),
+
+    S = sum_e w (X_a / n_a - X_c / n_c),        E S = sum_e w (theta_a - theta_c),
+
+X_a the released totals. The rewards of the pair have mean q on average, so that their variance is at most q (1 - q),
+and noise comes in draws of one width. The log-moments of -(S - E S) are at most
+
+    q (1 - q) lam^2 (V_a phi(lam q) + V_c phi(lam (1 - q))) + D K(lam),     phi(x) = (e^x - 1 - x) / x^2,
+    V_a = sum_e w^2 / n_a,     D = sum_e (w / n_a)^2 draws + (w / n_c)^2 draws,     K the cumulant of one draw.
+
+The first part is Bennett's bound [BLM13, Thm. 2.9] for terms of at most w / n <= 1 times a reward, as phi grows; the
+second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law/counts.py). So
+
+    P(S <= s) <= exp(-I(s)),    I(s) = sup over lam >= 0 of  -lam s - (what is above),
+
+for sums whose sizes are fixed beforehand, whatever the tau, if a's mean is not below c's and q is known.
+docs/contemporaneous.md has the proof, and what is estimated instead.
+
+Cohorts in flight wait in rows, one for each epoch. A release belongs to the row where its arm awaits one of its size,
+and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel
+from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.law import Law, cumulant, draws_of_one, is_laplace, is_response, largest_tilt, steps, unit_variance
+
+ROWS = 128  # epochs in flight at most
+LARGEST, SMALLEST = 40.0, 1e-9  # lam
+
+
+class Pairs(NamedTuple):
+    """What the epochs say of each pair of arms (a, c)."""
+
+    margin: np.ndarray  # [k, k] S
+    spread: np.ndarray  # [k, k] V_a
+    weight: np.ndarray  # [k, k] sum of w
+    pooled: np.ndarray  # [k, k] sum of w times the mean reward of both cohorts
+    draws: np.ndarray  # [k, k] D
+
+
+class Flight(NamedTuple):
+    """Epochs of which releases are awaited."""
+
+    asked: np.ndarray  # [rows, k] sizes of the cohorts
+    n: np.ndarray  # [rows, k] rewards in the release; 0: awaited, or no cohort
+    total: np.ndarray  # [rows, k] released
+    number: np.ndarray  # [rows] of the epoch, from 1 on; 0: the row is free
+    awaited: np.ndarray  # [rows] releases
+
+
+def pairs(k: int) -> Pairs:
+    """Nothing is known."""
+    return Pairs(*np.zeros((5, k, k)))
+
+
+def flight(k: int) -> Flight:
+    """Nothing is in flight."""
+    asked, n = np.zeros((2, ROWS, k), np.int64)
+    return Flight(asked, n, np.zeros((ROWS, k)), *np.zeros((2, ROWS), np.int64))
+
+
+@kernel
+def free_row(f: Flight) -> int:
+    """A row without an epoch; -1 if there is none."""
+    for row in range(ROWS):
+        if f.number[row] == 0:
+            return row
+    return -1
+
+
+@kernel
+def unlike(f: Flight, arm: int, n: int) -> int:
+    """The least size from n on that no cohort of this arm in flight has."""
+    taken = True
+    while taken:
+        taken = False
+        for row in range(ROWS):
+            if f.number[row] > 0 and f.asked[row, arm] == n:
+                taken = True
+        if taken:
+            n += 1
+    return n
+
+
+@kernel
+def arrive(f: Flight, arm: int, n: int, total: float) -> None:
+    """Store a release in the row to which it belongs."""
+    found, exact = -1, False
+    for row in range(ROWS):
+        if f.number[row] > 0 and f.asked[row, arm] >= n and f.n[row, arm] == 0:
+            same = f.asked[row, arm] == n
+            if found < 0 or (same and not exact) or (same == exact and f.number[row] < f.number[found]):
+                found, exact = row, same
+    if found >= 0:
+        f.n[found, arm], f.total[found, arm] = n, total
+        f.awaited[found] -= 1
+
+
+@kernel
+def rewards_or_bits(law: Law, total: float, n: int) -> float:
+    """The released total; under randomized response that of the bits, whose means have the same order."""
+    return total * (1 - 2 * law.flip) + n * law.flip if is_response(law) else total
+
+
+@kernel
+def compare(p: Pairs, law: Law, f: Flight, row: int) -> None:
+    """Add an epoch, all of whose releases are there, to the pairs."""
+    k = p.margin.shape[0]
+    for a in range(k):
+        n_a = f.n[row, a]
+        if n_a > 0:
+            x_a, noise_a = rewards_or_bits(law, f.total[row, a], n_a), draws_of_one(law, n_a)
+            for c in range(k):
+                n_c = f.n[row, c]
+                if n_c > 0 and c != a:
+                    x_c, noise_c = rewards_or_bits(law, f.total[row, c], n_c), draws_of_one(law, n_c)
+                    w = float(min(n_a, n_c))
+                    of_a, of_c = w / n_a, w / n_c
+                    p.margin[a, c] += of_a * x_a - of_c * x_c
+                    p.spread[a, c] += w * of_a
+                    p.weight[a, c] += w
+                    p.pooled[a, c] += w * (x_a + x_c) / (n_a + n_c)
+                    p.draws[a, c] += of_a * of_a * noise_a + of_c * of_c * noise_c
+
+
+@kernel
+def mean_of_pair(p: Pairs, a: int, c: int) -> float:
+    """The mean reward of both arms in the epochs that they share."""
+    return min(max(p.pooled[a, c] / p.weight[a, c], 0.0), 1.0)
+
+
+@kernel
+def cautious_mean(p: Pairs, law: Law, a: int, c: int) -> float:
+    """The mean of the pair, moved towards 1/2 by its standard error, so that its variance is not estimated too low."""
+    q, w = mean_of_pair(p, a, c), p.weight[a, c]
+    noise = unit_variance(law) * law.scale * law.scale * p.draws[a, c]
+    error = math.sqrt(q * (1 - q) / (2 * w) + noise / (4 * w * w))
+    return min(0.5, q + error) if q < 0.5 else max(0.5, q - error)
+
+
+@kernel
+def standardized(p: Pairs, law: Law, a: int, c: int) -> float:
+    """S over its standard deviation; 0 if the arms share no epoch."""
+    w = p.weight[a, c]
+    if w == 0.0:
+        return 0.0
+    q = mean_of_pair(p, a, c)
+    noise = unit_variance(law) * law.scale * law.scale * p.draws[a, c]
+    return p.margin[a, c] / math.sqrt((p.spread[a, c] + p.spread[c, a]) * max(q * (1 - q), 1 / w) + noise)
+
+
+@kernel
+def phi(x: float) -> float:
+    """(e^x - 1 - x) / x^2."""
+    return 0.5 + x / 6 + x * x / 24 if x < 1e-3 else (math.expm1(x) - x) / (x * x)
+
+
+@kernel
+def exponent(p: Pairs, law: Law, a: int, c: int, q: float, g: int, lam: float) -> float:
+    """What I(s) is the supremum of, for the pair's S and arms of mean q."""
+    rewards = q * (1 - q) * lam * lam * (p.spread[a, c] * phi(lam * q) + p.spread[c, a] * phi(lam * (1 - q)))
+    noise = 0.0 if is_response(law) else cumulant(law, law.scale, p.draws[a, c], g, lam)
+    return -lam * p.margin[a, c] - rewards - noise
+
+
+@kernel
+def evidence(p: Pairs, law: Law, a: int, c: int) -> float:
+    """I(S): how surprising the epochs would be, in nats, if arm a were at least as good as arm c."""
+    if p.margin[a, c] >= 0.0:
+        return 0.0
+    q = cautious_mean(p, law, a, c)
+    g = steps(law, int(p.weight[a, c])) if is_laplace(law) else steps(law, 1)  # see log_mgf_of_sum
+    top = min(LARGEST, largest_tilt(law))
+    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(top))
+    for _ in range(26):
+        section = narrowed(section, -exponent(p, law, a, c, q, g, math.exp(section.x)))
+    return max(0.0, -section.least)

@@ -1,0 +1,244 @@
+"""Contemporaneous comparison: arms are compared over the same users only, so days that differ do no harm.
+
+Users come in epochs (see epochs.py): a leader and all challengers that may still be better share a stretch of users,
+whose places are dealt in random order. With I_c the evidence against challenger c from all epochs that it shares with
+the leader L, n_c its users whose rewards were released and m_c those in flight,
+
+    f_c = ln(1 + T / (n_c + m_c)),      c is a challenger while  I_c (n_c + m_c) / n_c <= f_c:
+
+users in flight count as if they showed what the others did. A challenger gets
+
+    min{(ratio - 1) n_c + m_c / 10,  max{n_c / 10, 2/5 (n_c f_c / I_c - n_c - m_c)}}
+
+places, at least three tenths of the first size, and the leader as many as the largest challenger, times a lead between
+1 and 20 that is 1 + 3 min_c I_c: its places cost nothing if it is the best arm, and make its side of the comparison
+precise. The leader is the arm whose worst standardized difference to another one is highest. If there is no challenger,
+the leader is served.
+
+The first epoch gives every arm the least n >= 5/2 radius(noise of one release, f). Until it is released further epochs
+are larger: three times its size, or a tenth of what is in flight, as each brings noise of its own. Later, while
+anything is in flight, arms are challengers only if I_c is below a third of what rules them out: what is in flight may
+rule them out anyway.
+
+**Not proved**: a bound on the regret. Sizes depend on releases, and the variance is estimated, so the evidence is a
+Chernoff bound only in approximation; docs/contemporaneous.md says what holds, what was measured and what was tried.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.checks import check_cohort
+from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, radius
+from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.epochs import (
+    ROWS,
+    Flight,
+    Pairs,
+    arrive,
+    compare,
+    evidence,
+    flight,
+    free_row,
+    pairs,
+    standardized,
+    unlike,
+)
+from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.policy import Policy
+
+LEADER, NEXT, ROW, EPOCHS, ASKED = range(5)
+QUIET = 2.5  # first cohorts, in radii of the noise
+LEAD, STEEPNESS = 20.0, 3.0  # the largest lead, and how much it grows with the evidence
+AIM = 0.4  # the part of the users that are missing, at the rate so far
+LEAST_STEP, LEAST_PART = 0.1, 0.3  # of an arm's users, and of its first cohort
+BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
+HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
+
+
+class State(NamedTuple):
+    """What was released, what is in flight, and the epoch that is being asked for."""
+
+    total: np.ndarray  # [k] released
+    n: np.ndarray  # [k] rewards in it
+    flying: np.ndarray  # [k] users in flight
+    against: np.ndarray  # [k] evidence against each arm
+    plan: np.ndarray  # [k] sizes of the epoch's cohorts
+    pairs: Pairs
+    flight: Flight
+    clock: np.ndarray  # [5] leader or -1, next arm of the plan, its row, epochs so far, users asked for
+    horizon: int
+    ratio: float
+    least: int
+
+
+@kernel
+def level(s: State, users: float) -> float:
+    """f, for an arm with so many users."""
+    return math.log1p(s.horizon / users)
+
+
+@kernel
+def first_size(s: State, law: Law) -> int:
+    """Users of every arm in the first epoch."""
+    most = max(s.least, s.horizon // s.n.size)
+    low, high = s.least - 1, s.least
+    while high < most and high < QUIET * radius(law, 1, high, level(s, high)):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle >= QUIET * radius(law, 1, middle, level(s, middle)):
+            high = middle
+        else:
+            low = middle
+    return min(high, most)
+
+
+@kernel
+def look(s: State, law: Law, rng: np.random.Generator) -> bool:
+    """Compare the arms of epochs that were released; whether there are any."""
+    news = False
+    for row in range(ROWS):
+        if s.flight.number[row] > 0 and s.flight.awaited[row] == 0:
+            compare(s.pairs, law, s.flight, row)
+            for a in range(s.n.size):
+                s.n[a] += s.flight.n[row, a]
+                s.total[a] += s.flight.total[row, a]
+                s.flying[a] -= s.flight.asked[row, a]
+                s.flight.asked[row, a], s.flight.n[row, a] = 0, 0
+            s.flight.number[row] = 0
+            news = True
+    return news
+
+
+@kernel
+def judge(s: State, law: Law, rng: np.random.Generator) -> None:
+    """Find the leader, and the evidence against all others."""
+    k, best = s.n.size, NONE_YET
+    for a in range(k):
+        worst = math.inf
+        for c in range(k):
+            if c != a:
+                worst = min(worst, standardized(s.pairs, law, a, c))
+        best = consider(best, a, worst, rng)
+    s.clock[LEADER] = best.arm
+    for c in range(k):
+        s.against[c] = 0.0 if c == best.arm else evidence(s.pairs, law, c, best.arm)
+
+
+@kernel
+def challengers(s: State, law: Law) -> bool:
+    """Plan an epoch of the leader and its challengers; False if there is none."""
+    k, leader, flying, first = s.n.size, s.clock[LEADER], 0, first_size(s, law)
+    for a in range(k):
+        flying += s.flying[a]
+        s.plan[a] = 0
+    weakest, largest, haste = math.inf, 0, HASTE if flying > 0 else 1.0
+    for c in range(k):
+        n, m = float(s.n[c]), float(s.flying[c])
+        f, against = level(s, n + m), s.against[c]
+        if c != leader and haste * against * (n + m) <= f * n:
+            size = (s.ratio - 1) * n + FLYING * m
+            if against > 0.0:
+                size = min(size, max(LEAST_STEP * n, AIM * (n * f / against - n - m)))
+            s.plan[c] = max(s.least, math.ceil(max(size, LEAST_PART * first)))
+            weakest, largest = min(weakest, against), max(largest, s.plan[c])
+    s.plan[leader] = math.ceil(min(LEAD, 1 + STEEPNESS * weakest) * largest) if largest > 0 else 0
+    return largest > 0
+
+
+@kernel
+def begin(s: State) -> bool:
+    """Put the planned epoch in flight; False if it cannot end by the horizon, or too many are in flight."""
+    row, users = free_row(s.flight), 0
+    if row < 0:
+        return False
+    for a in range(s.n.size):
+        if s.plan[a] > 0:
+            s.plan[a] = unlike(s.flight, a, s.plan[a])
+            users += s.plan[a]
+    if s.clock[ASKED] + users > s.horizon and s.clock[EPOCHS] > 0:
+        return False
+    s.clock[ASKED] += users
+    s.clock[EPOCHS] += 1
+    s.flight.number[row], s.flight.awaited[row] = s.clock[EPOCHS], 0
+    for a in range(s.n.size):
+        s.flight.asked[row, a] = s.plan[a]
+        s.flight.awaited[row] += s.plan[a] > 0
+        s.flying[a] += s.plan[a]
+    s.clock[NEXT] = 0
+    return True
+
+
+@kernel
+def next_of_plan(s: State) -> Decision:
+    """The next cohort of the epoch that is being asked for; WAIT if all were."""
+    k, arm = s.n.size, s.clock[NEXT]
+    while arm < k and s.plan[arm] == 0:
+        arm += 1
+    if arm == k:
+        return WAIT
+    after = arm + 1
+    while after < k and s.plan[after] == 0:
+        after += 1
+    s.clock[NEXT] = after
+    return Decision(int(arm), int(s.plan[arm]), TOGETHER if after < k else 1)
+
+
+@dataclass(frozen=True)
+class ContemporaneousKLUCB(Policy):
+    """For live studies: rewards may be late, and days may differ, as long as they differ alike for all arms.
+
+    `ratio` is the largest growth of an arm's users in an epoch, `least` the smallest cohort.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> s, rng = ContemporaneousKLUCB().init(k=2, horizon=10**6), np.random.default_rng(1)
+    >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
+    >>> [ContemporaneousKLUCB.ask(s, law, rng) for _ in range(2)]
+    [Decision(arm=0, n=212, close=2), Decision(arm=1, n=212, close=1)]
+    """
+
+    goal = "regret"
+
+    ratio: float = 1.7
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 < self.ratio <= 100:
+            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
+        check_cohort("least", self.least)
+
+    def init(self, k: int, horizon: int) -> State:
+        n, flying, plan = np.zeros((3, k), np.int64)
+        clock = np.array([-1, k, 0, 0, 0])
+        known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), flight(k), clock
+        return State(*known, horizon, float(self.ratio), int(self.least))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
+
+    @staticmethod
+    @kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if s.clock[NEXT] < s.n.size:
+            return next_of_plan(s)
+        if look(s, law, rng):
+            judge(s, law, rng)
+        if s.clock[LEADER] >= 0:
+            return next_of_plan(s) if challengers(s, law) and begin(s) else Decision(int(s.clock[LEADER]), 0, 0)
+        first = first_size(s, law)
+        for a in range(s.n.size):
+            s.plan[a] = first if s.clock[EPOCHS] == 0 else max(BLIND * first, math.ceil(FLYING * s.flying[a]))
+        return next_of_plan(s) if begin(s) else WAIT
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        arrive(s.flight, arm, n, total)
