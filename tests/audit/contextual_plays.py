@@ -153,7 +153,7 @@ def listen(
         engine = broken((next(line for line in inspect.getsource(loop).splitlines() if "clip(p.z" in line), ""))
     horizon = len(guests.rewards) if horizon is None else horizon
     play = Play(policy, channel, guests, horizon, np.array([horizon]), delay)
-    size = play.progress.told.size
+    size = play.progress.release.size
     served: list[int] = []
     closed: list[tuple[int, int]] = []
     streams: list[tuple[int, int, float]] = []

@@ -91,7 +91,7 @@ def check_releases(heard: Heard) -> None:
     """What the policy closed is released and nothing else; every number has its draws of noise, all of them told."""
     play = heard.play
     assert [(model, n) for model, n, *_ in heard.sent] == heard.closed, "a cohort is released that is not whole"
-    size, tree, releases = play.progress.told.size, isinstance(play.channel, Tree), Counter[int]()
+    size, tree, releases = play.progress.release.size, isinstance(play.channel, Tree), Counter[int]()
     for sent in heard.sent:
         releases[sent.model] += 1
         draws = needed(play.law, releases[sent.model]) if tree else 1
@@ -107,7 +107,7 @@ def distance(a: Heard, b: Heard, user: int, guests: Guests) -> tuple[np.ndarray,
     shape = [(model, n, [width for width, _ in noises]) for model, n, _, noises, _ in a.sent]
     other = [(model, n, [width for width, _ in noises]) for model, n, _, noises, _ in b.sent]
     assert shape == other, "the releases are not the same: their cohorts betray the arm"
-    apart, widths, size, tree = [np.zeros(0)], [], a.play.progress.told.size, isinstance(a.play.channel, Tree)
+    apart, widths, size, tree = [np.zeros(0)], [], a.play.progress.release.size, isinstance(a.play.channel, Tree)
     all_noises = [noise for sent in a.sent for noise in sent.noises]
     moved: Counter[int] = Counter()
     for x, y, users in zip(a.sent, b.sent, cohorts(a, guests), strict=True):

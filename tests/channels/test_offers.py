@@ -249,7 +249,7 @@ def test_more_messages_are_needed_for_a_larger_modulus():
     channel = SplitAndMix(HALF)
     offer = channel.offer(100)
     larger = replace(offer, modulus=2**60)
-    assert messages_needed(100, 2**60, channel.eta) > dict(offer.terms)["shares"]
+    assert messages_needed(100, 2**60, channel.eta) > dict(offer.terms)["messages"]
     with pytest.raises(InvalidValue, match="shares of an offer"):
         channel.check_offer(larger)
     channel.check_offer(channel.offer(100, 2**60))

@@ -107,13 +107,13 @@ class TestRelease:
         ((bundles, below, least, cohort),) = seen
         assert (below, least) == (spied.summed.residues(n)[0], 3)
         assert [sum(bundle) % below for bundle in bundles] == sent
-        assert {len(bundle) for bundle in bundles} == {spied.shares(n)}
+        assert {len(bundle) for bundle in bundles} == {spied.messages(n)}
         assert cohort.endswith(b"arm 1")
 
     @pytest.mark.parametrize(
         ("part", "one", "other"),
         [
-            ("shares", {"eta": "0.01"}, {"eta": "0.0001"}),
+            ("messages", {"eta": "0.01"}, {"eta": "0.0001"}),
             ("epsilon", {"epsilon": 1}, {"epsilon": "1.01"}),
             ("counted_on", {"honest": "0.92"}, {"honest": "0.91"}),
         ],
@@ -131,7 +131,7 @@ class TestRelease:
             each.aggregate([0] * n, each.offer(n), seeded(1), b"arm 1")
         assert names[0] == names[1] != names[2]
         numbers = [
-            {"shares": each.shares(n), "epsilon": each.epsilon, "counted_on": each.counted_on(n)} for each in made
+            {"messages": each.messages(n), "epsilon": each.epsilon, "counted_on": each.counted_on(n)} for each in made
         ]
         assert [name for name in numbers[0] if numbers[0][name] != numbers[2][name]] == [part]
 
@@ -205,7 +205,7 @@ class TestNumbers:
     @pytest.mark.parametrize(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
     def test_shares_follow_from_honest_devices_and_modulus(self, n, honest, eta):
         made = SplitAndMix(1, eta=eta, honest=honest)
-        assert made.shares(n) == messages_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
+        assert made.messages(n) == messages_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
         assert made.counted_on(n) == math.ceil(Fraction(honest) * n)
 
     def test_law_is_that_of_distributed_trust(self):
@@ -216,7 +216,7 @@ class TestNumbers:
     @pytest.mark.parametrize(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
     def test_cohorts_of_one_honest_device_are_refused(self, n, honest):
         made = SplitAndMix(1, honest=honest)
-        for refused in (lambda: made.check_size(n), lambda: made.offer(n), lambda: made.shares(n)):
+        for refused in (lambda: made.check_size(n), lambda: made.offer(n), lambda: made.messages(n)):
             with pytest.raises(InvalidValue, match="at least 2"):
                 refused()
         assert math.isnan(made.perturb(made.parameters(), made.memory(1), made.law(), 0, 1.0, n, 0, None))

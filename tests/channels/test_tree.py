@@ -322,7 +322,7 @@ class Unproved(DiscreteLaplace):
     def stretch(self, factor):
         return Unproved(self.scale * factor)
 
-    def loss(self, sensitivity, shares=1, statistics=REWARD):
+    def loss(self, sensitivity, noise_shares=1, statistics=REWARD):
         return Loss.pure(3 * statistics.l1 * sensitivity / self.scale)
 
     def joint_loss(self, l1, square, early):
@@ -426,7 +426,7 @@ def test_a_lab_that_forgets_what_it_drew_is_rejected():
     class Forgetful(Tree):
         @property
         def perturb(self):
-            forget = "memory.told[stream] = memory.sums[stream]; scale, g ="
+            forget = "memory.estimates[stream] = memory.sums[stream]; scale, g ="
             return mutant(super().perturb, "scale, g =", forget, draws=self.noise.draws)
 
     exact = errors(tree("binary"), 1000, exact=True)

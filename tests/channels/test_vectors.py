@@ -231,7 +231,7 @@ class TestOtherSums:
             assert SplitAndMix("0.5").carrying(statistics).delta() == moved * SplitAndMix("0.5").delta()
         made = SplitAndMix("0.5").carrying(linear(2))
         assert made.loss(100) == Loss.approximate("0.5", made.delta())
-        assert made.shares(100) >= SplitAndMix("0.5").shares(100)
+        assert made.messages(100) >= SplitAndMix("0.5").messages(100)
         with pytest.raises(InvalidValue, match="epsilon"):
             SplitAndMix(1, eta="0.1").carrying(linear(2))
 

@@ -148,12 +148,12 @@ def check_shares_add_up(noise):
     if splits(noise):
         for n in (2, 10):
             same_law(shares(wide, n, n, 30_000 // n), wide.pmf)
-        whole, split = wide.loss(1), wide.loss(1, shares=10)
+        whole, split = wide.loss(1), wide.loss(1, noise_shares=10)
         assert all(a <= b for a, b in zip(whole.curve, split.curve, strict=True))
         assert whole.pure_epsilon <= split.pure_epsilon
     else:
         with pytest.raises(InvalidValue):
-            wide.loss(1, shares=2)
+            wide.loss(1, noise_shares=2)
 
 
 def check_shares_use_no_float(noise):

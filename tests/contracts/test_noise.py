@@ -87,7 +87,7 @@ class Narrowing(Twin):
 class Boasting(Twin):
     """States the loss of a noise that is wider by a fiftieth."""
 
-    def loss(self, sensitivity, shares=1, statistics=None):
+    def loss(self, sensitivity, noise_shares=1, statistics=None):
         return Loss.discrete_laplace(self.scale * Fraction(51, 50), sensitivity)
 
 
@@ -106,8 +106,8 @@ class JointlyOfFew(Twin):
 class OfOneNumber(Twin):
     """States of a vector what one number costs."""
 
-    def loss(self, sensitivity, shares=1, statistics=None):
-        return super().loss(sensitivity, shares)
+    def loss(self, sensitivity, noise_shares=1, statistics=None):
+        return super().loss(sensitivity, noise_shares)
 
 
 class TakenForGaussian(Twin):

@@ -42,7 +42,7 @@ def covers(loss, law, shift):
 def test_loss_with_shares_covers_the_exact_sum(n, shift):
     """Shares of variance 2, the least that is allowed."""
     noise = DiscreteGaussian(Fraction(math.isqrt(2 * n * 10**12) + 1, 10**6))
-    covers(noise.loss(shift, shares=n), total(n, noise.scale**2 / n), shift)
+    covers(noise.loss(shift, noise_shares=n), total(n, noise.scale**2 / n), shift)
 
 
 @pytest.mark.parametrize("n", [2, 5])
@@ -65,7 +65,7 @@ def by_hand(noise, sensitivity, n):
 def test_loss_with_shares_is_the_theorem(n, sensitivity):
     """Never below it, also where the sum is cut short at ten thousand shares; and not far above."""
     noise = DiscreteGaussian(math.isqrt(LEAST_SHARE * n) + 1)
-    rho = float(noise.loss(sensitivity, shares=n).curve[0] / ORDERS[0])
+    rho = float(noise.loss(sensitivity, noise_shares=n).curve[0] / ORDERS[0])
     assert rho >= by_hand(noise, sensitivity, n) * (1 - 1e-14)
     assert rho == pytest.approx(by_hand(noise, sensitivity, n), rel=1e-6)
 
@@ -96,7 +96,7 @@ def test_narrow_shares_do_not_sum_to_one_draw():
 @pytest.mark.parametrize("n", [2, 10])
 def test_narrow_shares_are_refused(n):
     noise = DiscreteGaussian(Fraction(math.isqrt(LEAST_SHARE * n * 10**6) - 1, 1000))
-    for refused in (lambda: noise.loss(1, shares=n), lambda: noise.noise_share(n, None)):
+    for refused in (lambda: noise.loss(1, noise_shares=n), lambda: noise.noise_share(n, None)):
         with pytest.raises(InvalidValue, match="finer grid"):
             refused()
     noise.loss(1)

@@ -43,7 +43,7 @@ def test_pmf_of_several_draws_agrees_with_mpmath(scale, count):
 @pytest.mark.parametrize("sensitivity", [1, 3, 10])
 def test_pure_loss_is_sensitivity_over_scale(sensitivity):
     noise = DiscreteLaplace(10)
-    assert noise.loss(sensitivity).pure_epsilon == noise.loss(sensitivity, shares=5).pure_epsilon
+    assert noise.loss(sensitivity).pure_epsilon == noise.loss(sensitivity, noise_shares=5).pure_epsilon
     assert loss_of(Fraction(10), 1.0, sensitivity) == pytest.approx(float(noise.loss(sensitivity).pure_epsilon))
 
 

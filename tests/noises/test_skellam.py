@@ -20,7 +20,7 @@ def test_pmf_agrees_with_scipy_and_has_variance_scale_squared(scale):
 
 
 def test_loss_does_not_depend_on_how_the_draw_is_shared():
-    assert Skellam(10).loss(1) == Skellam(10).loss(1, shares=50) == Loss.skellam(100, 1)
+    assert Skellam(10).loss(1) == Skellam(10).loss(1, noise_shares=50) == Loss.skellam(100, 1)
 
 
 def test_half_the_shares_are_noise_of_half_the_variance():

@@ -40,9 +40,10 @@ class PureShuffled(Carrier):
     """Twice the noise of distributed trust, for pure privacy from a shuffler.
 
     **Guarantee**: if the server sees the sum of a cohort by an (epsilon/4, q)-relaxed secure sum in which every user
-    adds a share, a release has the pure loss `epsilon`, whatever q is; epsilon/4s, if users may differ in s numbers.
+    adds a noise share, a release has the pure loss `epsilon`, whatever q is; epsilon/4s, if users may differ in s
+    numbers.
 
-    `failure` bounds the chance that noise leaves the room in the modulus; the relaxed sum should have a q no larger.
+    `failure` bounds the chance that noise exceeds the margin in the modulus; the relaxed sum should have a q no larger.
     The theorem has `grid="paper"` and both at 1 / 2T; one step for each reward gives the same privacy.
 
     >>> PureShuffled(epsilon=0.5).loss(n=1000).epsilon()

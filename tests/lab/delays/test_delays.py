@@ -86,7 +86,7 @@ def test_the_heap_gives_the_first_due_and_of_equals_the_first_pushed(steps) -> N
             if full(flight):
                 flight = larger(flight)
             slot = push(flight, due)
-            assert 0 <= slot < flight.room
+            assert 0 <= slot < flight.capacity
             assert slot not in [other for _, _, other in reference]
             reference = sorted([*reference, (due, turn, slot)])
         elif reference:
@@ -104,7 +104,7 @@ def test_there_is_room_for_one_thing_a_round() -> None:
                 pop(flight)
             assert not full(flight)
             push(flight, t + 1 + d.longest)
-    assert in_flight(Constant(10**12).numbers(), horizon=50).room == 52
+    assert in_flight(Constant(10**12).numbers(), horizon=50).capacity == 52
 
 
 def same(a, b) -> bool:
@@ -268,7 +268,7 @@ def test_users_served_while_waiting_join_no_cohort() -> None:
 
 @pytest.mark.slow
 def test_waiting_for_nothing_is_still_a_mistake() -> None:
-    with pytest.raises(IllegalDecision, match="waits, but every release was already told"):
+    with pytest.raises(IllegalDecision, match="waits, but it already has every release"):
         compiled_script(Constant(50), stuck=1)
 
 

@@ -171,7 +171,7 @@ def test_a_stop_serves_the_arm_and_releases_nothing_more() -> None:
         (Scripted(3, 1, 1), "asked for arm 3, which does not exist"),
         (Scripted(-2, 1, 1), "asked for arm -2"),
         (Scripted(0, -5, 1), "asked for -5 users"),
-        (Waiting(0, 1, 1), "waits, but every release was already told"),
+        (Waiting(0, 1, 1), "waits, but it already has every release"),
     ],
 )
 def test_what_a_policy_must_not_ask_for(policy, said) -> None:

@@ -93,7 +93,7 @@ def test_another_index_is_rejected():
     """Negative control: sqrt(ln t / n) in the place of sqrt(2 ln t / n)."""
 
     class Half(DPUCB):
-        ask = mutant(DPUCB.ask, "math.sqrt(2 * level)", "math.sqrt(level)")
+        ask = mutant(DPUCB.ask, "math.sqrt(2 * log_t)", "math.sqrt(log_t)")
 
     with pytest.raises(AssertionError, match="another arm"):
         check_index(Half(failure=0.1), "corrected")

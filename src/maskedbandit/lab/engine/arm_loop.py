@@ -90,7 +90,7 @@ def loop(
         waits, stop = arm == -1, n == 0
         if waits:
             if aloft == 0:
-                return DEADLOCK  # every release was told, so there is none to wait for
+                return DEADLOCK  # the policy has every release, so there is none to wait for
             arm, n, stop = out.last[0], first_due(flight) - t, False
         else:
             out.last[0], out.last[1] = arm, n

@@ -49,7 +49,7 @@ class Play:
             sizes=np.zeros(SIZES, np.int64),
             open=np.zeros(m, np.int64),
             sums=np.zeros((m, statistics.size)),
-            told=np.zeros(statistics.size),
+            release=np.zeros(statistics.size),
             x=np.zeros((contexts.rows, contexts.d)),
             flight=flight,
             arm=np.zeros(slots, np.int64),

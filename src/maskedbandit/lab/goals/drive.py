@@ -91,8 +91,8 @@ def drive(
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
     findings: list[dict[str, float]] = [{}] * runs
 
-    def single(run: int, streams: Streams, room: int = 64) -> None:
-        cohorts = np.zeros(room, np.int64)
+    def single(run: int, streams: Streams, capacity: int = 64) -> None:
+        cohorts = np.zeros(capacity, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
         memory = channel.memory(k)
@@ -107,7 +107,7 @@ def drive(
         else:
             status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
-            return single(run, streams, 8 * room)
+            return single(run, streams, 8 * capacity)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
         findings[run] = policy.findings(state) | findings[run]
         for n in cohorts[cohorts > 0].tolist():

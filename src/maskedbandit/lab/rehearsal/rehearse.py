@@ -2,9 +2,10 @@
 
 A user is shown an arm, gets a reward and keeps it on the device. When the cohort closes, each device checks what it is
 offered and adds its noise, and the channel's `backend` carries the sum; the policy gets the released sum and how many
-values are in it, and nothing else. What the compiled loop draws at once has the same law, unless devices are lost: then
-fewer values are in a sum, and on a fixed grid no more noise than `channel.law()` allows for. (On a grid that follows
-the size of the cohort, the law is that of the survivors' grid, which is a little coarser than the one that was used.)
+values are in it, and nothing else. What the compiled loop draws at once has the same distribution, unless devices are
+lost: then fewer values are in a sum, and on a fixed grid no more noise than `channel.law()` allows for. (On a grid that
+follows the size of the cohort, its distribution is that on the survivors' grid, which is a little coarser than the one
+that was used.)
 
 A user is charged before an arm is shown, so before there is a reward. Server and device both write down in which cohort
 the user takes part. A cohort whose protocol fails is tried again with the same users, see `study.cohorts`. After
