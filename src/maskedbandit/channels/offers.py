@@ -36,7 +36,7 @@ _TEXT = re.compile(
 
 
 class NoiseShare(NamedTuple):
-    """The noise of a release: the noise shares of `least` users make one draw. With `least` 1 each adds a whole draw."""
+    """The noise of a release: the noise shares of `least` users make a draw. With `least` 1 each adds a whole draw."""
 
     noise: str  # the name of its class
     scale: Fraction  # of the draw, in steps

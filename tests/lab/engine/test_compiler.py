@@ -105,7 +105,7 @@ TABLE = np.array([1.0, 2.0])
 
 
 class Pair(NamedTuple):
-    """Two numbers of one type, told apart by their place alone."""
+    """Two numbers of one type, distinguished by their position alone."""
 
     first: float
     second: float

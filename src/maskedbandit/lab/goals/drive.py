@@ -85,7 +85,7 @@ def drive(
     go: Any = None
     if not rehearsed:
         go = compiled(loop, **kernels(policy, channel, instance, delay))
-    parameters, world, lags = channel.parameters(), instance.numbers(), delay.numbers()
+    parameters, world, lags = channel.parameters(), instance.parameters(), delay.parameters()
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal

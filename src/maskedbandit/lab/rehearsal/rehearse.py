@@ -70,7 +70,7 @@ def rehearse(
     of_policy: np.random.Generator,
 ) -> tuple[int, Loss, int]:
     """One run, as `loop` in arm_loop.py: how it ended, what the worst user was charged, and cohorts thrown away."""
-    law, numbers, k, bits = channel.law(), instance.numbers(), out.pulls.size, Bits(of_noise.bytes)
+    law, world, k, bits = channel.law(), instance.parameters(), out.pulls.size, Bits(of_noise.bytes)
     means, best, stream = instance.true_means(), instance.true_means().max(), Rewards(of_rewards, keys)
     cohorts, devices = Cohorts(channel, k, name, bits), dict[User, Device]()
     seed, decisions = of_policy.bytes(32), 0
@@ -106,10 +106,10 @@ def rehearse(
         while t < end:
             users = int(min(end, marks[mark])) - t
             if stop:  # they are served, and nobody asks for their rewards
-                rewards += instance.many(numbers, arm, users, 0, stream)
+                rewards += instance.many(world, arm, users, 0, stream)
             for user in range(t, t if stop else t + users):
                 cohorts.charge(str(user), planned)
-                reward = float(instance.one(numbers, arm, user, 0, stream))
+                reward = float(instance.one(world, arm, user, 0, stream))
                 devices[str(user)] = Device(str(user), reward, channel, planned)
                 cohorts.join(arm, str(user))
                 rewards += reward
