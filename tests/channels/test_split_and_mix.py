@@ -203,7 +203,7 @@ class TestLoss:
         kind(1).loss(np.int64(10))
 
 
-class TestParameters:
+class TestNumbers:
     @pytest.mark.parametrize(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
     def test_messages_follow_from_honest_devices_and_modulus(self, n, honest, eta):
         made = SplitAndMix(1, eta=eta, honest=honest)

@@ -56,8 +56,8 @@ class TestHarness:
     def test_sees_every_key_share_of_an_honest_round(self):
         it = liar(5)
         assert all(it.halves(user) == [0] for user in range(5))
-        assert len(it.shares_of(0, 0)) == 5
-        assert set(it.shares_of(0, 1)) == {5}  # what the colluding device holds
+        assert len(it.key_shares_of(0, 0)) == 5
+        assert set(it.key_shares_of(0, 1)) == {5}  # what the colluding device holds
 
     def test_tells_and_hears_every_kind_of_message(self):
         """So whatever is said in a round is altered, replayed and answered in these tests."""

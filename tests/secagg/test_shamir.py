@@ -1,4 +1,4 @@
-"""Shamir's sharing: t key shares recover it, t - 1 show nothing; the second by counting coefficients in a small field."""
+"""Shamir's sharing: t key shares recover it, t - 1 hide it; the second by counting coefficients in a small field."""
 
 from collections import Counter
 from itertools import combinations, product

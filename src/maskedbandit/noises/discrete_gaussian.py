@@ -14,7 +14,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.mass import GAUSSIAN
+from maskedbandit.law import GAUSSIAN
 from maskedbandit.noises.noise import Integers, Noise, Probabilities
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
