@@ -182,7 +182,7 @@ def lies(channel: Channel):
     offer = channel.offer(100)
     yield "channel", replace(offer, channel="Raw")
     yield "steps", replace(offer, steps=offer.steps + 1)
-    yield "surprise", offer.also(surprise=1)
+    yield "unknown", offer.also(unknown=1)
     for name, value in offer.terms:
         yield name, offer.also(**{name: 2 * value})
         yield name, replace(offer, terms=tuple(term for term in offer.terms if term[0] != name))

@@ -204,7 +204,7 @@ def check_offers(channel):
     offer = channel.offer(n)
     for position in (None, 0, n - 1):
         channel.check_offer(Offer.from_text(offer.at(position).to_text()))
-    lies = [replace(offer, channel="Another"), replace(offer, steps=offer.steps + 1), offer.also(surprise=1)]
+    lies = [replace(offer, channel="Another"), replace(offer, steps=offer.steps + 1), offer.also(unknown=1)]
     lies += [replace(offer, modulus=n * offer.steps if offer.modulus else 64)]
     lies += [offer.also(**{name: 2 * value}) for name, value in offer.terms]
     if offer.noise:

@@ -263,7 +263,7 @@ def test_hope_comes_back_with_a_release() -> None:
 
 
 def test_a_run_in_which_nothing_was_released_ends_with_advice() -> None:
-    """Though it was too short for a row of cohorts without hope."""
+    """Though it was too short for a row of cohorts that all fail."""
     for horizon, said in ((12, "3 cohorts in a row"), (14, "3 cohorts in a row"), (4, "1 cohorts in a row")):
         with pytest.raises(TooFew, match=rf"^{said} were thrown away, the last because it was to fail.*`dropout`"):
             mb.simulate(Scripted(1, 4), over(Watched(fails=99)), INSTANCE, horizon)

@@ -41,7 +41,7 @@ def needed(law: Law, m: int) -> int:
         return count
     if law.counter == KARY:
         count, half = 0, law.arity // 2
-        while (m + half) % law.arity == 0:  # the digit has become -half: a new node, but for its last children
+        while (m + half) % law.arity == 0:  # the digit has become -half: a new node, except for its last children
             count, m = count + half, (m + half) // law.arity
         return count + ((m + half) % law.arity > half)
     return 1

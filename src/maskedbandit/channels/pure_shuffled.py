@@ -1,8 +1,8 @@
 """Shuffled trust without delta: Pólya noise inside a relaxed secure sum that a shuffler can compute [CZ23, Thm. 3].
 
 From enough anonymous bits a shuffler can make a sum modulo m that is nearly ideal [CY21]. It is (eps_hat, q)-relaxed:
-what it shows has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and but for a
-chance of q the true sum can be read from it. Then, for cohorts that differ in one reward,
+what it shows has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and except
+with probability q the true sum can be read from it. Then, for cohorts that differ in one reward,
 
     loss <= eps_hat + (loss of the true sum) + eps_hat = epsilon,     eps_hat = epsilon / 4,
 

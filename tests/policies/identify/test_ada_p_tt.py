@@ -113,7 +113,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
     ],
 )
 def test_other_pulls_are_rejected(kernel, old, new):
-    """Negative controls: sizes of phases where all pulls count, and the reverse; no cure; no positive part."""
+    """Negative controls: sizes of phases where all pulls count, or the reverse; nothing forced; no positive part."""
     with pytest.raises(AssertionError):
         several(broken(old, new, kernel)())
 

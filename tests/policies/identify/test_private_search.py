@@ -109,7 +109,7 @@ def test_without_forced_exploration_some_starve(policy):
     assert not found.stopped.all()
 
 
-TABLE = {  # of users at delta = 0.01, by means of 20 to 100 runs of another program, with another cure
+TABLE = {  # of users at delta = 0.01, by means of 20 to 100 runs of another program, with other forced exploration
     (AdaPTT(), MU1): {1000: 3.70e5, 0.464: 3.86e5, 0.1: 5.94e5, 0.0215: 1.26e6, 0.00464: 9.6e6},
     (AdaPTT(), MU2): {1000: 4.58e5, 0.464: 4.92e5, 0.1: 4.97e5, 0.0215: 8.25e5, 0.00464: 2.46e6},
     (AdaPTT(), SS19): {1000: 30_100, 0.464: 36_600, 0.1: 80_600, 0.0215: 3.17e5, 0.00464: 1.49e6},

@@ -141,7 +141,7 @@ def test_users_it_takes(means, epsilon, most):
 
 @pytest.mark.slow
 def test_no_run_starves_and_without_the_cure_some_do():
-    """Tied rivals, loud noise: a best arm that begins badly must come back; the cure is a parameter."""
+    """Tied rivals, loud noise: a best arm that begins badly must come back; forced exploration is a parameter."""
     channel, instance, most = mb.channels.Central(epsilon=0.464), mb.Bernoulli(MU1), 2 * 10**5
     cured = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=2000, seed=5, max_pulls=most)
     assert cured.stopped.all()

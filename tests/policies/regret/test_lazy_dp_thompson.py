@@ -35,7 +35,7 @@ Central = mb.channels.Central
 # released totals, sizes of cohorts, epsilon, t
 STATES = {
     "first cohorts": ([1, 0, 1], [1, 1, 1], 1, 4),
-    "full of hope": ([1, 0, 3, 5], [2, 2, 4, 8], 0.1, 20),
+    "full of optimism": ([1, 0, 3, 5], [2, 2, 4, 8], 0.1, 20),
     "apart": ([90, 78, 10], [128, 128, 64], 1, 1000),
     "a close second": ([500, 480, 0], [1024, 1024, 64], 2, 50_000),
     "nobody leads": ([30, 31, 30, 29], [64, 64, 64, 64], 5, 500),
@@ -177,18 +177,18 @@ def check_bounds(opening: Kernel = open_window, cheap: Kernel = rivals) -> None:
     for n in (1, 4, 64, 1024, 65536):
         for fraction in (0.02, 0.3, 0.5, 0.7):
             for epsilon, t in ((0.2, 200), (1, 40), (1, 100_000), (20, 5000)):
-                good = fraction * n - 3 * math.log(t) / epsilon  # so that hope begins at that fraction
+                good = fraction * n - 3 * math.log(t) / epsilon  # so that optimism begins at that fraction
                 s = state([0.0, good], [1, n], t)
                 end = window(s, epsilon, opening)
                 s.window[LEAD] = 0
                 for at in (t, (t + end) // 2, end):
-                    hope = optimistic([0.0, good], [1, n], epsilon, at)[1]
+                    top = optimistic([0.0, good], [1, n], epsilon, at)[1]
                     for far in (0.01, 0.1, 0.3, 1, 2, 4):
-                        x = hope / n + far / math.sqrt(4 * n)
+                        x = top / n + far / math.sqrt(4 * n)
                         if not s.top[1] < x < 1 - 1e-9:
                             continue
-                        slope = (n - hope) / (1 - x) - hope / x
-                        log_f = xlogy(hope, x) + xlog1py(n - hope, -x) - betaln(1 + hope, 1 + n - hope)
+                        slope = (n - top) / (1 - x) - top / x
+                        log_f = xlogy(top, x) + xlog1py(n - top, -x) - betaln(1 + top, 1 + n - top)
                         assert cheap(s, x) >= min(1.0, math.exp(log_f) / slope) * (1 - 1e-9), (
                             n,
                             fraction,
