@@ -71,8 +71,8 @@ def test_compiled_code_draws_what_python_draws_and_keeps_no_generator() -> None:
     compiled = numba.njit(both)
     mine, theirs = Streams(5, "a").of(3)[1], Streams(5, "a").of(3)[1]
     assert compiled(mine) == both(theirs)
-    before = sys.getrefcount(mine), sys.getrefcount(mine.places_at)
+    before = sys.getrefcount(mine), sys.getrefcount(mine.addresses_at)
     for _ in range(1000):
         assert compiled(mine) == both(theirs)
-    assert (sys.getrefcount(mine), sys.getrefcount(mine.places_at)) == before
+    assert (sys.getrefcount(mine), sys.getrefcount(mine.addresses_at)) == before
     assert [str(kind) for (kind,) in compiled.signatures] == ["generator of the lab"]  # not NumPy's, which is slow
