@@ -126,13 +126,13 @@ def main() -> None:
         return 1e3 * least(lambda: [draw() for _ in range(1000)])
 
     row(
-        "exact Pólya share, both variables, n = 1000, g/ε = 32",
+        "exact Pólya noise share, both variables, n = 1000, g/ε = 32",
         microseconds(lambda: laplace.noise_share(1000, bits)),
         "µs",
         15,
     )
     row("exact discrete Laplace draw, scale 10", microseconds(lambda: discrete_laplace(10, bits)), "µs", 10)
-    row("exact Skellam share, n = 1000, ε = 1", microseconds(lambda: skellam.noise_share(1000, bits)), "µs")
+    row("exact Skellam noise share, n = 1000, ε = 1", microseconds(lambda: skellam.noise_share(1000, bits)), "µs")
     row("all that a device does to a reward, n = 1000", microseconds(sends), "µs")
 
     empty = wall(["-c", "pass"])

@@ -101,7 +101,7 @@ def simulated(policy: Any, channel: Any, horizon: int = USERS) -> float:
 
 def served(step: Callable[[Reals], int], learn: Callable[[Reals, int, float], object]) -> None:
     """Serve a few users by a library: a choice, a reward and an update for each of them."""
-    luck, weights = np.random.default_rng(1), CONTEXTS.numbers().weights
+    luck, weights = np.random.default_rng(1), CONTEXTS.parameters().weights
     x = np.zeros((FEW, CONTEXTS.d))
     for t in range(FEW):
         draw(x, t, luck)

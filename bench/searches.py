@@ -31,7 +31,7 @@ class Coins:
 
 
 def in_best_arm() -> float:
-    """Nanoseconds per step of its EB-TCI, which stops by the level that ours calls "published"."""
+    """Nanoseconds per step of its EB-TCI, which stops at the threshold that ours calls "published"."""
     steps = 0
 
     def work() -> None:

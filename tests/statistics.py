@@ -29,13 +29,13 @@ def seeded(seed: int) -> Bits:
     return Bits(Random(seed).randbytes)
 
 
-def same_law(sample: ArrayLike, pmf: Callable[[Integers], ArrayLike]) -> None:
-    """The integers of the sample have the law `pmf`: Pearson's chi-square on merged cells.
+def same_distribution(sample: ArrayLike, pmf: Callable[[Integers], ArrayLike]) -> None:
+    """The integers of the sample have the distribution `pmf`: Pearson's chi-square on merged cells.
 
     A cell is a run of integers with an expected count of at least 5; the mass that `pmf` leaves outside a
     window three times as wide as the sample counts in the last one. Far in its tail the statistic is not
     quite chi-square (a Poisson count of mean 5 exceeds its mean by 6 deviations with probability 1e-6, not
-    1e-9), so a rejection must also pass `entropy_bound`, which holds for every law and size of sample.
+    1e-9), so a rejection must also pass `entropy_bound`, which holds for every distribution and size of sample.
     """
     sample = _integers(sample)
     low, high = int(sample.min()), int(sample.max())
@@ -44,7 +44,7 @@ def same_law(sample: ArrayLike, pmf: Callable[[Integers], ArrayLike]) -> None:
     mass = np.asarray(pmf(values), dtype=np.float64)
     rest = 1 - math.fsum(mass)
     if not (np.all(mass >= 0) and rest > -1e-9):
-        raise AssertionError(f"not a law: the least mass is {mass.min()}, and all add up to {1 - rest}")
+        raise AssertionError(f"not a distribution: the least mass is {mass.min()}, and all add up to {1 - rest}")
     counts = np.bincount(sample - values[0], minlength=values.size)
     impossible = values[(counts > 0) & (mass == 0)]
     if impossible.size:
@@ -59,7 +59,9 @@ def same_law(sample: ArrayLike, pmf: Callable[[Integers], ArrayLike]) -> None:
     x = float(np.sum(observed[hit] * np.log(observed[hit] / expected[hit])))
     p = max(float(chi2.sf(statistic, d)), entropy_bound(x, d))
     if p < ALPHA:
-        raise AssertionError(f"another law: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}")
+        raise AssertionError(
+            f"another distribution: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}"
+        )
 
 
 def entropy_bound(x: float, d: int) -> float:
@@ -70,7 +72,7 @@ def entropy_bound(x: float, d: int) -> float:
     return math.exp(d * (1 + math.log(x / d)) - x) if x > d else 1.0
 
 
-def same_law_of_two(a: ArrayLike, b: ArrayLike) -> None:
+def same_distribution_of_two(a: ArrayLike, b: ArrayLike) -> None:
     """Two samples of integers come from one law: chi-square of the 2 x cells table, with pooled cells.
 
     Meant for samples of about the same size: given the pooled counts, those of one sample are then symmetric
@@ -79,15 +81,17 @@ def same_law_of_two(a: ArrayLike, b: ArrayLike) -> None:
     a, b = _integers(a), _integers(b)
     values, which = np.unique(np.concatenate([a, b]), return_inverse=True)
     counts = np.stack([np.bincount(part, minlength=values.size) for part in (which[: a.size], which[a.size :])])
-    share = np.array([[a.size], [b.size]]) / which.size
-    first = _cells(counts.sum(axis=0) * share.min())
+    fraction = np.array([[a.size], [b.size]]) / which.size
+    first = _cells(counts.sum(axis=0) * fraction.min())
     observed = np.add.reduceat(counts, first, axis=1)
-    expected = observed.sum(axis=0) * share
+    expected = observed.sum(axis=0) * fraction
     d = first.size - 1
     statistic = float(np.sum((observed - expected) ** 2 / expected))
     p = float(chi2.sf(statistic, d))
     if p < ALPHA:
-        raise AssertionError(f"two laws: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}")
+        raise AssertionError(
+            f"two distributions: chi-square is {statistic:.1f} for {d} degrees of freedom, p = {p:.1e}"
+        )
 
 
 def at_most(count: int, trials: int, p: float) -> None:
@@ -98,7 +102,7 @@ def at_most(count: int, trials: int, p: float) -> None:
 
 
 def mean_is(sample: ArrayLike, mean: float, sd: float | None = None) -> None:
-    """The mean of the law is `mean`: |z| <= 6.11, with its standard deviation or else that of the sample.
+    """The mean of the distribution is `mean`: |z| <= 6.11, with its standard deviation or else that of the sample.
 
     The sample must be large enough for a normal mean, 6 deviations away from its centre.
     """

@@ -211,18 +211,18 @@ def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp
 def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys) -> None:
     """It may be full at any file: each attempt gets one further, and the last one has the numbers of the first."""
     assert main(["run", str(file), "--out", str(tmp_path / "whole")]) == 0
-    out, fsync, room = tmp_path / "out", os.fsync, [0, 0]
+    out, fsync, left = tmp_path / "out", os.fsync, [0, 0]
 
     def full(handle: int) -> None:
-        room[1] += 1
-        if room[1] > room[0]:
+        left[1] += 1
+        if left[1] > left[0]:
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", full)
     failed = []
     while True:
-        room[:] = [len(failed), 0]
+        left[:] = [len(failed), 0]
         capsys.readouterr()
         if main(["run", str(file), "--out", str(out), "--resume", "--quiet"]) == 0:
             break

@@ -184,11 +184,11 @@ def dead(document: str, folder: Path) -> list[str]:
     """Relative links that lead nowhere."""
     found = []
     for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", document)):
-        place, _, anchor = link.partition("#")
+        page, _, anchor = link.partition("#")
         if "://" in link or link.startswith("mailto:"):
             continue
-        target = folder / place
-        text = target.read_text() if place.endswith(".md") and target.exists() else "" if place else document
+        target = folder / page
+        text = target.read_text() if page.endswith(".md") and target.exists() else "" if page else document
         if not target.exists() or (anchor and anchor not in anchors(text)):
             found.append(link)
     return found
@@ -223,30 +223,30 @@ def test_privacy_comes_first_in_every_release() -> None:
     assert all(re.findall(r"^### (.+)$", release, re.MULTILINE)[0] == "Privacy" for release in releases)
 
 
-# --- places -------------------------------------------------------------------------------------------------
+# --- addresses -------------------------------------------------------------------------------------------------
 
 HOSTS = [".".join(host) for host in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("crates", "io"))]
 LOCAL = re.compile(r"(?<![\w.~:}/-])/(?:" + "|".join(("work", "root", "home", "tmp", "Users")) + r")(?![\w.-])")
 
 
-def places(text: str) -> list[str]:
+def addresses(text: str) -> list[str]:
     """Registry hosts, and absolute paths of somebody's machine."""
     return [host for host in HOSTS if host in text] + LOCAL.findall(text)
 
 
 def test_nothing_names_a_registry_or_a_machine() -> None:
-    found = {name: places(text) for name, text in texts().items()}
+    found = {name: addresses(text) for name, text in texts().items()}
     assert len(found) > 50
     assert {name: what for name, what in found.items() if what} == {}
 
 
 def test_a_registry_and_a_machine_are_found() -> None:
     slash = "/"
-    assert places(f"from https:{slash}{slash}files.{HOSTS[1]}{slash}simple") == [HOSTS[1]]
-    assert places(f"see {slash}tmp{slash}x, '{slash}home{slash}ann' and {slash}root") == [
+    assert addresses(f"from https:{slash}{slash}files.{HOSTS[1]}{slash}simple") == [HOSTS[1]]
+    assert addresses(f"see {slash}tmp{slash}x, '{slash}home{slash}ann' and {slash}root") == [
         f"{slash}{p}" for p in ("tmp", "home", "root")
     ]
-    assert places("and/or, src/work/a.py, ~/.cache, the /working set") == []
+    assert addresses("and/or, src/work/a.py, ~/.cache, the /working set") == []
 
 
 def test_constraints_are_names_and_versions() -> None:

@@ -28,7 +28,7 @@ def test_the_files_of_every_protocol_are_found() -> None:
         ("import random", "import random"),
         ("from numpy.random import default_rng", "from numpy.random import default_rng"),
         ("half = modulus / 2", "/"),
-        ("share = 0.5", "literal 0.5"),
+        ("fraction = 0.5", "literal 0.5"),
         ("def f(x: float): pass", "float"),
         ("inverse = x**power", "**"),
         ("from math import log", "from math import log"),

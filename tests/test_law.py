@@ -1,6 +1,6 @@
 """The law kernels: what they say of the noise in a sum is true, exactly where they say so.
 
-Nothing here is random: laws are summed from the noises' pmf. Each bound stands next to a broken twin that fails.
+Nothing here is random: distributions are summed from the noises' pmf. Each bound stands next to a mutant that fails.
 """
 
 import math
@@ -195,7 +195,7 @@ class TestRadius:
     )
     def test_covers_the_noise(self, kind, scale, grid, counts, m, n):
         if kind == GAUSSIAN and (scale * grid) ** 2 < 2 and m != draws(Law(kind, **counts), m, n) != n:
-            scale = Fraction(2)  # fractions of a draw need shares of a variance of at least 2
+            scale = Fraction(2)  # fractions of a draw need noise shares of a variance of at least 2
         law = Law(kind, scale=float(scale), grid=float(grid), **counts)
         for x in X:
             holds(NOISES[kind](scale * grid), law, m, n, x)

@@ -64,7 +64,7 @@ def imported(source: str, package: str = "maskedbandit") -> set[str]:
     return {name.removeprefix(f"{package}.") for name in found if name.startswith(f"{package}.")}
 
 
-def place(name: str, under: str = "") -> str:
+def folder_of(name: str, under: str = "") -> str:
     """The room of a dotted name, or the folder of the lab."""
     return name.removeprefix(under).split(".")[0]
 
@@ -97,14 +97,14 @@ MODULES = modules(SOURCE)
 
 @pytest.mark.parametrize("name", sorted(set(MODULES) - {"__init__"}))
 def test_imports_point_down(name: str) -> None:
-    others = {place(each) for each in imported(MODULES[name])}
-    assert breaches(LAYERS, place(name), others) == []
+    others = {folder_of(each) for each in imported(MODULES[name])}
+    assert breaches(LAYERS, folder_of(name), others) == []
 
 
 @pytest.mark.parametrize("name", sorted(each for each in MODULES if each.startswith("lab.")))
 def test_imports_between_folders_of_the_lab_point_down(name: str) -> None:
-    others = {place(each, "lab.") for each in imported(MODULES[name]) if each.startswith("lab.")}
-    assert breaches(LAB, place(name, "lab."), others) == []
+    others = {folder_of(each, "lab.") for each in imported(MODULES[name]) if each.startswith("lab.")}
+    assert breaches(LAB, folder_of(name, "lab."), others) == []
 
 
 def test_no_files_import_in_a_circle() -> None:
@@ -127,14 +127,14 @@ def test_no_file_replaces_a_function_of_its_folder() -> None:
 
 
 def test_every_room_has_a_layer() -> None:
-    assert {place(name) for name in MODULES} - {"__init__"} <= {name for names in LAYERS for name in names}
-    folders = {place(name, "lab.") for name in MODULES if name.startswith("lab.")}
+    assert {folder_of(name) for name in MODULES} - {"__init__"} <= {name for names in LAYERS for name in names}
+    folders = {folder_of(name, "lab.") for name in MODULES if name.startswith("lab.")}
     assert folders == {name for names in LAB for name in names}
 
 
 def test_an_import_that_points_up_is_found() -> None:
     def up(room: str, source: str, layers: tuple[tuple[str, ...], ...] = LAYERS, under: str = "") -> list[str]:
-        return breaches(layers, room, {place(each, under) for each in imported(source)})
+        return breaches(layers, room, {folder_of(each, under) for each in imported(source)})
 
     assert up("noises", "from maskedbandit.lab.engine import simulate") == ["lab"]
     assert up("policies", "def f():\n    import maskedbandit.channels.raw") == ["channels"]

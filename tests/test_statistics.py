@@ -14,8 +14,8 @@ from tests.statistics import (
     at_most,
     entropy_bound,
     mean_is,
-    same_law,
-    same_law_of_two,
+    same_distribution,
+    same_distribution_of_two,
     seeded,
 )
 
@@ -35,48 +35,48 @@ def test_seeded_bits_repeat_and_seeds_differ():
 
 
 class TestSameLaw:
-    def test_accepts_the_law(self, draws):
-        same_law(draws.poisson(3, N), poisson(3).pmf)
-        same_law(draws.geometric(1e-3, N), geom(1e-3).pmf)
-        same_law(draws.integers(0, 2, N), lambda v: np.isin(v, (0, 1)) / 2)
+    def test_accepts_the_distribution(self, draws):
+        same_distribution(draws.poisson(3, N), poisson(3).pmf)
+        same_distribution(draws.geometric(1e-3, N), geom(1e-3).pmf)
+        same_distribution(draws.integers(0, 2, N), lambda v: np.isin(v, (0, 1)) / 2)
 
-    def test_rejects_a_law_two_percent_away(self, draws):
+    def test_rejects_a_distribution_two_percent_away(self, draws):
         with pytest.raises(AssertionError, match="p = "):
-            same_law(draws.poisson(3.06, N), poisson(3).pmf)
+            same_distribution(draws.poisson(3.06, N), poisson(3).pmf)
 
     def test_rejects_scipys_own_failure(self, draws):
-        """Frequencies in the place of counts make the statistic N times too small: this subject passed."""
-        law = np.array([0.02, 0.18, 0.80])
+        """Frequencies instead of counts make the statistic N times too small: this subject passed."""
+        mass = np.array([0.02, 0.18, 0.80])
         sample = draws.choice(3, N, p=[0.3, 0.2, 0.5])
-        assert chisquare(np.bincount(sample) / N, law).pvalue > 0.1  # the bug, reproduced
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(sample, lambda v: np.where((v >= 0) & (v < 3), law[np.clip(v, 0, 2)], 0))
+        assert chisquare(np.bincount(sample) / N, mass).pvalue > 0.1  # the bug, reproduced
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(sample, lambda v: np.where((v >= 0) & (v < 3), mass[np.clip(v, 0, 2)], 0))
 
     def test_refuses_frequencies(self):
         with pytest.raises(TypeError, match="not frequencies"):
-            same_law([0.3, 0.2, 0.5], poisson(1).pmf)
+            same_distribution([0.3, 0.2, 0.5], poisson(1).pmf)
 
     def test_rejects_a_truncated_tail_through_the_remainder(self, draws):
         sample = draws.poisson(50, 10 * N)
-        same_law(sample, poisson(50).pmf)
+        same_distribution(sample, poisson(50).pmf)
         with pytest.raises(AssertionError):
-            same_law(np.minimum(sample, 70), poisson(50).pmf)
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(draws.integers(1, 10, N), lambda v: (np.abs(v - 500.5) < 500) / 1000)
+            same_distribution(np.minimum(sample, 70), poisson(50).pmf)
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(draws.integers(1, 10, N), lambda v: (np.abs(v - 500.5) < 500) / 1000)
 
     def test_rejects_values_that_cannot_be(self, draws):
         sample = draws.geometric(0.5, N)
         sample[0] = 0
         with pytest.raises(AssertionError, match="probability 0"):
-            same_law(sample, geom(0.5).pmf)
+            same_distribution(sample, geom(0.5).pmf)
 
-    def test_rejects_what_is_not_a_law(self, draws):
-        with pytest.raises(AssertionError, match="not a law"):
-            same_law(draws.poisson(3, N), lambda v: 1.01 * poisson.pmf(v, 3))
+    def test_rejects_what_is_not_a_distribution(self, draws):
+        with pytest.raises(AssertionError, match="not a distribution"):
+            same_distribution(draws.poisson(3, N), lambda v: 1.01 * poisson.pmf(v, 3))
 
     def test_rejects_a_sample_too_small_to_reject_anything(self):
         with pytest.raises(AssertionError, match="too few"):
-            same_law(np.zeros(N, dtype=int), poisson(1e-6).pmf)
+            same_distribution(np.zeros(N, dtype=int), poisson(1e-6).pmf)
 
     @pytest.mark.parametrize("p", [0.5, 0.1, 1e-3])
     @pytest.mark.parametrize("size", [1, 7, 100, 5000])
@@ -84,18 +84,18 @@ class TestSameLaw:
         count = np.arange(size + 1)
         self.entropy_bound_holds(np.stack([count, size - count]), np.array([p, 1 - p]), binom.pmf(count, size, p))
 
-    @pytest.mark.parametrize("law", [[0.2, 0.3, 0.1, 0.4], [0.01, 0.01, 0.97, 0.01]])
-    def test_entropy_bound_holds_exactly_for_four_cells(self, law):
+    @pytest.mark.parametrize("mass", [[0.2, 0.3, 0.1, 0.4], [0.01, 0.01, 0.97, 0.01]])
+    def test_entropy_bound_holds_exactly_for_four_cells(self, mass):
         counts = np.array([c for c in itertools.product(range(26), repeat=4) if sum(c) == 25]).T
-        self.entropy_bound_holds(counts, np.array(law), multinomial.pmf(counts.T, 25, law))
+        self.entropy_bound_holds(counts, np.array(mass), multinomial.pmf(counts.T, 25, mass))
 
-    def entropy_bound_holds(self, counts, law, chance):
-        expected = counts[:, 0].sum() * law[:, None]
+    def entropy_bound_holds(self, counts, mass, chance):
+        expected = counts[:, 0].sum() * mass[:, None]
         x = np.sum(counts * np.log(np.maximum(counts, 1) / expected), axis=0)
         order = np.argsort(-x)
         tail = np.cumsum(chance[order])
         for distance, probability in zip(x[order], tail, strict=True):
-            assert probability <= entropy_bound(distance, len(law) - 1) + 1e-12
+            assert probability <= entropy_bound(distance, len(mass) - 1) + 1e-12
 
     def test_chi_square_alone_would_cry_wolf(self):
         """Why the bound is there: a cell of mean 5 exceeds 6.11 deviations a thousand times too often."""
@@ -105,20 +105,20 @@ class TestSameLaw:
 
 
 class TestSameLawOfTwo:
-    def test_accepts_one_law(self, draws):
-        same_law_of_two(draws.poisson(3, N), draws.poisson(3, N))
+    def test_accepts_one_distribution(self, draws):
+        same_distribution_of_two(draws.poisson(3, N), draws.poisson(3, N))
 
-    def test_rejects_two_laws(self, draws):
-        with pytest.raises(AssertionError, match="two laws"):
-            same_law_of_two(draws.poisson(3, N), draws.poisson(3.1, N))
+    def test_rejects_two_distributions(self, draws):
+        with pytest.raises(AssertionError, match="two distributions"):
+            same_distribution_of_two(draws.poisson(3, N), draws.poisson(3.1, N))
 
     def test_rejects_one_with_values_that_the_other_never_takes(self, draws):
-        with pytest.raises(AssertionError, match="two laws"):
-            same_law_of_two(draws.integers(0, 10, N), draws.integers(0, 11, N))
+        with pytest.raises(AssertionError, match="two distributions"):
+            same_distribution_of_two(draws.integers(0, 10, N), draws.integers(0, 11, N))
 
     def test_rejects_samples_too_small_to_reject_anything(self):
         with pytest.raises(AssertionError, match="too few"):
-            same_law_of_two([0, 1, 1], [1, 0, 1])
+            same_distribution_of_two([0, 1, 1], [1, 0, 1])
 
 
 class TestAtMost:

@@ -1,7 +1,8 @@
-"""How far apart two laws are, as privacy sees it: exactly from probabilities, or at least so far from samples.
+"""How far apart two distributions are, as privacy sees it: exactly from probabilities, or at least so far from samples.
 
-A mechanism with loss (epsilon, delta) keeps P(event) <= e^epsilon Q(event) + delta for every event, P and Q its laws
-for two neighbours. An audit finds the smallest epsilon that the laws allow; a loss below it is a wrong loss.
+A mechanism with loss (epsilon, delta) keeps P(event) <= e^epsilon Q(event) + delta for every event, P and Q its
+distributions for two neighbours. An audit finds the smallest epsilon that the distributions allow; a loss below it is a
+wrong loss.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Law = NDArray[np.float64]
 
 
 def largest_ratio(p: Law, q: Law) -> float:
-    """max |ln p/q|: the pure epsilon of the two laws."""
+    """max |ln p/q|: the pure epsilon of the two distributions."""
     if np.any((p > 0) != (q > 0)):
         return math.inf
     seen = p > 0
@@ -28,7 +29,7 @@ def largest_ratio(p: Law, q: Law) -> float:
 
 
 def excess(p: Law, q: Law, epsilon: float) -> float:
-    """max over events of P - e^epsilon Q, whichever of the laws is P: the delta that they need at epsilon."""
+    """max over events of P - e^epsilon Q, whichever of the distributions is P: the delta that they need at epsilon."""
     grown = math.exp(epsilon)
     return float(max(np.maximum(p - grown * q, 0).sum(), np.maximum(q - grown * p, 0).sum()))
 
@@ -45,7 +46,8 @@ def needed_epsilon(p: Law, q: Law, delta: float) -> float:
 
 
 def seen_epsilon(a: Counter[Hashable], b: Counter[Hashable], events: int, delta: float = 0.0) -> float:
-    """At least this epsilon separates the laws that two samples of events come from, or a chance of ALPHA happened.
+    """At least this epsilon separates the distributions that two samples of events come from, or a chance of ALPHA
+    happened.
 
     Clopper-Pearson bounds, for each of `events` events that were fixed before the samples were seen, both ways. A
     sample counts every event that happened in each of its runs, under None the runs themselves.

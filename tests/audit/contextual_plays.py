@@ -28,7 +28,7 @@ from maskedbandit.privacy.statistics import clip
 KEYS = np.zeros(2, np.uint64)
 
 
-class GuestNumbers(NamedTuple):
+class GuestParameters(NamedTuple):
     """The table, and the pools."""
 
     starts: np.ndarray
@@ -55,14 +55,14 @@ class Guests(Contexts):
     rows = property(lambda self: self.contexts.shape[1])
     k = property(lambda self: self.rewards.shape[1])
 
-    def numbers(self):
+    def parameters(self):
         k = self.k
         if self.pool is None:
-            return GuestNumbers(
+            return GuestParameters(
                 np.array([0, k]), np.arange(k), self.contexts, self.rewards, np.zeros(len(self.rewards), np.int64)
             )
         both = np.concatenate([np.arange(k - 1), np.arange(1, k)])
-        return GuestNumbers(np.array([0, k - 1, 2 * k - 2]), both, self.contexts, self.rewards, np.array(self.pool))
+        return GuestParameters(np.array([0, k - 1, 2 * k - 2]), both, self.contexts, self.rewards, np.array(self.pool))
 
     @staticmethod
     @kernel
@@ -79,7 +79,7 @@ class Guests(Contexts):
 
     def pools(self) -> list[list[int]]:
         """The arms that each user could have had."""
-        numbers = self.numbers()
+        numbers = self.parameters()
         return [numbers.arms[numbers.starts[p] : numbers.starts[p + 1]].tolist() for p in numbers.pool]
 
     def instead(self, user: int, contexts: Any, rewards: Any) -> Guests:
@@ -114,7 +114,7 @@ class Sent(NamedTuple):
     n: int
     sums: np.ndarray  # in steps, before noise
     noises: list[tuple[float, int]]  # width, in steps, and value of each draw
-    told: np.ndarray
+    released: np.ndarray
 
 
 class Heard(NamedTuple):
@@ -153,7 +153,7 @@ def listen(
         engine = broken((next(line for line in inspect.getsource(loop).splitlines() if "clip(p.z" in line), ""))
     horizon = len(guests.rewards) if horizon is None else horizon
     play = Play(policy, channel, guests, horizon, np.array([horizon]), delay)
-    size = play.progress.told.size
+    size = play.progress.release.size
     served: list[int] = []
     closed: list[tuple[int, int]] = []
     streams: list[tuple[int, int, float]] = []
@@ -194,15 +194,15 @@ def listen(
         streams.append((int(stream), int(n), float(total)))
         return float(sums(parameters, memory, law, stream, total, n, *rest))
 
-    def tell(s: Any, law: Any, model: int, n: int, told: np.ndarray) -> None:
+    def tell(s: Any, law: Any, model: int, n: int, released: np.ndarray) -> None:
         assert [stream for stream, _, _ in streams] == list(range(model * size, (model + 1) * size))
         assert {each for _, each, _ in streams} == {n}
         vector = np.array([total for _, _, total in streams])
-        sent.append(Sent(int(model), int(n), vector, noises.copy(), told.copy()))
+        sent.append(Sent(int(model), int(n), vector, noises.copy(), released.copy()))
         streams.clear()
         noises.clear()
         known = like is not None and len(sent) <= len(like.sent)
-        policy.tell(s, law, model, n, like.sent[len(sent) - 1].told if known else told)
+        policy.tell(s, law, model, n, like.sent[len(sent) - 1].released if known else released)
 
     def arrived(s: Any, arm: int, z: np.ndarray) -> None:
         unchanged(policy.arrived, s, arm, z)
@@ -219,7 +219,7 @@ def listen(
     go = FunctionType(engine.__code__, scope)
     signed = guests.signed or policy.protects == "rewards"
     how = horizon, horizon, 1.0, float(policy.products), signed, play.marks, play.progress
-    parts = play.state, play.law, play.parameters, play.memory, guests.numbers(), play.delay
+    parts = play.state, play.law, play.parameters, play.memory, guests.parameters(), play.delay
     of_delays = np.random.Generator(np.random.PCG64(len(guests.rewards)))
     with np.errstate(over="ignore"):
         assert go(*parts, *how, KEYS, rng, rng, rng, of_delays) == DONE
@@ -228,7 +228,7 @@ def listen(
 
 
 def broken(*changes: tuple[str, str]) -> Any:
-    """The loop with some places changed."""
+    """The loop with some lines changed."""
     source, scope = inspect.getsource(loop), dict(loop.__globals__)
     for old, new in changes:
         assert old in source, old

@@ -91,14 +91,14 @@ def check_releases(heard: Heard) -> None:
     """What the policy closed is released and nothing else; every number has its draws of noise, all of them told."""
     play = heard.play
     assert [(model, n) for model, n, *_ in heard.sent] == heard.closed, "a cohort is released that is not whole"
-    size, tree, releases = play.progress.told.size, isinstance(play.channel, Tree), Counter[int]()
+    size, tree, releases = play.progress.release.size, isinstance(play.channel, Tree), Counter[int]()
     for sent in heard.sent:
         releases[sent.model] += 1
         draws = needed(play.law, releases[sent.model]) if tree else 1
         assert len(sent.noises) == size * draws, f"{len(sent.noises)} draws of noise for {size} numbers"
         if not tree:
             assert draws_of_one(play.law, sent.n) == (sent.n if isinstance(play.channel, Local) else 1)
-            shown = sent.told * play.law.grid - sent.sums
+            shown = sent.released * play.law.grid - sent.sums
             np.testing.assert_array_equal(shown, [value for _, value in sent.noises], err_msg="other noise was told")
 
 
@@ -107,7 +107,7 @@ def distance(a: Heard, b: Heard, user: int, guests: Guests) -> tuple[np.ndarray,
     shape = [(model, n, [width for width, _ in noises]) for model, n, _, noises, _ in a.sent]
     other = [(model, n, [width for width, _ in noises]) for model, n, _, noises, _ in b.sent]
     assert shape == other, "the releases are not the same: their cohorts betray the arm"
-    apart, widths, size, tree = [np.zeros(0)], [], a.play.progress.told.size, isinstance(a.play.channel, Tree)
+    apart, widths, size, tree = [np.zeros(0)], [], a.play.progress.release.size, isinstance(a.play.channel, Tree)
     all_noises = [noise for sent in a.sent for noise in sent.noises]
     moved: Counter[int] = Counter()
     for x, y, users in zip(a.sent, b.sent, cohorts(a, guests), strict=True):
@@ -143,7 +143,7 @@ def stated(channel: Any) -> float:
 def neighbours(
     policy: Any, guests: Guests, rng: np.random.Generator, count: int
 ) -> Iterator[tuple[int, Guests, int | None]]:
-    """A user, the log with another user in that place, and the arm of that one; None: as it was.
+    """A user, the log with another user instead, and the arm of that one; None: as it was.
 
     If rewards alone are protected, nothing else differs.
     """
@@ -158,7 +158,7 @@ def neighbours(
 def check_neighbours(
     policy: Any, channel: Channel, guests: Guests, others: Any, delay: Delay, engine: Any = loop
 ) -> float:
-    """Nothing but the user's sums differs, and these by no more than the loss; the largest share of it."""
+    """Nothing but the user's sums differs, and these by no more than the loss; the largest fraction of it."""
     first, worst = listen(policy, channel, guests, generator(1), delay, engine=engine), 0.0
     for user, other, arm in others:
         arms = [*first.arms[:user], first.arms[user] if arm is None else arm, *first.arms[user + 1 :]]

@@ -26,7 +26,7 @@ from maskedbandit.policies.policy import Policy
 from tests.golden import aim
 
 
-class TableNumbers(NamedTuple):
+class TableParameters(NamedTuple):
     """Rewards by user and arm, and the next user."""
 
     means: np.ndarray
@@ -44,8 +44,8 @@ class Table(Instance):
     def true_means(self):
         return np.array([1.0] + [0.0] * (len(self.rows[0]) - 1))
 
-    def numbers(self):
-        return TableNumbers(self.true_means(), np.array(self.rows, dtype=float), np.zeros(1, np.int64))
+    def parameters(self):
+        return TableParameters(self.true_means(), np.array(self.rows, dtype=float), np.zeros(1, np.int64))
 
     @staticmethod
     @kernel
@@ -70,7 +70,7 @@ class Play(NamedTuple):
     sums: list[tuple[int, int, float]]  # arm, n and sum of rewards of each release, before its noise
     draws: int  # calls of the kernel that draws noise
     releases: int  # what the engine says
-    told: list[tuple[int, int, float]]
+    released: list[tuple[int, int, float]]
 
 
 def play(
@@ -84,14 +84,14 @@ def play(
     """A run of as many users as there are rows; decisions are the policy's, unless they are forced."""
     k, horizon, instance, law = len(rows[0]), len(rows), Table(tuple(map(tuple, rows))), channel.law()
     names: dict[str, Any] = dict(kernels(policy, channel, instance))
-    script, decisions, sums, told, draws = iter(forced), [], [], [], [0]
+    script, decisions, sums, released, draws = iter(forced), [], [], [], [0]
 
     def ask(*args: Any) -> Decision:
         decisions.append(next(script) if forced else Decision(*policy.ask(*args)))
         return decisions[-1]
 
     def tell(s: Any, arm: int, n: int, total: float) -> None:
-        told.append((int(arm), int(n), float(total)))
+        released.append((int(arm), int(n), float(total)))
         if not forced:
             policy.tell(s, arm, n, total)
 
@@ -113,15 +113,15 @@ def play(
         law,
         channel.parameters(),
         channel.memory(k),
-        instance.numbers(),
-        AT_ONCE.numbers(),
+        instance.parameters(),
+        AT_ONCE.parameters(),
     )
     assert go(*parts, horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, rng) == DONE
-    return Play(decisions, sums, draws[0], int(out.releases[0]), told)
+    return Play(decisions, sums, draws[0], int(out.releases[0]), released)
 
 
 def broken(old: str, new: str) -> Any:
-    """The engine with one place changed."""
+    """The engine with one line changed."""
     source, scope = inspect.getsource(loop), dict(loop.__globals__)
     assert old in source
     exec(source.replace(old, new), scope)

@@ -1,6 +1,6 @@
 """Every contextual policy, through the loop: what a user costs, by the rules of contextual_rules.py, which are exact.
 
-Each stands next to broken twins that it must reject.
+Each stands next to mutants that it must reject.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ AT_120_DEGREES = [np.cos(np.radians(105)), np.sin(np.radians(105))], [np.cos(np.
 
 
 def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any, engine: Any = loop) -> float:
-    """Its share of the loss; the first user has arm 0."""
+    """Its fraction of the loss; the first user has arm 0."""
     guided = listen(policy, channel, guests, generator(1), arms=[0] * 6, engine=engine)
     (user, other, arm), *_ = others
     again = listen(policy, channel, other, generator(1), like=guided, arms=[arm, *[0] * 5], engine=engine)
@@ -172,7 +172,7 @@ def test_two_contexts_at_120_degrees_cost_nearly_the_concentrated_loss(name):
     assert 0.98 < found <= 1
 
 
-# --- broken twins ---------------------------------------------------------------------------------------------
+# --- mutants ---------------------------------------------------------------------------------------------
 
 
 class ForOneNumber(Central):
@@ -227,9 +227,9 @@ ENGINES = {
 
 
 @each_delay
-@pytest.mark.parametrize("twin", ENGINES)
-def test_broken_loops_are_rejected(twin, delay):
-    engine, why = ENGINES[twin]
+@pytest.mark.parametrize("wrong", ENGINES)
+def test_broken_loops_are_rejected(wrong, delay):
+    engine, why = ENGINES[wrong]
     check(POLICY, CENTRAL, delay)
     with pytest.raises(AssertionError, match=why):
         check(POLICY, CENTRAL, delay, engine)

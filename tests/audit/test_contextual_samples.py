@@ -68,20 +68,20 @@ def sample(channel: Channel, arm: int, kind: type[Guests], pairs: int) -> Counte
     contexts, paid = np.zeros((2 * pairs + 1, 1, 1)), np.zeros((2 * pairs + 1, 2))
     contexts[::2], paid[::2] = 1.0, 1.0
     heard = listen(Listener(), channel, kind(contexts, paid), generator(11 + arm), arms=[arm, 0] * pairs + [0])
-    told = np.array([sent.told for sent in heard.sent]).reshape(pairs, 4)
+    released = np.array([sent.released for sent in heard.sent]).reshape(pairs, 4)
     assert [sent.model for sent in heard.sent[:4]] == [0, 1, 0, 1]
     found: Counter[Hashable] = Counter({None: pairs})
-    difference = told[:, 0] + told[:, 1] - told[:, 2] - told[:, 3]
+    difference = released[:, 0] + released[:, 1] - released[:, 2] - released[:, 3]
     for step in range(-6, 7):
         found["below", step] = int((difference < step * heard.play.law.scale).sum())
         found["above", step] = pairs - found["below", step]
-    sides = (told > 0.5) @ [8, 4, 2, 1]
+    sides = (released > 0.5) @ [8, 4, 2, 1]
     found.update(f"sides {side}" for side in sides.tolist())
     return found
 
 
 def shown(channel: Channel, kind: type[Guests] = Guests, pairs: int = 9000) -> float:
-    """The share of the loss that samples show of two users who differ in the arm; it must not be above 1."""
+    """The fraction of the loss that samples show of two users who differ in the arm; it must not be above 1."""
     loss = channel.loss(2)
     delta = 0.0 if loss.epsilon() < np.inf else DELTA
     seen = seen_epsilon(*(sample(channel, arm, kind, pairs) for arm in (0, 1)), 42, delta)
@@ -110,7 +110,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("twin", SHOWN)
-def test_samples_of_broken_twins_show_more(twin):
+@pytest.mark.parametrize("broken", SHOWN)
+def test_samples_of_mutants_show_more(broken):
     with pytest.raises(AssertionError, match="the releases show"):
-        shown(*SHOWN[twin], pairs=1000)
+        shown(*SHOWN[broken], pairs=1000)

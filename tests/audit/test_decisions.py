@@ -1,4 +1,5 @@
-"""Whole runs cost what they say: the law of all decisions, for two tables of rewards that differ in one user's.
+"""Whole runs cost what they say: the distribution of all decisions, for two tables of rewards that differ in one
+user's.
 
 A loss fails its audit if the decisions of many runs separate the tables by more, at a confidence of 1 - ALPHA: a
 correct policy on a correct channel fails with probability ALPHA = 1e-9 per assertion. `Probe` decides so that nothing
@@ -105,7 +106,7 @@ def test_decisions_show_no_more_than_the_loss(name):
     assert audit(Probe(), channel, channel.loss(1)) > 0.6
 
 
-# --- broken twins --------------------------------------------------------------------------------------------
+# --- mutants --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class FirstFree(Central):
 
 @dataclass(frozen=True)
 class FewHonest(Distributed):
-    """Shares for all users, of whom a quarter add theirs."""
+    """Noise shares for all users, of whom a quarter add theirs."""
 
     def law(self) -> Law:
         return super().law()._replace(per_release=0.25)
@@ -174,25 +175,25 @@ KEPT = """                if before > 0:
                     open_n[arm], open_total[arm] = 0, 0.0
 """
 REUSED = (KEPT, "                open_n[arm], open_total[arm] = 0, total\n")
-TWINS = {
+MUTANTS = {
     "noise redrawn every round": (Redraws(), mb.channels.Raw(), loop),
     "no noise in the first release": (Probe(), FirstFree(1), loop),
     "a budget multiplied by the number of arms": (Probe(), TooNarrow(1), loop),
-    "shares calibrated to all users": (Probe(), FewHonest(1), loop),
+    "noise shares calibrated to all users": (Probe(), FewHonest(1), loop),
     "rewards that enter every later release": (Probe(), Central(1), broken(*REUSED)),
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_broken_twins_show_more_than_they_claim(twin):
-    policy, channel, engine = TWINS[twin]
+@pytest.mark.parametrize("wrong", MUTANTS)
+def test_mutants_show_more_than_they_claim(wrong):
+    policy, channel, engine = MUTANTS[wrong]
     loss = Loss.pure(1) if isinstance(policy, Redraws) else channel.loss(1)
     with pytest.raises(AssertionError, match="the decisions show"):
         audit(policy, channel, loss, engine=engine)
 
 
 def test_noise_drawn_once_shows_what_it_claims():
-    """The twin that redraws differs from this one in nothing else."""
+    """The mutant that redraws differs from this one in nothing else."""
     assert audit(Redraws(anew=False), mb.channels.Raw(), Loss.pure(1)) > 0.5
 
 
@@ -216,7 +217,7 @@ class NotInflated(mb.policies.GaussianThompson):
 
 @pytest.mark.slow
 def test_gaussian_thompson_shows_no_more_than_its_loss():
-    """At an inflation at which the loss is below what so many runs can show, as they do for the twin."""
+    """At an inflation at which the loss is below what so many runs can show, as they do for the mutant."""
 
     def shown(policy: Policy) -> float:
         samples = (compiled_sample(policy, mb.channels.Raw(), rows, 20_000) for rows in (ONE, NOUGHT))

@@ -1,6 +1,6 @@
-"""Every mechanism costs what its channel says: the laws for two neighbours, exactly.
+"""Every mechanism costs what its channel says: the pair for two neighbours, exactly.
 
-Neighbours differ in one reward, 1 or 0. All other rewards shift both laws by the same steps, so they may be 0. Losses
+Neighbours differ in one reward, 1 or 0. All other rewards shift both pair by the same steps, so they may be 0. Losses
 that are pure are met with equality; others are stated by a Rényi curve, which is a little above what is needed.
 """
 
@@ -25,15 +25,15 @@ from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from tests.audit.bounds import excess, largest_ratio, needed_epsilon
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 DELTA = 1e-5
 GAUSSIANS = [Skellam(), DiscreteGaussian()]
 FINE = Grid(fineness=Fraction(4))
 
 
-def shares(noise: Noise, parts: int, of: int, far: int) -> np.ndarray:
-    """The law, on -far, ..., far, of the sum of some of the shares that a draw is made of."""
+def noise_sums(noise: Noise, parts: int, of: int, far: int) -> np.ndarray:
+    """The mass, on -far, ..., far, of the sum of some of the noise shares that a draw is made of."""
     z = np.arange(-far, far + 1)
     one = total = noise.pmf(z, 1.0 / of) if of > 1 else noise.pmf(z)
     for _ in range(parts - 1):
@@ -41,10 +41,10 @@ def shares(noise: Noise, parts: int, of: int, far: int) -> np.ndarray:
     return total
 
 
-def neighbours(law: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """A law and itself some steps further, where both are known well: without what the window cut off."""
-    cut = law.size // 4
-    return law[cut + steps : -cut], law[cut : -cut - steps]
+def neighbours(mass: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """A distribution and itself some steps further, where both are known well: without what the window cut off."""
+    cut = mass.size // 4
+    return mass[cut + steps : -cut], mass[cut : -cut - steps]
 
 
 def released(channel: NoisyChannel, n: int, survivors: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -55,7 +55,7 @@ def released(channel: NoisyChannel, n: int, survivors: int = 0) -> tuple[np.ndar
         parts, of = 1, 1
     noise = channel.release_noise(n)
     far = 4 * math.ceil(12 * max(float(noise.scale), 2.0)) + 4 * channel.steps(n)
-    return neighbours(shares(noise, parts, of, far), channel.steps(n))
+    return neighbours(noise_sums(noise, parts, of, far), channel.steps(n))
 
 
 def released_bit(channel: Response) -> tuple[np.ndarray, np.ndarray]:
@@ -63,16 +63,16 @@ def released_bit(channel: Response) -> tuple[np.ndarray, np.ndarray]:
     return np.array([flip, 1 - flip]), np.array([1 - flip, flip])
 
 
-def check_pure(laws: tuple[np.ndarray, np.ndarray], loss: Loss) -> None:
+def check_pure(pair: tuple[np.ndarray, np.ndarray], loss: Loss) -> None:
     """A pure loss is exactly the largest ratio."""
-    found = largest_ratio(*laws)
+    found = largest_ratio(*pair)
     assert found <= loss.epsilon() * (1 + 1e-6), f"needs ε = {found}, and says {loss}"
     assert found >= loss.epsilon() * (1 - 1e-6), f"needs ε = {found} only, and says {loss}"
 
 
-def check_curve(laws: tuple[np.ndarray, np.ndarray], loss: Loss, slack: float = 1.12) -> None:
+def check_curve(pair: tuple[np.ndarray, np.ndarray], loss: Loss, slack: float = 1.12) -> None:
     """A loss at delta is enough, and not much more than enough."""
-    needed, said = needed_epsilon(*laws, DELTA), loss.epsilon(DELTA)
+    needed, said = needed_epsilon(*pair, DELTA), loss.epsilon(DELTA)
     assert needed <= said, f"needs ε = {needed}, and says {said}"
     assert said <= slack * needed, f"needs ε = {needed} only, and says {said}"
 
@@ -107,38 +107,38 @@ def test_other_losses_are_enough_with_the_fewest_honest_survivors(n, honest, noi
 
 
 @pytest.mark.parametrize("noise", [DiscreteLaplace(), *GAUSSIANS], ids=["laplace", "skellam", "gaussian"])
-def test_the_law_that_is_audited_is_that_of_the_devices(noise):
+def test_the_distribution_that_is_audited_is_that_of_the_devices(noise):
     """Honest survivors alone, through `randomize` and `analyze`."""
     channel, bits, n = Distributed("0.3", noise, honest="0.5"), seeded(5), 6
     offer = channel.offer(n)
-    law = shares(channel.release_noise(n), 3, 3, 200)
+    mass = noise_sums(channel.release_noise(n), 3, 3, 200)
     sums = [
         channel.analyze(sum(channel.randomize(0, offer, bits) for _ in range(3)), offer, bits, answers=3)
         for _ in range(1000)
     ]
-    same_law(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= 200, law[np.clip(z + 200, 0, 400)], 0.0))
+    same_distribution(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= 200, mass[np.clip(z + 200, 0, 400)], 0.0))
 
 
 # --- broken mechanisms, each with the loss that it would claim -----------------------------------------------
 
 
-def repeated(laws: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def repeated(pair: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """One sum, released twice with noise of its own each time."""
-    return tuple(np.outer(law, law).ravel() for law in laws)
+    return tuple(np.outer(mass, mass).ravel() for mass in pair)
 
 
-TWINS = {
+MUTANTS = {
     "noise redrawn for the same sum": lambda noise: (repeated(released(Central(1, noise), 1)), Central(1, noise)),
     "budget multiplied by the number of arms": lambda noise: (released(Central(5, noise), 1), Central(1, noise)),
     "noise not stretched by the steps in a reward": lambda noise: (
-        neighbours(shares(noise, 1, 1, 200), 3),
+        neighbours(noise_sums(noise, 1, 1, 200), 3),
         Central(1, noise, 3),
     ),
-    "shares for all users, and a third are honest": lambda noise: (
+    "noise shares for all users, and a third are honest": lambda noise: (
         released(Distributed(1, noise, 5), 3, survivors=1),
         Distributed(1, noise, 5, honest="0.33"),
     ),
-    "an unfinished batch, with the shares that are there": lambda noise: (
+    "an unfinished batch, with the noise shares that are there": lambda noise: (
         released(Distributed(1, noise, 5), 4, survivors=3),
         Distributed(1, noise, 5),
     ),
@@ -149,20 +149,20 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("broken", MUTANTS)
 @pytest.mark.parametrize("noise", [DiscreteLaplace(), *GAUSSIANS], ids=["laplace", "skellam", "gaussian"])
-def test_broken_mechanisms_cost_more_than_they_claim(twin, noise):
-    laws, channel = TWINS[twin](noise)
+def test_broken_mechanisms_cost_more_than_they_claim(broken, noise):
+    pair, channel = MUTANTS[broken](noise)
     with pytest.raises(AssertionError, match=r"needs ε = (\S+), and says"):
-        (check_pure if isinstance(noise, DiscreteLaplace) else check_curve)(laws, channel.loss(3))
+        (check_pure if isinstance(noise, DiscreteLaplace) else check_curve)(pair, channel.loss(3))
 
 
 def test_reusing_a_reward_in_two_releases_costs_both():
-    """The loss of two releases is their sum, which the pair of laws needs in full."""
-    laws, once = repeated(released(Central("0.5"), 1)), Central("0.5").loss(1)
-    check_pure(laws, once + once)
+    """The loss of two releases is their sum, which the pair of pair needs in full."""
+    pair, once = repeated(released(Central("0.5"), 1)), Central("0.5").loss(1)
+    check_pure(pair, once + once)
     with pytest.raises(AssertionError, match="and says"):
-        check_pure(laws, once)
+        check_pure(pair, once)
 
 
 def test_flips_for_a_budget_that_is_divided_the_wrong_way_cost_more():

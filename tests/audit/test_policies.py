@@ -66,7 +66,7 @@ def check_sensitivity(policy: Policy, engine: Any = loop) -> None:
 def check_draws(policy: Policy, engine: Any = loop) -> None:
     """A release has one draw of noise, and is told once."""
     found = run(policy, OTHERS, engine=engine)
-    assert found.draws == found.releases == len(found.sums) == len(found.told), f"{found.draws} draws of noise"
+    assert found.draws == found.releases == len(found.sums) == len(found.released), f"{found.draws} draws of noise"
 
 
 def check_unfinished(policy: Policy, engine: Any = loop) -> None:

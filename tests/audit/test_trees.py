@@ -1,4 +1,4 @@
-"""What running sums on trees cost, by enumeration of all noises: exact, and a broken twin for every rule."""
+"""What running sums on trees cost, by enumeration of all noises: exact, and a mutant for every rule."""
 
 import math
 from fractions import Fraction
@@ -102,7 +102,7 @@ class ForgetsTheScale(Tree):
 
 @each_counter
 def test_noise_of_another_scale_tells_what_is_stated(counter):
-    """A third of the scale for a third of epsilon is the same noise; a twin states the third alone."""
+    """A third of the scale for a third of epsilon is the same noise; a mutant states the third alone."""
     found, epsilon = enumerated(counter, WORST[counter], ForgetsTheScale, scale=Fraction(1, 3))
     stated = enumerated(counter, WORST[counter], scale=Fraction(1, 3))[1]
     assert found <= stated + 2e-3
@@ -151,7 +151,7 @@ def test_too_little_noise_of_a_hybrid_counter_is_noticed():
 
 
 def test_noise_that_is_drawn_again_for_every_release_is_noticed():
-    """The twin adds as many draws as there are nodes, but new ones each time: user 1 is then in three noisy sums."""
+    """The mutant adds as many draws as there are nodes, but new ones each time: user 1 is then in three noisy sums."""
 
     def again(s, law, arm, total):
         s.released[arm] += 1

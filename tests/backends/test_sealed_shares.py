@@ -25,9 +25,9 @@ class TestSum:
             assert total == (sum(values[user] for user in survivors) - 6) % 2**20
             assert list(survivors) == sorted(set(survivors))
             lost += len(values) - len(survivors)
-        share = float(dropout)
-        at_most(lost, 30 * 18, share)
-        at_most(30 * 18 - lost, 30 * 18, 1 - share)
+        fraction = float(dropout)
+        at_most(lost, 30 * 18, fraction)
+        at_most(30 * 18 - lost, 30 * 18, 1 - fraction)
 
     def test_nobody_is_lost_unasked(self):
         assert added(SealedShares(), range(50)).survivors == tuple(range(50))
@@ -47,11 +47,15 @@ class TestSum:
 
 class TestPhases:
     def test_bytes_are_those_of_the_devices(self):
-        keys, shares, totals = added(SealedShares(), [1, 2, 3]).phases
+        keys, value_shares, totals = added(SealedShares(), [1, 2, 3]).phases
         assert (keys.name, keys.up, keys.down) == ("keys", 0, 3 * 2 * HASH)
-        assert (shares.name, shares.up, shares.down) == ("value shares", 3 * 2 * (3 + HASH + SEALED), 0)
+        assert (value_shares.name, value_shares.up, value_shares.down) == (
+            "value shares",
+            3 * 2 * (3 + HASH + SEALED),
+            0,
+        )
         assert (totals.name, totals.up, totals.down) == ("totals", 0, 0)
-        assert all(phase.seconds >= 0 for phase in (keys, shares, totals))
+        assert all(phase.seconds >= 0 for phase in (keys, value_shares, totals))
 
     def test_a_device_that_is_lost_between_its_messages_sent_one(self):
         ups = {added(SealedShares("0.3"), [1] * 20, seed=seed).phases[1].up // (3 + HASH + SEALED) for seed in range(9)}

@@ -21,7 +21,7 @@ from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.parameters import complete, neighbourhood
 from maskedbandit.secagg.plan import Plan
-from tests.statistics import at_most, same_law, seeded
+from tests.statistics import at_most, same_distribution, seeded
 
 SEED = bytes(32)
 TINY = SecAgg(smallest=1)
@@ -244,7 +244,7 @@ class TestDropout:
         at_most(len(leaves), 20_000, 0.25)
         at_most(20_000 - len(leaves), 20_000, 0.75)
         assert set(leaves.values()) == set(range(phases))
-        same_law(list(leaves.values()), lambda z: np.where((z >= 0) & (z < phases), 1 / phases, 0.0))
+        same_distribution(list(leaves.values()), lambda z: np.where((z >= 0) & (z < phases), 1 / phases, 0.0))
 
     @pytest.mark.parametrize("server", ["honest", "malicious"])
     def test_the_sum_is_that_of_survivors_or_there_is_none(self, server):
@@ -281,7 +281,7 @@ class Quick(Distributed):
 
 @dataclass(frozen=True)
 class ForAll(DiscreteLaplace):
-    """A twin whose shares are calibrated to all six users, whoever survives."""
+    """A mutant whose noise shares are calibrated to all six users, whoever survives."""
 
     def stretch(self, factor):
         return ForAll(self.scale * factor)
@@ -312,17 +312,17 @@ class TestEndToEnd:
     def test_exactly_as_many_survivors_as_are_counted_on_add_one_discrete_laplace(self):
         channel = self.channel(lost=3)
         assert channel.counted_on(6) == 3
-        same_law(noise(channel, 1500), DiscreteLaplace(1).pmf)
+        same_distribution(noise(channel, 1500), DiscreteLaplace(1).pmf)
 
     @pytest.mark.slow
-    def test_shares_for_all_users_are_caught(self):
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(noise(self.channel(lost=3, noise=ForAll()), 1000), DiscreteLaplace(1).pmf)
+    def test_noise_shares_for_all_users_are_caught(self):
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(noise(self.channel(lost=3, noise=ForAll()), 1000), DiscreteLaplace(1).pmf)
 
     @pytest.mark.slow
     def test_more_survivors_add_more(self):
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(noise(self.channel(lost=0), 700), DiscreteLaplace(1).pmf)
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(noise(self.channel(lost=0), 700), DiscreteLaplace(1).pmf)
 
     def test_one_fewer_ends_it_before_anything_is_revealed(self, monkeypatch):
         monkeypatch.setattr(secagg, "Client", Heard)

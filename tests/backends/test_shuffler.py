@@ -134,10 +134,10 @@ class TestAttacks:
 
 class TestValues:
     @pytest.mark.parametrize("name", ["dropout", "corrupted"])
-    @pytest.mark.parametrize("share", [-0.1, 1, 2, "x", None, float("nan")])
-    def test_shares(self, name, share):
+    @pytest.mark.parametrize("fraction", [-0.1, 1, 2, "x", None, float("nan")])
+    def test_fractions(self, name, fraction):
         with pytest.raises(InvalidValue, match=name):
-            Shuffler(**{name: share})
+            Shuffler(**{name: fraction})
 
     def test_is_a_mixer_and_a_record(self):
         backend = Shuffler(dropout=0.1)

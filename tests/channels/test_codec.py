@@ -1,4 +1,4 @@
-"""Rewards as whole numbers and sums as residues: exact, unbiased, and room for the noise as promised.
+"""Rewards as whole numbers and sums as residues: exact, unbiased, and the margin for the noise as promised.
 
 Seeds are fixed; under a new seed each random assertion rejects a correct codec with probability ALPHA = 1e-9.
 """
@@ -22,7 +22,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 
 class TestGrid:
@@ -55,18 +55,20 @@ class TestGrid:
 class TestEncode:
     @pytest.mark.parametrize("g", [1, 3, 10])
     @pytest.mark.parametrize("reward", [0.3, Fraction(1, 3), 0.999, 1e-300])
-    def test_law(self, reward, g):
+    def test_distribution(self, reward, g):
         """One of the two integers around, so that the mean is kept."""
         bits, low = seeded(2), math.floor(Fraction(reward) * g)
         part = float(Fraction(reward) * g - low)
         sample = np.array([encode(reward, g, bits) for _ in range(20_000)])
         assert set(sample) <= {low, low + 1}
         if 1e-9 < part < 1 - 1e-9:
-            same_law(sample, lambda z: np.where(z == low, 1 - part, np.where(z == low + 1, part, 0)))
+            same_distribution(sample, lambda z: np.where(z == low, 1 - part, np.where(z == low + 1, part, 0)))
 
     def test_rounding_to_the_nearest_is_rejected(self):
         with pytest.raises(AssertionError):
-            same_law(np.array([round(0.3 * 3)] * 20_000), lambda z: np.where(z == 0, 0.1, np.where(z == 1, 0.9, 0)))
+            same_distribution(
+                np.array([round(0.3 * 3)] * 20_000), lambda z: np.where(z == 0, 0.1, np.where(z == 1, 0.9, 0))
+            )
 
     def test_multiples_are_kept(self):
         bits = seeded(3)
@@ -92,13 +94,13 @@ class TestEncode:
 
 class TestModulusRule:
     @pytest.mark.parametrize("n", [1, 5, 64])
-    @pytest.mark.parametrize("room", [0, 3, 40])
-    def test_every_sum_in_the_window_is_unwrapped(self, n, room):
-        m = modulus(ModulusRule(0.1, 0, 1, 0), Distributed().law(), n, room)
-        window = range(-room, n + room + 1)
+    @pytest.mark.parametrize("margin", [0, 3, 40])
+    def test_every_sum_in_the_window_is_unwrapped(self, n, margin):
+        m = modulus(ModulusRule(0.1, 0, 1, 0), Distributed().law(), n, margin)
+        window = range(-margin, n + margin + 1)
         assert m == len(window)
-        assert [unwrap(total % m, m, n + room) for total in window] == list(window)
-        assert unwrap((n + room + 1) % m, m, n + room) == -room  # one more wraps around
+        assert [unwrap(total % m, m, n + margin) for total in window] == list(window)
+        assert unwrap((n + margin + 1) % m, m, n + margin) == -margin  # one more wraps around
 
     def test_a_power_of_two_has_room_to_spare(self):
         m = modulus(ModulusRule(0.1, 0, 0, 0), Distributed().law(), 64, 40)
@@ -121,7 +123,7 @@ class TestModulusRule:
 
     @pytest.mark.parametrize(("honest", "tau"), [("0.8", 506), ("0.64", 526), ("0.5", 552), ("1/3", 605)])
     def test_chernoff(self, honest, tau):
-        """Room for more shares than one draw, at scale 32 and failure 1e-5, as computed apart from the package."""
+        """Margins for surplus noise shares, at scale 32 and failure 1e-5, computed apart from the package."""
         channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
         assert channel.residues(75 if honest == "1/3" else 100)[1] == tau
 
@@ -129,14 +131,14 @@ class TestModulusRule:
         ("honest", "n", "least"),
         [(1, 100, 368), ("0.8", 100, 387), ("0.64", 64, 408), ("0.5", 100, 434), ("1/3", 75, 486)],
     )
-    def test_surplus_shares_have_room(self, honest, n, least):
-        """The least room for the shares of all n users, at scale 32 and failure 1e-5: it is always there.
+    def test_surplus_noise_shares_have_room(self, honest, n, least):
+        """The least margin for the noise shares of all n users, at scale 32 and failure 1e-5: it is always there.
 
         [CZ23, Thm. 1] gives 391 whatever the surplus is, which is too little from about 1.3 draws on.
         """
         channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
-        law = DiscreteLaplace(32).pmf(np.arange(5000), n / channel.counted_on(n))
-        tails = 2 * np.cumsum(law[::-1])[::-1]  # P(|Z| >= z)
+        mass = DiscreteLaplace(32).pmf(np.arange(5000), n / channel.counted_on(n))
+        tails = 2 * np.cumsum(mass[::-1])[::-1]  # P(|Z| >= z)
         assert np.argmax(tails <= 1e-5) - 1 == least
         assert least <= channel.residues(n)[1]
         paper = Distributed(epsilon="1/32", honest=1, failure=1e-5, tail="paper").residues(n)[1]
@@ -144,7 +146,7 @@ class TestModulusRule:
         assert (tails[paper + 1] > 1e-5) == (n / channel.counted_on(n) > 1.3)
 
     def test_one_draw_is_exact(self):
-        """P(|Z| >= 369) is the first below 1e-5, so a room of 368 is the least: the formula leaves one to spare."""
+        """P(|Z| >= 369) is the first below 1e-5, so a margin of 368 is the least: the formula leaves one to spare."""
         assert Distributed(epsilon="1/32", failure=1e-5).residues(100)[1] - 1 == 368
         assert 2 * DiscreteLaplace(32).pmf(np.arange(369, 3000)).sum() <= 1e-5
         assert 2 * DiscreteLaplace(32).pmf(np.arange(368, 3000)).sum() > 1e-5
@@ -161,10 +163,10 @@ class TestModulusRule:
         assert tails <= failure
 
     def test_room_for_one_draw_does_not_hold_two(self):
-        """The control: shares of n users, of whom half would make one draw."""
+        """The control: noise shares of n users, of whom half would make one draw."""
         law = Distributed("0.1", Skellam(), honest=1).law()
-        room = tail(ModulusRule(1e-9, 0, 1, 0), law, 10)
-        assert 2 * Skellam(10).pmf(np.arange(room + 1, room + 3000), 2.0).sum() > 1e-9
+        margin = tail(ModulusRule(1e-9, 0, 1, 0), law, 10)
+        assert 2 * Skellam(10).pmf(np.arange(margin + 1, margin + 3000), 2.0).sum() > 1e-9
 
     def test_a_modulus_that_is_too_small_is_refused(self):
         channel = Distributed(epsilon=1, modulus=100)
@@ -211,15 +213,15 @@ class TestImplausibleSums:
 
     def test_a_sum_where_noise_does_not_lead_is_refused(self):
         channel = Distributed(epsilon=1)
-        m, room = channel.residues(100)
-        assert channel.analyze(m - room, channel.offer(100), Bits(), answers=100) == -room
-        assert channel.analyze(100 + room, channel.offer(100), Bits(), answers=100) == 100 + room
-        for residue in (101 + room, 160, m - room - 1):
+        m, margin = channel.residues(100)
+        assert channel.analyze(m - margin, channel.offer(100), Bits(), answers=100) == -margin
+        assert channel.analyze(100 + margin, channel.offer(100), Bits(), answers=100) == 100 + margin
+        for residue in (101 + margin, 160, m - margin - 1):
             with pytest.raises(Implausible, match="100 rewards"):
                 channel.analyze(residue, channel.offer(100), Bits(), answers=100)
 
     def test_one_device_can_move_a_sum_by_half_the_modulus(self):
-        """And is noticed; by as much as all rewards and the room for noise take, it is not."""
+        """And is noticed; by as much as all rewards and the margin for noise take, it is not."""
         channel, bits = Distributed(epsilon=1), seeded(1)
         offer = channel.offer(100)
         sent = [channel.randomize(0, offer, bits) for _ in range(100)]
@@ -235,10 +237,10 @@ class TestImplausibleSums:
     def test_the_worst_shift_is_more_than_the_cohort(self, epsilon, n, times):
         """From a cohort in which everything is as low as it goes to one where everything is as high."""
         channel = Distributed(epsilon)
-        _, room = channel.residues(n)
-        assert channel.analyze(-room, channel.offer(n), Bits(), answers=n) == -room
-        assert channel.analyze(-room + n + 2 * room, channel.offer(n), Bits(), answers=n) == n + room
-        assert channel.poisoning(n) == n + 2 * room == pytest.approx(times * n, abs=0.05 * n)
+        _, margin = channel.residues(n)
+        assert channel.analyze(-margin, channel.offer(n), Bits(), answers=n) == -margin
+        assert channel.analyze(-margin + n + 2 * margin, channel.offer(n), Bits(), answers=n) == n + margin
+        assert channel.poisoning(n) == n + 2 * margin == pytest.approx(times * n, abs=0.05 * n)
 
     @pytest.mark.parametrize(
         "more", [{}, {"grid": 3}, {"honest": "0.7"}, {"modulus": "tight"}, {"failure": 0.01}, {"modulus": 1000}]
@@ -252,5 +254,5 @@ class TestImplausibleSums:
 
     def test_honest_noise_that_wraps_often_is_not_refused(self):
         channel = Distributed(epsilon=1, failure=0.1)
-        m, room = channel.residues(100)
-        assert channel.analyze(101 + room, channel.offer(100), Bits(), answers=100) == 101 + room - m
+        m, margin = channel.residues(100)
+        assert channel.analyze(101 + margin, channel.offer(100), Bits(), answers=100) == 101 + margin - m

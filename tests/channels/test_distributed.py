@@ -1,4 +1,4 @@
-"""Distributed trust: a cohort's shares sum to the noise of one draw, whoever wraps around and whoever drops out.
+"""Distributed trust: a cohort's noise shares sum to the noise of one draw, whoever wraps around and whoever drops out.
 
 Exact losses come from the wrapped pmf of the residues, which are all that the server sees. Seeds are fixed; under a
 new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
@@ -22,7 +22,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import ORDERS
 from maskedbandit.privacy.sampling import polya
 from tests.floatfree import offences
-from tests.statistics import mean_is, same_law, seeded
+from tests.statistics import mean_is, same_distribution, seeded
 
 FAR = 3000
 Z = np.arange(-FAR, FAR + 1)
@@ -30,10 +30,10 @@ TEN, EPSILON = 10, Fraction(1, 5)
 
 
 def residues(channel, total, n, survivors=None):
-    """The law of the sum modulo m: whole rewards that add up to `total` steps, and the shares of the survivors."""
+    """The distribution of the sum modulo m: rewards of `total` steps together, and the survivors' noise shares."""
     m, _ = channel.residues(n)
-    shares = (n if survivors is None else survivors) / channel.counted_on(n)
-    return np.bincount((Z + total) % m, weights=channel.release_noise(n).pmf(Z, shares), minlength=m)
+    draws = (n if survivors is None else survivors) / channel.counted_on(n)
+    return np.bincount((Z + total) % m, weights=channel.release_noise(n).pmf(Z, draws), minlength=m)
 
 
 def loss_of(channel, n, survivors=None):
@@ -58,7 +58,7 @@ def cohort(channel, size, devices=TEN, n=TEN, seed=12, reward=0):
 
 @dataclass(frozen=True)
 class Swapped(DiscreteLaplace):
-    """The classic blunder: b in the place of 1 - b in the Pólya shares."""
+    """The classic blunder: b instead of 1 - b in the Pólya noise shares."""
 
     def stretch(self, factor):
         return Swapped(self.scale * factor)
@@ -77,7 +77,7 @@ class Quick(Distributed):
     residues, counted_on = cache(Distributed.residues), cache(Distributed.counted_on)
 
 
-ONE = Quick(1)  # of scale 1 a missing share shows in the fewest cohorts
+ONE = Quick(1)  # of scale 1 a missing noise share shows in the fewest cohorts
 
 
 @pytest.fixture(scope="module")
@@ -97,37 +97,37 @@ class TestReleasedNoise:
     def passes(self, noise):
         """Variance and distribution."""
         b = np.exp(-1)
-        same_law(noise, DiscreteLaplace(1).pmf)
+        same_distribution(noise, DiscreteLaplace(1).pmf)
         mean_is(noise.astype(float) ** 2, 2 * b / (1 - b) ** 2)
 
     def test_variance_and_distribution(self, messages):
         self.passes(self.analyzed(messages.sum(axis=1)))
 
-    def test_nine_of_ten_shares_are_caught(self, messages):
-        with pytest.raises(AssertionError, match="another law"):
+    def test_nine_of_ten_noise_shares_are_caught(self, messages):
+        with pytest.raises(AssertionError, match="another distribution"):
             self.passes(self.analyzed(messages[:, 1:].sum(axis=1)))
 
     def test_b_swapped_with_1_minus_b_is_caught(self):
-        with pytest.raises(AssertionError, match="another law"):
+        with pytest.raises(AssertionError, match="another distribution"):
             self.passes(cohort(Quick(1, noise=Swapped()), 3000))
 
     def test_on_a_finer_grid_with_every_reward_one(self):
         channel = Quick(EPSILON, grid=Grid(fineness=Fraction(5)))
         noise = cohort(channel, 3000, reward=1)
-        same_law(noise, DiscreteLaplace(channel.steps(TEN) / EPSILON).pmf)
+        same_distribution(noise, DiscreteLaplace(channel.steps(TEN) / EPSILON).pmf)
 
     def test_exactly_the_users_that_are_counted_on_make_one_draw(self):
         channel = Quick(EPSILON, honest="0.6")
         assert channel.counted_on(TEN) == 6
-        same_law(cohort(channel, 6000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
+        same_distribution(cohort(channel, 6000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
 
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     def test_other_noises(self, noise):
         channel = Quick(EPSILON, noise)
-        same_law(cohort(channel, 3000), channel.release_noise(TEN).pmf)
+        same_distribution(cohort(channel, 3000), channel.release_noise(TEN).pmf)
 
     def test_one_message_alone_is_nearly_silent(self):
-        """The shares of one device do not protect it: nothing but the sum may be seen."""
+        """The noise shares of one device do not protect it: nothing but the sum may be seen."""
         channel, bits = Distributed(EPSILON), seeded(4)
         offer = channel.offer(1000)
         assert np.mean([channel.randomize(0, offer, bits) == 0 for _ in range(2000)]) > 0.9
@@ -146,14 +146,14 @@ class TestLoss:
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     @pytest.mark.parametrize("honest", [1, "0.5"])
     def test_renyi_losses_bound_the_release(self, noise, honest):
-        """The exact sums, for Gaussian shares too, with no more survivors than are counted on."""
+        """The exact sums, for Gaussian noise shares too, with no more survivors than are counted on."""
         channel, n = Distributed("0.2", noise, honest=honest, modulus="tight"), 4
         survivors = channel.counted_on(n)
-        law = one = channel.release_noise(n).pmf(Z, 1 / survivors)
+        mass = one = channel.release_noise(n).pmf(Z, 1 / survivors)
         for _ in range(survivors - 1):
-            law = np.convolve(law, one)[FAR : 3 * FAR + 1]
+            mass = np.convolve(mass, one)[FAR : 3 * FAR + 1]
         m, _ = channel.residues(n)
-        p, q = (np.bincount((Z + total) % m, weights=law, minlength=m) for total in (0, 1))
+        p, q = (np.bincount((Z + total) % m, weights=mass, minlength=m) for total in (0, 1))
         for order, bound in zip(ORDERS, channel.loss(n).curve, strict=True):
             if order <= 8:
                 a = float(order)
@@ -214,7 +214,7 @@ class TestDropouts:
         channel = Distributed("0.5", honest="0.8")
         assert draws(channel.law(), 1, 10) == 1.25
         noise = cohort(Quick(EPSILON, honest="0.5"), 4000)
-        same_law(noise, lambda z: DiscreteLaplace(1 / EPSILON).pmf(z, 2.0))
+        same_distribution(noise, lambda z: DiscreteLaplace(1 / EPSILON).pmf(z, 2.0))
 
 
 class TestValues:
@@ -237,7 +237,7 @@ class TestValues:
         with pytest.raises(InvalidValue, match="tail"):
             Distributed(tail="short")
 
-    def test_narrow_gaussian_shares_are_refused(self):
+    def test_narrow_gaussian_noise_shares_are_refused(self):
         channel = Distributed(1, DiscreteGaussian())
         offer = Distributed(1, DiscreteGaussian(2)).offer(2)
         for refused in (lambda: channel.loss(2), lambda: channel.randomize(0, offer, seeded(1))):

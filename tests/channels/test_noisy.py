@@ -1,4 +1,4 @@
-"""Central and local trust: the exact law of what leaves, and that its loss is what the channel says.
+"""Central and local trust: the exact distribution of what leaves, and that its loss is what the channel says.
 
 Seeds are fixed; under a new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
 """
@@ -20,7 +20,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import ORDERS, Loss
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 NOISES = [DiscreteLaplace(), Skellam(), DiscreteGaussian()]
 GRIDS = [1, 3, Grid(fineness=Fraction(4))]
@@ -29,16 +29,16 @@ Z = np.arange(-FAR, FAR + 1)
 
 
 def rounded(rewards, g):
-    """The law of the sum of rewards, each rounded at random to a multiple of 1/g: on 0, 1, 2, ... steps."""
-    law = np.array([1.0])
+    """The distribution of the sum of rewards, each rounded at random to a multiple of 1/g: on 0, 1, 2, ... steps."""
+    mass = np.array([1.0])
     for reward in rewards:
         whole, part = divmod(Fraction(reward) * g, 1)
-        law = np.convolve(law, [0.0] * int(whole) + [float(1 - part), float(part)])
-    return law
+        mass = np.convolve(mass, [0.0] * int(whole) + [float(1 - part), float(part)])
+    return mass
 
 
 def released(channel, rewards, counts):
-    """The law, on Z, of the sum in steps that leaves, under the sum of `counts` draws of the cohort's noise."""
+    """The distribution, on Z, of the sum in steps, under the sum of `counts` draws of the cohort's noise."""
     n = len(rewards)
     bits, noise = rounded(rewards, channel.steps(n)), channel.release_noise(n).pmf(Z, counts)
     return np.convolve(bits, noise)[FAR - FAR : 2 * FAR + 1]
@@ -118,7 +118,9 @@ class TestLaw:
             * g
             for _ in range(500)
         ]
-        same_law(np.rint(sums).astype(int), lambda z: np.where(abs(z) <= FAR, p[np.clip(z + FAR, 0, 2 * FAR)], 0))
+        same_distribution(
+            np.rint(sums).astype(int), lambda z: np.where(abs(z) <= FAR, p[np.clip(z + FAR, 0, 2 * FAR)], 0)
+        )
 
     def test_variance_is_the_curvature_of_the_moments(self, noise, channel, counts, grid):
         channel = channel("0.2", noise, grid)
@@ -153,10 +155,10 @@ def test_narrow_gaussian_noise_of_a_cohort_is_drawn_one_by_one():
     channel, bits = Local(epsilon=3, noise=DiscreteGaussian()), seeded(9)
     offer = channel.offer(10)
     sums = [sum(channel.randomize(1, offer, bits) for _ in range(10)) - 10 for _ in range(2000)]
-    same_law(np.array(sums), lambda z: channel.release_noise(10).pmf(z, 10.0))
+    same_distribution(np.array(sums), lambda z: channel.release_noise(10).pmf(z, 10.0))
     narrow = np.exp(-(Z**2.0) / (2 * 10 / 9))
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(
             np.array(sums), lambda z: np.where(abs(z) <= FAR, (narrow / narrow.sum())[np.clip(z + FAR, 0, 1400)], 0)
         )
 

@@ -33,13 +33,13 @@ numbers = st.one_of(st.fractions(), st.just(Fraction(10**300, 7)), st.just(Fract
 @st.composite
 def any_offers(draw):
     n = draw(st.integers(1, MOST))
-    share = st.builds(NoiseShare, names, numbers.filter(lambda x: x > 0), st.integers(1, n))
+    noise_share = st.builds(NoiseShare, names, numbers.filter(lambda x: x > 0), st.integers(1, n))
     return Offer(
         draw(names),
         n,
         draw(st.integers(0, MOST)),
         draw(st.integers(0, MOST)),
-        draw(st.none() | share),
+        draw(st.none() | noise_share),
         tuple(sorted(draw(st.dictionaries(names, numbers, max_size=4)).items())),
         draw(st.none() | st.integers(0, n - 1)),
     )
@@ -182,7 +182,7 @@ def lies(channel: Channel):
     offer = channel.offer(100)
     yield "channel", replace(offer, channel="Raw")
     yield "steps", replace(offer, steps=offer.steps + 1)
-    yield "surprise", offer.also(surprise=1)
+    yield "unknown", offer.also(unknown=1)
     for name, value in offer.terms:
         yield name, offer.also(**{name: 2 * value})
         yield name, replace(offer, terms=tuple(term for term in offer.terms if term[0] != name))
@@ -222,9 +222,9 @@ def test_a_device_that_does_not_check_is_noticed():
             if offer.modulus < offer.n * offer.steps + 1:
                 raise InvalidValue("modulus", offer.modulus, "larger")
 
-    for twin in (Trusting(HALF), Careless(HALF)):
+    for broken in (Trusting(HALF), Careless(HALF)):
         with pytest.raises(pytest.fail.Exception):
-            refuses(twin)
+            refuses(broken)
 
 
 @each_channel
@@ -235,7 +235,7 @@ def test_another_epsilon_is_refused(channel):
 
 
 def test_a_modulus_has_room_for_the_rewards_and_need_be_no_more():
-    """Privacy does not depend on it: less room for noise harms the server's own estimate."""
+    """Privacy does not depend on it: a smaller margin for noise harms the server's own estimate."""
     channel = Distributed(HALF)
     offer = channel.offer(100)
     for modulus in (101, 102, 2**20, MOST):
@@ -249,8 +249,8 @@ def test_more_messages_are_needed_for_a_larger_modulus():
     channel = SplitAndMix(HALF)
     offer = channel.offer(100)
     larger = replace(offer, modulus=2**60)
-    assert messages_needed(100, 2**60, channel.eta) > dict(offer.terms)["shares"]
-    with pytest.raises(InvalidValue, match="shares of an offer"):
+    assert messages_needed(100, 2**60, channel.eta) > dict(offer.terms)["messages"]
+    with pytest.raises(InvalidValue, match="messages of an offer"):
         channel.check_offer(larger)
     channel.check_offer(channel.offer(100, 2**60))
 
@@ -266,7 +266,7 @@ def test_the_server_computes_the_modulus_once(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Distributed, "residues", never)
         channel.check_offer(offer)
-        assert max(channel.randomize(0, offer, bits) for _ in range(99)) > 990  # a negative share
+        assert max(channel.randomize(0, offer, bits) for _ in range(99)) > 990  # a negative noise share
     assert channel.analyze(-3 % 1000, offer, bits, answers=20) == -3
     assert channel.analyze(-3 % 1000, channel.offer(20), bits, answers=20) != -3
 

@@ -13,23 +13,23 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.pure_shuffled import PureShuffled
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 Z = np.arange(-2000, 2001)
 RARE = 1e-3  # how often the relaxed sum below tells on its input
 
 
 def view(channel, total, n, relaxation):
-    """The law of what the server sees: the sum modulo m, and a sign of its input that a relaxed sum may leak.
+    """The distribution of what the server sees: the sum modulo m, and a sign of its input that a relaxed sum may leak.
 
     The simulator gives the sign with probability RARE whatever the input; the relaxed sum gives it e^relaxation as
     often, or as rarely, according to the first reward. Without the sign, both are even closer.
     """
     m, _ = channel.residues(n)
-    law = np.bincount((Z + total) % m, weights=channel.release_noise(n).pmf(Z), minlength=m)
+    mass = np.bincount((Z + total) % m, weights=channel.release_noise(n).pmf(Z), minlength=m)
     sign = RARE * np.exp(relaxation if total % 2 else -relaxation)
     assert abs(np.log((1 - sign) / (1 - RARE))) < relaxation
-    return np.concatenate([law * sign, law * (1 - sign)])
+    return np.concatenate([mass * sign, mass * (1 - sign)])
 
 
 def loss_of(channel, relaxation, n=5):
@@ -52,7 +52,7 @@ class TestLoss:
         inside = PureShuffled(epsilon).summed
         assert loss_of(inside, float(Fraction(epsilon)) / 4) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
 
-    def test_noise_or_relaxation_of_another_share_costs_more(self, epsilon):
+    def test_noise_or_relaxation_of_another_part_costs_more(self, epsilon):
         inside, all_of_it = PureShuffled(epsilon).summed, float(Fraction(epsilon))
         assert loss_of(replace(inside, epsilon=epsilon), all_of_it / 4) > 1.4 * all_of_it
         assert loss_of(inside, all_of_it / 2) > 1.4 * all_of_it
@@ -66,9 +66,9 @@ def test_a_cohort_adds_noise_of_half_of_epsilon():
         return channel.analyze(sum(channel.randomize(1, offer, bits) for _ in range(n)), offer, bits, answers=n) - n
 
     sample = np.rint([released() for _ in range(1500)]).astype(int)
-    same_law(sample, DiscreteLaplace(2 / Fraction("0.8")).pmf)
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(sample, DiscreteLaplace(1 / Fraction("0.8")).pmf)
+    same_distribution(sample, DiscreteLaplace(2 / Fraction("0.8")).pmf)
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(sample, DiscreteLaplace(1 / Fraction("0.8")).pmf)
 
 
 def test_law_and_modulus_are_those_of_the_sum_inside():

@@ -12,12 +12,12 @@ import pytest
 
 from maskedbandit.channels.response import Response
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 EPSILONS = ["0.5", "1", "2", "1/3"]
 
 
-def bit_law(epsilon, reward):
+def bit_pmf(epsilon, reward):
     """P(bit = 1) = flip + (1 - 2 flip) reward, flip = 1 / (1 + e^epsilon)."""
     flip = 1 / (1 + math.exp(Fraction(epsilon)))
     one = flip + (1 - 2 * flip) * reward
@@ -32,13 +32,13 @@ def bits_of(epsilon, reward, size=40_000):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("reward", [0, 1, 0.3])
-def test_bits_have_their_law(epsilon, reward):
-    same_law(bits_of(epsilon, reward), bit_law(epsilon, reward))
+def test_bits_have_their_distribution(epsilon, reward):
+    same_distribution(bits_of(epsilon, reward), bit_pmf(epsilon, reward))
 
 
 def test_the_flip_of_another_epsilon_is_rejected():
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(bits_of("2", 1, 200_000), bit_law("2.1", 1))
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(bits_of("2", 1, 200_000), bit_pmf("2.1", 1))
 
 
 @pytest.mark.parametrize(("epsilon", "known"), [("0.5", 0.6225), ("1", 0.7311), ("2", 0.8808)])
@@ -52,18 +52,18 @@ def test_the_log_ratio_of_a_bit_is_the_loss(epsilon):
     worst = 0.0
     for x in (0, 0.2, 1):
         for y in (0, 0.7, 1):
-            p, q = bit_law(epsilon, x)(np.arange(2)), bit_law(epsilon, y)(np.arange(2))
+            p, q = bit_pmf(epsilon, x)(np.arange(2)), bit_pmf(epsilon, y)(np.arange(2))
             worst = max(worst, float(np.max(np.log(p / q))))
     assert worst == pytest.approx(float(Response(epsilon).loss(1).pure_epsilon))
 
 
 def test_the_log_ratio_of_a_bit_that_flips_too_rarely_is_above_the_loss():
-    p, q = bit_law("1.01", 1)(np.arange(2)), bit_law("1.01", 0)(np.arange(2))
+    p, q = bit_pmf("1.01", 1)(np.arange(2)), bit_pmf("1.01", 0)(np.arange(2))
     assert float(np.max(np.log(p / q))) > Response(1).loss(1).pure_epsilon
 
 
 @pytest.mark.parametrize("ones", [0, 4, 9])
-def test_simulated_totals_have_the_law_of_n_bits(ones):
+def test_simulated_totals_have_the_distribution_of_n_bits(ones):
     n, channel, rng = 9, Response("0.5"), np.random.Generator(np.random.PCG64(8))
     law, p = channel.law(), np.array([1.0])
     for i in range(n):
@@ -74,7 +74,7 @@ def test_simulated_totals_have_the_law_of_n_bits(ones):
     ]
     sent = np.array(totals) * (1 - 2 * law.flip) + n * law.flip
     assert np.abs(sent - sent.round()).max() < 1e-9
-    same_law(sent.round().astype(int), lambda z: np.where((z >= 0) & (z <= n), p[np.clip(z, 0, n)], 0))
+    same_distribution(sent.round().astype(int), lambda z: np.where((z >= 0) & (z <= n), p[np.clip(z, 0, n)], 0))
 
 
 def test_bits_are_drawn_without_floats():

@@ -25,7 +25,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import COINS, Law, cumulant, draws, log_mgf, radius, steps
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
-from tests.statistics import mean_is, same_law, seeded
+from tests.statistics import mean_is, same_distribution, seeded
 
 TABLE = {"1": (62, 80, 117), "0.5": (203, 268, 401), "0.1": (3787, 5279, 8451)}
 DIGITS = (5, 6, 8)
@@ -44,13 +44,13 @@ def hockey_stick(p, q, power):
     return sum(max(Fraction(0), p[z] - power * q.get(z, 0)) for z in p)
 
 
-def coins_law(coins, shift=0):
+def coins_pmf(coins, shift=0):
     return {z + shift: Fraction(math.comb(coins, z), 2**coins) for z in range(coins + 1)}
 
 
 def delta_of(coins, power):
     """Exact, of one bit among so many coins; the worse direction, though both are the same."""
-    p, q = coins_law(coins), coins_law(coins, 1)
+    p, q = coins_pmf(coins), coins_pmf(coins, 1)
     return max(hockey_stick(p, q, power), hockey_stick(q, p, power))
 
 
@@ -121,7 +121,7 @@ class TestNumberOfCoins:
 
 
 class Branches:
-    """Bits that take every course in turn: `law` runs a function once for each, and adds up their probabilities."""
+    """Bits that take every course in turn: `pmf` runs a function once for each, and adds up their probabilities."""
 
     def below(self, n):
         if self.depth == len(self.course):
@@ -130,7 +130,7 @@ class Branches:
         self.chance /= n
         return self.course[self.depth - 1][0]
 
-    def law(self, function):
+    def pmf(self, function):
         found, self.course = defaultdict(Fraction), []
         while True:
             self.depth, self.chance = 0, Fraction(1)
@@ -142,24 +142,24 @@ class Branches:
             self.course[-1][0] += 1
 
 
-def sum_law(laws):
+def sum_pmf(masses):
     total = {0: Fraction(1)}
-    for law in laws:
+    for mass in masses:
         joint = defaultdict(Fraction)
-        for (a, p), (b, q) in product(total.items(), law.items()):
+        for (a, p), (b, q) in product(total.items(), mass.items()):
             joint[a + b] += p * q
         total = dict(joint)
     return total
 
 
 def released(channel, rewards, absent=()):
-    """The law of the number of ones that a cohort sends, without the coins of those absent (who send their bit)."""
-    n, laws = len(rewards), []
+    """The distribution of the ones that a cohort sends, without the coins of those absent (who send their bit)."""
+    n, masses = len(rewards), []
     for i, reward in enumerate(rewards):
         silent = Silent(channel.epsilon) if i in absent else channel
         sends = partial(silent.randomize, reward, silent.offer(n).at(i))
-        laws.append(Branches().law(sends))
-    return sum_law(laws)
+        masses.append(Branches().pmf(sends))
+    return sum_pmf(masses)
 
 
 class Silent(Shuffled):
@@ -174,11 +174,11 @@ def audit(channel, rewards=(0, 1, 0.5), absent=()):
     low, worst = power(channel.epsilon)[0], Fraction(0)
     for position in range(len(rewards)):
         if position not in absent:
-            laws = [
+            masses = [
                 released(channel, [*rewards[:position], x, *rewards[position + 1 :]], absent)
                 for x in (0, Fraction(1, 4), 1)
             ]
-            worst = max(worst, *(hockey_stick(p, q, low) for p in laws for q in laws))
+            worst = max(worst, *(hockey_stick(p, q, low) for p in masses for q in masses))
     return worst
 
 
@@ -211,7 +211,7 @@ class TestAudit:
         assert audit(LOOSE) == delta_of(LOOSE.coins(), power(LOOSE.epsilon)[0]) <= LOOSE.delta
 
     @pytest.mark.parametrize("broken", [OneFewer, Shared, SumsOfFloats])
-    def test_broken_twins_are_caught(self, broken):
+    def test_mutants_are_caught(self, broken):
         assert audit(broken(epsilon=1, delta="0.02")) > LOOSE.delta
 
     def test_absent_coins_are_allowed_for(self):
@@ -225,10 +225,10 @@ class TestAudit:
     @pytest.mark.parametrize("position", range(3))
     def test_devices_send_a_bit_of_the_mean_and_their_coins(self, position):
         channel, offer = LOOSE, LOOSE.offer(3).at(position)
-        law = Branches().law(lambda bits: channel.randomize(Fraction(1, 3), offer, bits))
-        tossed = max(law) - 1
+        mass = Branches().pmf(lambda bits: channel.randomize(Fraction(1, 3), offer, bits))
+        tossed = max(mass) - 1
         bit = {0: Fraction(2, 3), 1: Fraction(1, 3)}
-        assert law == sum_law([bit, coins_law(tossed)])
+        assert mass == sum_pmf([bit, coins_pmf(tossed)])
         assert tossed in (channel.coins() // 3, channel.coins() // 3 + 1)
 
     @pytest.mark.parametrize("n", [1, 2, 7, 79, 80, 81, 1000])
@@ -248,7 +248,7 @@ class TestAudit:
         channel, bits = Shuffled("0.5"), seeded(3)
         offer = channel.offer(1).at(0)
         sample = [channel.randomize(0, offer, bits) for _ in range(20_000)]
-        same_law(np.array(sample), lambda z: binom.pmf(z, 268, 0.5))
+        same_distribution(np.array(sample), lambda z: binom.pmf(z, 268, 0.5))
 
 
 def most_ones(channel, n, position):
@@ -340,10 +340,12 @@ class TestLaw:
         law = channel.law()
         assert (steps(law, 10), draws(law, 1, 10)) == (1, channel.coins())
         sample = np.array([tosses(law.scale, draws(law, 1, 10), rng) for _ in range(20_000)])
-        same_law((sample + channel.coins() / 2).astype(int), lambda z: binom.pmf(z, channel.coins(), 0.5))
+        same_distribution((sample + channel.coins() / 2).astype(int), lambda z: binom.pmf(z, channel.coins(), 0.5))
         mean_is(sample, 0.0, math.sqrt(channel.coins()) / 2)
-        with pytest.raises(AssertionError, match="another law"):
-            same_law((sample + channel.coins() / 2).astype(int), lambda z: binom.pmf(z, channel.coins() - 8, 0.5))
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(
+                (sample + channel.coins() / 2).astype(int), lambda z: binom.pmf(z, channel.coins() - 8, 0.5)
+            )
 
 
 class Losing(Ideal):
@@ -375,9 +377,11 @@ class TestAggregate:
         channel = Shuffled("2", "0.01", backend=Shuffler())
         coins = channel.coins()
         sample = np.rint(cohorts(channel, [1, 0, 1], 600) + coins / 2 - 2).astype(int)
-        same_law(sample, lambda z: binom.pmf(z, coins, 0.5))
-        with pytest.raises(AssertionError, match=r"another law|probability 0"):  # as if one more coin were missing
-            same_law(sample, lambda z: binom.pmf(z - 1, coins, 0.5))
+        same_distribution(sample, lambda z: binom.pmf(z, coins, 0.5))
+        with pytest.raises(
+            AssertionError, match=r"another distribution|probability 0"
+        ):  # as if one more coin were missing
+            same_distribution(sample, lambda z: binom.pmf(z - 1, coins, 0.5))
 
     @pytest.mark.parametrize("lost", [(), (1,), (0, 4), (2, 3)])
     def test_survivors_are_estimated_without_bias(self, lost):
@@ -387,7 +391,7 @@ class TestAggregate:
         coins = sum(channel.tossed(position, 5) for position in range(5) if position not in lost)
         sample = cohorts(channel, rewards, 4000)
         mean_is(sample, there, math.sqrt(coins) / 2)
-        same_law(np.rint(sample - there + coins / 2).astype(int), lambda z: binom.pmf(z, coins, 0.5))
+        same_distribution(np.rint(sample - there + coins / 2).astype(int), lambda z: binom.pmf(z, coins, 0.5))
         if lost:
             missing = channel.coins() - coins
             with pytest.raises(AssertionError, match="the mean is"):  # as if nothing were missing

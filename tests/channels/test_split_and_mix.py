@@ -27,7 +27,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.shuffle.splitting import messages_needed, split
 from tests.floatfree import offences
-from tests.statistics import same_law, same_law_of_two, seeded
+from tests.statistics import same_distribution, same_distribution_of_two, seeded
 
 
 class Quick(Distributed):
@@ -58,22 +58,22 @@ def released(channel, size, n=5, devices=None, seed=3):
 
 
 class TestRelease:
-    def test_the_ideal_and_the_real_shuffler_release_one_law(self):
+    def test_the_ideal_and_the_real_shuffler_release_one_distribution(self):
         ideal, real = channel("0.5"), channel("0.5", eta="0.01", backend=Shuffler())
         a, b = released(ideal, 1000), released(real, 400, seed=5)
-        same_law(a, DiscreteLaplace(2).pmf)
-        same_law(b, DiscreteLaplace(2).pmf)
-        same_law_of_two(a[:400], b)
+        same_distribution(a, DiscreteLaplace(2).pmf)
+        same_distribution(b, DiscreteLaplace(2).pmf)
+        same_distribution_of_two(a[:400], b)
 
-    def test_a_lost_share_of_noise_is_caught(self):
+    def test_a_lost_noise_share_is_caught(self):
         sample = released(channel(1, eta="0.01"), 9000, n=4, devices=2)
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(sample, DiscreteLaplace(1).pmf)
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(sample, DiscreteLaplace(1).pmf)
 
     def test_exactly_the_devices_that_are_counted_on_make_one_draw(self):
         counting = channel(1, honest="0.5", eta="0.01")
         assert counting.counted_on(4) == 2
-        same_law(released(counting, 5000, n=4, devices=2), DiscreteLaplace(1).pmf)
+        same_distribution(released(counting, 5000, n=4, devices=2), DiscreteLaplace(1).pmf)
 
     @pytest.mark.parametrize("seed", range(12))
     def test_the_sum_of_the_survivors_whoever_is_lost(self, seed):
@@ -94,7 +94,7 @@ class TestRelease:
         with pytest.raises(TooFew):
             losing.aggregate([losing.randomize(1, offer, bits) for _ in range(n)], offer, bits)
 
-    def test_the_backend_sees_shares_alone(self):
+    def test_the_backend_sees_messages_alone(self):
         class Spy(Ideal):
             def mix(self, bundles, below, least, cohort, bits, weights=None):
                 seen.append((bundles, below, least, cohort))
@@ -107,13 +107,13 @@ class TestRelease:
         ((bundles, below, least, cohort),) = seen
         assert (below, least) == (spied.summed.residues(n)[0], 3)
         assert [sum(bundle) % below for bundle in bundles] == sent
-        assert {len(bundle) for bundle in bundles} == {spied.shares(n)}
+        assert {len(bundle) for bundle in bundles} == {spied.messages(n)}
         assert cohort.endswith(b"arm 1")
 
     @pytest.mark.parametrize(
         ("part", "one", "other"),
         [
-            ("shares", {"eta": "0.01"}, {"eta": "0.0001"}),
+            ("messages", {"eta": "0.01"}, {"eta": "0.0001"}),
             ("epsilon", {"epsilon": 1}, {"epsilon": "1.01"}),
             ("counted_on", {"honest": "0.92"}, {"honest": "0.91"}),
         ],
@@ -131,7 +131,7 @@ class TestRelease:
             each.aggregate([0] * n, each.offer(n), seeded(1), b"arm 1")
         assert names[0] == names[1] != names[2]
         numbers = [
-            {"shares": each.shares(n), "epsilon": each.epsilon, "counted_on": each.counted_on(n)} for each in made
+            {"messages": each.messages(n), "epsilon": each.epsilon, "counted_on": each.counted_on(n)} for each in made
         ]
         assert [name for name in numbers[0] if numbers[0][name] != numbers[2][name]] == [part]
 
@@ -158,24 +158,26 @@ class TestLoss:
         )
 
     def test_what_is_seen_of_neighbours(self):
-        """By enumeration of a tiny cohort: noise of its own law modulo q, two devices, seven shares each."""
+        """By enumeration of a tiny cohort: noise of its own distribution modulo q, two devices, seven messages each."""
         from tests.shuffle.test_splitting import seen
 
         q, k, epsilon, n = 3, 7, Fraction(1), 2
         z = np.arange(-200, 201)
-        share = np.bincount(z % q, weights=DiscreteLaplace(1 / epsilon).pmf(z, 1 / n), minlength=q)
+        noise_share = np.bincount(z % q, weights=DiscreteLaplace(1 / epsilon).pmf(z, 1 / n), minlength=q)
         eta = Fraction(1, 2)
         while messages_needed(n, q, eta * Fraction(9, 10)) <= k:
-            eta *= Fraction(9, 10)  # nearly the least that seven shares are worth
+            eta *= Fraction(9, 10)  # nearly the least that seven messages are worth
         delta = float((1 + Fraction(power_above(epsilon), ONE)) * eta)
 
         def view(rewards, k):
-            law = {}
+            mass = {}
             for a in range(q):
                 for b in range(q):
                     for multiset, ways in seen(((rewards[0] + a) % q, (rewards[1] + b) % q), k, q).items():
-                        law[multiset] = law.get(multiset, 0.0) + share[a] * share[b] * ways / q ** (n * k - n)
-            return law
+                        mass[multiset] = mass.get(multiset, 0.0) + noise_share[a] * noise_share[b] * ways / q ** (
+                            n * k - n
+                        )
+            return mass
 
         def excess(k):
             pairs = [(view(x, k), view(y, k)) for x, y in (((0, 0), (1, 0)), ((1, 1), (0, 1)))]
@@ -203,12 +205,12 @@ class TestLoss:
 
 class TestNumbers:
     @pytest.mark.parametrize(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
-    def test_shares_follow_from_honest_devices_and_modulus(self, n, honest, eta):
+    def test_messages_follow_from_honest_devices_and_modulus(self, n, honest, eta):
         made = SplitAndMix(1, eta=eta, honest=honest)
-        assert made.shares(n) == messages_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
+        assert made.messages(n) == messages_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
         assert made.counted_on(n) == math.ceil(Fraction(honest) * n)
 
-    def test_law_is_that_of_distributed_trust(self):
+    def test_distribution_is_that_of_distributed_trust(self):
         made, other = SplitAndMix("0.5", honest="0.8", failure=1e-6), Distributed("0.5", honest="0.8", failure=1e-6)
         assert made.law() == other.law()
         assert made.parameters() == other.parameters()
@@ -216,7 +218,7 @@ class TestNumbers:
     @pytest.mark.parametrize(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
     def test_cohorts_of_one_honest_device_are_refused(self, n, honest):
         made = SplitAndMix(1, honest=honest)
-        for refused in (lambda: made.check_size(n), lambda: made.offer(n), lambda: made.shares(n)):
+        for refused in (lambda: made.check_size(n), lambda: made.offer(n), lambda: made.messages(n)):
             with pytest.raises(InvalidValue, match="at least 2"):
                 refused()
         assert math.isnan(made.perturb(made.parameters(), made.memory(1), made.law(), 0, 1.0, n, 0, None))
@@ -249,7 +251,7 @@ class TestValues:
 
 
 def test_no_floats_on_the_exact_path():
-    for exact in (power_above, SplitAndMix.delta, SplitAndMix.aggregate, SplitAndMix.shares, split):
+    for exact in (power_above, SplitAndMix.delta, SplitAndMix.aggregate, SplitAndMix.messages, split):
         assert offences(inspect.getsource(exact)) == []
 
 

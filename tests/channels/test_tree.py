@@ -1,6 +1,6 @@
 """Running sums on trees: their noise, node by node, and what is stated of it; tests/audit has what they cost.
 
-Laws and matrices are exact here. Where draws are compared, seeds are fixed; under a new seed a random
+Distributions and matrices are exact here. Where draws are compared, seeds are fixed; under a new seed a random
 assertion rejects a correct channel with probability ALPHA = 1e-9.
 """
 
@@ -27,7 +27,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
 from tests.policies.mutants import mutant
-from tests.statistics import mean_is, same_law_of_two, seeded
+from tests.statistics import mean_is, same_distribution_of_two, seeded
 
 GAUSSIAN = DiscreteGaussian()
 
@@ -322,7 +322,7 @@ class Unproved(DiscreteLaplace):
     def stretch(self, factor):
         return Unproved(self.scale * factor)
 
-    def loss(self, sensitivity, shares=1, statistics=REWARD):
+    def loss(self, sensitivity, noise_shares=1, statistics=REWARD):
         return Loss.pure(3 * statistics.l1 * sensitivity / self.scale)
 
     def joint_loss(self, l1, square, early):
@@ -385,9 +385,9 @@ def errors(channel, runs, exact=False, seed=3):
 
 
 def agree(a, b):
-    """Two samples have one law; in forty cells at most."""
+    """Two samples have one distribution; in forty cells at most."""
     edges = np.unique(np.quantile(np.round(np.concatenate([a, b]), 9), np.arange(1, 40) / 40, method="lower"))
-    same_law_of_two(*(np.searchsorted(edges, np.round(each, 9)) for each in (a, b)))
+    same_distribution_of_two(*(np.searchsorted(edges, np.round(each, 9)) for each in (a, b)))
 
 
 # weights of the running sums after 1, ..., 7 releases
@@ -421,16 +421,16 @@ def test_the_lab_releases_what_the_server_does(counter, noise):
 
 
 def test_a_lab_that_forgets_what_it_drew_is_rejected():
-    """The twin leaves the noise of older nodes in the running sum for ever."""
+    """The mutant leaves the noise of older nodes in the running sum for ever."""
 
     class Forgetful(Tree):
         @property
         def perturb(self):
-            forget = "memory.told[stream] = memory.sums[stream]; scale, g ="
+            forget = "memory.estimates[stream] = memory.sums[stream]; scale, g ="
             return mutant(super().perturb, "scale, g =", forget, draws=self.noise.draws)
 
     exact = errors(tree("binary"), 1000, exact=True)
-    with pytest.raises(AssertionError, match="two laws"):
+    with pytest.raises(AssertionError, match="two distributions"):
         check_streams(exact, errors(Forgetful(epsilon=1, counter="binary", length=45), 1000))
 
 

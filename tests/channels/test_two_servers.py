@@ -1,7 +1,7 @@
 """Two servers: one draw is what protects, two are what the release carries, and who is lost does not matter.
 
-Exact losses come from the wrapped pmf of the residues, which are all that a server sees besides uniform shares. Seeds
-are fixed; under a new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
+Exact losses come from the wrapped pmf of the residues, which are all that a server sees besides uniform value shares.
+Seeds are fixed; under a new seed each random assertion rejects a correct channel with probability ALPHA = 1e-9.
 """
 
 import inspect
@@ -24,7 +24,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import ORDERS
 from tests.floatfree import offences
-from tests.statistics import mean_is, same_law, seeded
+from tests.statistics import mean_is, same_distribution, seeded
 
 FAR = 3000
 Z = np.arange(-FAR, FAR + 1)
@@ -32,12 +32,12 @@ NOISES = [DiscreteLaplace(), Skellam(), DiscreteGaussian()]
 
 
 def residues(channel, total, n, count):
-    """The law of a sum modulo m with so many draws of noise."""
+    """The distribution of a sum modulo m with so many draws of noise."""
     m, _ = channel.residues(n)
-    law = one = channel.release_noise(n).pmf(Z)
+    mass = one = channel.release_noise(n).pmf(Z)
     for _ in range(count - 1):
-        law = np.convolve(law, one)[FAR : 3 * FAR + 1]
-    return np.bincount((Z + total) % m, weights=law, minlength=m)
+        mass = np.convolve(mass, one)[FAR : 3 * FAR + 1]
+    return np.bincount((Z + total) % m, weights=mass, minlength=m)
 
 
 def loss_of(channel, n, count=1, g=None):
@@ -52,14 +52,14 @@ def loss_of(channel, n, count=1, g=None):
 
 def released(channel, size, rewards, seed=4):
     """Noise in steps of whole cohorts, of whom some may be lost, and how many were told."""
-    bits, offer, noise, told = seeded(seed), channel.offer(len(rewards)), [], []
+    bits, offer, noise, counted = seeded(seed), channel.offer(len(rewards)), [], []
     for _ in range(size):
         sent = [channel.randomize(reward, offer, bits) for reward in rewards]
         total, survivors, _ = channel.aggregate(sent, offer, bits)
         here = sum(rewards[user] for user in survivors)
         noise.append(round((channel.analyze(total, offer, bits, answers=offer.n) - here) * offer.steps))
-        told.append(len(survivors))
-    return np.array(noise), np.array(told)
+        counted.append(len(survivors))
+    return np.array(noise), np.array(counted)
 
 
 class TestLoss:
@@ -104,19 +104,19 @@ class TestReleases:
     def test_carry_two_draws(self, noise):
         channel = TwoServers("0.5", noise, grid=3)
         whole = channel.release_noise(4)
-        law = np.convolve(whole.pmf(Z), whole.pmf(Z))
+        mass = np.convolve(whole.pmf(Z), whole.pmf(Z))
         found, _ = released(channel, 2000, [0, 1, 1, 1])
-        same_law(found, lambda z: law[np.clip(z + 2 * FAR, 0, 4 * FAR)])
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(found, whole.pmf)
+        same_distribution(found, lambda z: mass[np.clip(z + 2 * FAR, 0, 4 * FAR)])
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(found, whole.pmf)
         assert draws(channel.law(), 1, 4) == 2
 
     def test_of_the_devices_that_are_left(self):
         """Neither the noise nor the modulus depends on how many these are."""
-        noise, told = released(TwoServers("0.5", backend=SealedShares("0.5")), 200, [1] * 30)
-        same_law(noise, lambda z: DiscreteLaplace(2).pmf(z, 2.0))
-        mean_is(told, 15.0)
-        assert min(told) < 12 < 18 < max(told)
+        noise, counted = released(TwoServers("0.5", backend=SealedShares("0.5")), 200, [1] * 30)
+        same_distribution(noise, lambda z: DiscreteLaplace(2).pmf(z, 2.0))
+        mean_is(counted, 15.0)
+        assert min(counted) < 12 < 18 < max(counted)
 
     def test_rewards_are_sent_without_noise(self):
         channel, bits = TwoServers("0.1", grid=5), seeded(1)
@@ -131,32 +131,32 @@ class TestRoom:
     @pytest.mark.parametrize("grid", [1, 7])
     def test_holds_two_draws(self, noise, failure, grid):
         channel = TwoServers("0.2", noise, grid=grid, failure=failure)
-        m, room = channel.residues(5)
+        m, margin = channel.residues(5)
         one = channel.release_noise(5).pmf(Z)
         two = np.convolve(one, one)[2 * FAR :]
-        assert 2 * two[room + 1 :].sum() <= failure
-        assert m >= 5 * grid + 2 * room + 1
+        assert 2 * two[margin + 1 :].sum() <= failure
+        assert m >= 5 * grid + 2 * margin + 1
         assert m & (m - 1) == 0
 
     def test_room_for_one_draw_does_not_hold_two(self):
         channel = TwoServers("1/32", failure=1e-5)
         _, narrow = fitted(channel.parameters(), channel.law(), 9, 1, 1.0)
         assert 2 * DiscreteLaplace(32).pmf(np.arange(narrow + 1, 4000), 2.0).sum() > 1e-5
-        assert (narrow, channel.residues(9)[1]) == (369, 552)  # the least room for two draws is 434
+        assert (narrow, channel.residues(9)[1]) == (369, 552)  # the least margin for two draws is 434
 
     def test_lab_and_channel_agree_on_the_modulus(self):
         channel = TwoServers("0.3", grid=Grid(fineness=Fraction(2)))
         for n in (1, 7, 1000, 10**6):
-            m, room = channel.residues(n)
+            m, margin = channel.residues(n)
             g = channel.steps(n)
             law, numbers = channel.law(), (channel.parameters(), channel.memory(1))
-            for total in (n * g + room, -room):
+            for total in (n * g + margin, -margin):
                 assert channel.analyze(total, channel.offer(n), seeded(1), answers=n) == total / g
                 assert channel.perturb(*numbers, law, 0, float(total), n, 0, None) == total / g
             with pytest.raises(Implausible):
-                channel.analyze(n * g + room + 1, channel.offer(n), seeded(1), answers=n)
-            wrapped = (n * g + room + 1 - m) / g
-            assert channel.perturb(*numbers, law, 0, n * g + room + 1.0, n, 0, None) == wrapped
+                channel.analyze(n * g + margin + 1, channel.offer(n), seeded(1), answers=n)
+            wrapped = (n * g + margin + 1 - m) / g
+            assert channel.perturb(*numbers, law, 0, n * g + margin + 1.0, n, 0, None) == wrapped
 
 
 class TestValues:

@@ -1,7 +1,8 @@
-"""Vectors of statistics through every channel: their laws, and that the loss stated is that of the whole vector.
+"""Vectors of statistics through every channel: their distributions, and that the loss stated is that of the whole
+vector.
 
-Laws are enumerated. Where draws are compared, seeds are fixed; under a new seed each random assertion rejects a correct
-channel with probability ALPHA = 1e-9.
+Distributions are enumerated. Where draws are compared, seeds are fixed; under a new seed each random assertion rejects
+a correct channel with probability ALPHA = 1e-9.
 """
 
 import math
@@ -55,7 +56,7 @@ each_vector = pytest.mark.parametrize(("statistics", "u", "v"), [BITS, HALVES], 
 
 
 def released(channel, vector, n=1):
-    """ln of the law of a noisy vector, over all pairs of whole numbers of steps from -FAR to FAR."""
+    """ln of the distribution of a noisy vector, over all pairs of whole numbers of steps from -FAR to FAR."""
     one, other = (int(x * channel.steps(n)) for x in vector)
     pmf = channel.release_noise(n).pmf
     with np.errstate(divide="ignore"):
@@ -68,7 +69,7 @@ def renyi(log_p, log_q, order):
 
 
 def alone(statistics):
-    """A twin whose numbers are hidden as if each were alone."""
+    """A mutant whose numbers are hidden as if each were alone."""
     return replace(statistics, l1=1, square=1)
 
 
@@ -84,8 +85,8 @@ class TestPure:
 
     def test_noise_for_one_number_costs_more(self, channel, grid, statistics, u, v):
         """The control."""
-        twin = channel("0.5", grid=grid).carrying(alone(statistics))
-        assert np.abs(released(twin, u) - released(twin, v)).max() == pytest.approx(float(statistics.l1) / 2)
+        broken = channel("0.5", grid=grid).carrying(alone(statistics))
+        assert np.abs(released(broken, u) - released(broken, v)).max() == pytest.approx(float(statistics.l1) / 2)
 
 
 @each_vector
@@ -106,8 +107,8 @@ class TestConcentrated:
 
     def test_noise_for_one_number_is_above_it(self, noise, statistics, u, v):
         """The control."""
-        twin, loss = (Central("0.5", noise, 2).carrying(each) for each in (alone(statistics), statistics))
-        p, q = released(twin, u), released(twin, v)
+        broken, loss = (Central("0.5", noise, 2).carrying(each) for each in (alone(statistics), statistics))
+        p, q = released(broken, u), released(broken, v)
         assert renyi(p, q, 3.0) > 1.05 * float(loss.loss(1).curve[ORDERS.index(3)])
 
 
@@ -116,8 +117,8 @@ class TestShares:
 
     def test_two_numbers_cost_twice_one(self):
         noise = DiscreteGaussian().stretch(Fraction(10))
-        for shares, g in product((2, 7, 49), (1, 3)):
-            assert noise.loss(g, shares, BITS[0]) == 2 * noise.loss(g, shares)
+        for noise_shares, g in product((2, 7, 49), (1, 3)):
+            assert noise.loss(g, noise_shares, BITS[0]) == 2 * noise.loss(g, noise_shares)
 
     def test_a_number_that_stays_pays_too(self):
         noise = DiscreteGaussian().stretch(Fraction(10))
@@ -126,8 +127,8 @@ class TestShares:
         assert noise.loss(1, 1, BITS[0]) == Loss.zcdp(Fraction(1, 100))
 
     @pytest.mark.parametrize(("statistics", "moved"), [(linear(2), 10), (rewards(3), 3)])
-    def test_every_number_that_moves_brings_its_own_share_of_xi(self, statistics, moved):
-        """Two shares as narrow as can be: wider noise, or more shares, and the other bound would be the least."""
+    def test_every_number_that_moves_brings_its_own_part_of_xi(self, statistics, moved):
+        """Two noise shares as narrow as can be: with wider noise, or more, the other bound would be the least."""
         n, scale = 2, Fraction(2)
         xi = 10 * np.exp(-2 * np.pi**2)  # of a variance of 2 for each, k = 1
         square, l1 = float(statistics.square / scale**2), float(statistics.l1 / scale)
@@ -136,14 +137,14 @@ class TestShares:
         assert found == pytest.approx(right, rel=1e-10)
         assert found != pytest.approx(wrong, rel=1e-9)
 
-    def test_the_sum_of_shares_costs_no_more(self):
+    def test_the_sum_of_noise_shares_costs_no_more(self):
         made = Distributed("0.25", DiscreteGaussian()).carrying(BITS[0])
         n, z = 3, np.arange(-60, 61)
         one = DiscreteGaussian(made.release_noise(n).scale).pmf(z)  # the reference of a whole draw
-        share = np.exp(-(z**2.0) * n / (2 * float(made.release_noise(n).scale) ** 2))
-        law = np.convolve(np.convolve(share, share), share)
-        law = np.log(law / law.sum())
-        p, q = law[1:, None] + law[None, 1:], law[:-1, None] + law[None, :-1]
+        noise_share = np.exp(-(z**2.0) * n / (2 * float(made.release_noise(n).scale) ** 2))
+        mass = np.convolve(np.convolve(noise_share, noise_share), noise_share)
+        mass = np.log(mass / mass.sum())
+        p, q = mass[1:, None] + mass[None, 1:], mass[:-1, None] + mass[None, :-1]
         assert one.sum() == pytest.approx(1)
         for order, bound in zip(ORDERS, made.loss(n).curve, strict=True):
             if order <= 4:
@@ -183,8 +184,8 @@ class TestLinear:
 
     def test_noise_for_one_model_is_too_little_for_two(self):
         even = clipped(np.full(6, 6**-0.5)), 1
-        twin = Central("0.5").carrying(replace(linear(6), l1=linear(6).l1 / 2))
-        assert hidden(twin, even, even) > Fraction(9, 10)
+        broken = Central("0.5").carrying(replace(linear(6), l1=linear(6).l1 / 2))
+        assert hidden(broken, even, even) > Fraction(9, 10)
         assert hidden(Central("0.5").carrying(linear(6)), even, even) <= Fraction(1, 2)
 
 
@@ -197,8 +198,8 @@ class TestTrees:
         made = made.carrying(BITS[0])
         assert made.loss(1).pure_epsilon == 2 * epsilon
         assert 2 * worst_ratio(made, WORST[counter], length, far, core) == pytest.approx(2 * epsilon, abs=4e-3)
-        twin = made.carrying(alone(BITS[0]))
-        assert 2 * worst_ratio(twin, WORST[counter], length, far, core) > 3.9 * epsilon  # the control
+        broken = made.carrying(alone(BITS[0]))
+        assert 2 * worst_ratio(broken, WORST[counter], length, far, core) > 3.9 * epsilon  # the control
 
     @pytest.mark.parametrize("counter", COUNTERS)
     @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ class TestOtherSums:
             assert SplitAndMix("0.5").carrying(statistics).delta() == moved * SplitAndMix("0.5").delta()
         made = SplitAndMix("0.5").carrying(linear(2))
         assert made.loss(100) == Loss.approximate("0.5", made.delta())
-        assert made.shares(100) >= SplitAndMix("0.5").shares(100)
+        assert made.messages(100) >= SplitAndMix("0.5").messages(100)
         with pytest.raises(InvalidValue, match="epsilon"):
             SplitAndMix(1, eta="0.1").carrying(linear(2))
 
@@ -273,7 +274,7 @@ class TestLaw:
         mean_is(np.add(exact, np.linspace(-1e-9, 1e-9, 400)), sum(VALUES))
         if not isinstance(channel, Raw):
             assert len(set(exact)) > 20
-            with pytest.raises(AssertionError, match="two laws"):
+            with pytest.raises(AssertionError, match="two distributions"):
                 agree(exact, simulated(channel.carrying(replace(SIGNED, l1=1, square=Fraction(1, 4))), VALUES, 400))
 
     def test_steps_and_scales_of_the_law_are_those_of_the_noise(self, channel):
@@ -331,7 +332,7 @@ def test_rounding_would_take_vectors_further_apart():
 
 
 class Unsigned(Distributed):
-    """A twin that leaves no room for negative sums."""
+    """A mutant that leaves no residues for negative sums."""
 
     def parameters(self):
         return super().parameters()._replace(low=0)
@@ -344,9 +345,9 @@ def test_negative_sums_have_residues_of_their_own():
     for total in (-4 * n - room_for_noise, -1, 0, 4 * n + room_for_noise):
         assert made.analyze(total % m, made.offer(n), seeded(1), answers=n) == total / 4
         assert made.perturb(made.parameters(), made.memory(1), made.law(), 0, float(total), n, 0, None) == total / 4
-    twin = Unsigned(10, modulus="tight").carrying(SIGNED)
+    broken = Unsigned(10, modulus="tight").carrying(SIGNED)
     with pytest.raises(ModulusTooSmall, match="at least 401 for a cohort of 50 users"):
-        twin.offer(n)  # whose devices count with sums of -200 to 200, and its server with none below 0
+        broken.offer(n)  # whose devices count with sums of -200 to 200, and its server with none below 0
 
 
 def test_sums_that_no_cohort_has_are_implausible():
@@ -372,8 +373,8 @@ def test_real_protocols_carry_negative_numbers(channel):
         assert abs(total - sum(values)) < radius(made.law(), 1, n, 25.0)
 
 
-def test_noise_of_wide_vectors_has_its_law_in_the_lab():
-    """2^16 steps and the norm of 27 numbers: a scale of 10^5 steps or more; the variance is what the law says."""
+def test_noise_of_wide_vectors_has_its_distribution_in_the_lab():
+    """2^16 steps and the norm of 27 numbers: a scale of 10^5 steps or more; the variance is that of the `Law`."""
     for channel, variance in ((Central(1), 2.0), (Central(1, DiscreteGaussian()), 1.0)):
         made = channel.carrying(linear(6))
         law, rng = made.law(), np.random.Generator(np.random.PCG64(3))

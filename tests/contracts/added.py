@@ -18,7 +18,7 @@ def changed(source: str, old: str, new: str) -> str:
 
 @contextmanager
 def added(package: ModuleType, name: str, source: str) -> Iterator[None]:
-    """While it lasts, the room of a package holds a file of this name, in place of another of that name if there is."""
+    """While it lasts, the room of a package holds a file of this name, instead of another of that name if there is."""
     module = f"{package.__name__}.{name}"
     path, loaded = package.__path__, sys.modules.pop(module, None)
     with TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import draws, radius, steps
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics
-from tests.statistics import ALPHA, at_most, mean_is, same_law_of_two, seeded
+from tests.statistics import ALPHA, at_most, mean_is, same_distribution_of_two, seeded
 
 N = 1000
 MIXED = (0, 1, 0.5, 0.3, 1.0, 0.75)
@@ -85,10 +85,10 @@ def simulated(channel, rewards, size=N, seed=4, plain=False):
 
 
 def agree(a, b):
-    """Two samples of released totals have one law."""
+    """Two samples of released totals have one distribution."""
     values, codes = np.unique(np.round(np.concatenate([a, b]), 9), return_inverse=True)
     if values.size > 1:
-        same_law_of_two(codes[: len(a)], codes[len(a) :])
+        same_distribution_of_two(codes[: len(a)], codes[len(a) :])
 
 
 def check_the_lab_draws_what_the_devices_release(channel):
@@ -204,7 +204,7 @@ def check_offers(channel):
     offer = channel.offer(n)
     for position in (None, 0, n - 1):
         channel.check_offer(Offer.from_text(offer.at(position).to_text()))
-    lies = [replace(offer, channel="Another"), replace(offer, steps=offer.steps + 1), offer.also(surprise=1)]
+    lies = [replace(offer, channel="Another"), replace(offer, steps=offer.steps + 1), offer.also(unknown=1)]
     lies += [replace(offer, modulus=n * offer.steps if offer.modulus else 64)]
     lies += [offer.also(**{name: 2 * value}) for name, value in offer.terms]
     if offer.noise:

@@ -1,6 +1,6 @@
 """What every noise promises: rules that ask through the interface alone, so that they hold for noises yet to come.
 
-A rule takes a noise and raises an AssertionError where it breaks its promise. Laws are compared with `pmf` by
+A rule takes a noise and raises an AssertionError where it breaks its promise. Distributions are compared with `pmf` by
 chi-square. Seeds are fixed; under a new seed each random assertion rejects a correct noise with probability
 ALPHA = 1e-9.
 """
@@ -21,7 +21,7 @@ from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import Statistics
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 SCALES = (Fraction(1, 2), Fraction(3), Fraction(10))
 N = 100_000
@@ -50,7 +50,7 @@ def counts(noise):
 
 
 def law_of(noise, grid=1, **counts):
-    """The law of the noise in units of reward, on a grid of so many steps."""
+    """The distribution of the noise in units of reward, on a grid of so many steps."""
     bound = {"variance": noise.variance, "tail": noise.tail}
     return Law(noise.kind, scale=float(noise.scale) / grid, grid=float(grid), **counts, **bound)
 
@@ -67,21 +67,21 @@ def drawn(noise, count, n=N, seed=7):
     return out
 
 
-def shares(noise, n, kept, size, seed=7):
-    """Sums of `kept` of n exact shares."""
+def noise_sums(noise, n, kept, size, seed=7):
+    """Sums of `kept` of n exact noise shares."""
     bits = seeded(seed)
     return np.array([sum(noise.noise_share(n, bits) for _ in range(kept)) for _ in range(size)])
 
 
 def renyi(p, q):
-    """The Rényi curve at the orders FEW, and the largest log-ratio, of two laws with the same support."""
+    """The Rényi curve at the orders FEW, and the largest log-ratio, of two distributions with the same support."""
     log_p, log_q = np.log(p), np.log(q)
     orders = [float(ORDERS[i]) for i in FEW]
     return [np.logaddexp.reduce(a * log_p + (1 - a) * log_q) / (a - 1) for a in orders], float(np.max(log_p - log_q))
 
 
 def shifted(noise, sensitivity, count=1.0):
-    """The laws of z and of z + sensitivity, wherever neither underflows."""
+    """The distributions of z and of z + sensitivity, wherever neither underflows."""
     z = np.arange(-1000, 1001)
     p, q = noise.pmf(z, count), noise.pmf(z - sensitivity, count)
     seen = (p > 1e-290) & (q > 1e-290)
@@ -89,8 +89,8 @@ def shifted(noise, sensitivity, count=1.0):
 
 
 def covers(loss, p, q, numbers=1):
-    """The loss bounds the divergence of the two laws, at every order of FEW and at order infinity; for some `numbers`
-    of these laws, all independent, together."""
+    """The loss bounds the divergence of the two distributions, at every order of FEW and at order infinity; for some
+    `numbers` of these distributions, all independent, together."""
     curve, worst = renyi(p, q)
     for i, exact in zip(FEW, curve, strict=True):
         assert float(loss.curve[i]) >= numbers * exact * (1 - 1e-9), f"order {float(ORDERS[i])}"
@@ -123,10 +123,10 @@ def check_pmf(noise):
     np.testing.assert_allclose(one.pmf(z, 2.0)[200:600], twice[200:600], rtol=1e-6, atol=1e-12)
 
 
-def check_the_lab_draws_the_law(noise):
+def check_the_lab_draws_the_distribution(noise):
     for scale, count in product(SCALES, counts(noise)):
         wide = of_scale(noise, scale)
-        same_law(drawn(wide, count), lambda z, wide=wide, count=count: wide.pmf(z, count))
+        same_distribution(drawn(wide, count), lambda z, wide=wide, count=count: wide.pmf(z, count))
 
 
 def check_plain_python_draws_the_same(noise):
@@ -136,27 +136,27 @@ def check_plain_python_draws_the_same(noise):
         assert plain == drawn(wide, count, 300, seed=11).tolist()
 
 
-def check_whole_shares_have_the_law(noise):
+def check_whole_draws_have_the_distribution(noise):
     for scale in (Fraction(1, 3), Fraction(5, 2)):
         wide = of_scale(noise, scale)
-        same_law(shares(wide, 1, 1, 20_000), wide.pmf)
+        same_distribution(noise_sums(wide, 1, 1, 20_000), wide.pmf)
 
 
-def check_shares_add_up(noise):
-    """To one draw; or the noise refuses to be split, and to say what shares would cost."""
+def check_noise_shares_add_up(noise):
+    """To one draw; or the noise refuses to be split, and to say what noise shares would cost."""
     wide = of_scale(noise, 5)
     if splits(noise):
         for n in (2, 10):
-            same_law(shares(wide, n, n, 30_000 // n), wide.pmf)
-        whole, split = wide.loss(1), wide.loss(1, shares=10)
+            same_distribution(noise_sums(wide, n, n, 30_000 // n), wide.pmf)
+        whole, split = wide.loss(1), wide.loss(1, noise_shares=10)
         assert all(a <= b for a, b in zip(whole.curve, split.curve, strict=True))
         assert whole.pure_epsilon <= split.pure_epsilon
     else:
         with pytest.raises(InvalidValue):
-            wide.loss(1, shares=2)
+            wide.loss(1, noise_shares=2)
 
 
-def check_shares_use_no_float(noise):
+def check_noise_shares_use_no_float(noise):
     """But for a division of the scale, which is a Fraction."""
     source = inspect.getsource(type(noise).noise_share)
     for exact in ("self.scale**2 / n", "1 / self.scale"):
@@ -219,7 +219,7 @@ def check_joint_loss(noise):
 
 
 def check_cumulant(noise):
-    """What policies are told of the noise is true of it: moments, and equal where the kind of the law is its own."""
+    """What policies are told of the noise is true of it: moments, and equal where the kind of the `Law` is its own."""
     for scale, count, grid in product(SCALES, counts(noise), (1, 4)):
         wide, z = of_scale(noise, scale), np.arange(-6000, 6001)
         law = law_of(wide, grid, per_release=count)
@@ -256,11 +256,11 @@ def check_log_pmf(noise):
 
 RULES = (
     check_pmf,
-    check_the_lab_draws_the_law,
+    check_the_lab_draws_the_distribution,
     check_plain_python_draws_the_same,
-    check_whole_shares_have_the_law,
-    check_shares_add_up,
-    check_shares_use_no_float,
+    check_whole_draws_have_the_distribution,
+    check_noise_shares_add_up,
+    check_noise_shares_use_no_float,
     check_scale,
     check_loss,
     check_vectors,

@@ -16,12 +16,12 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
 from tests.contracts.guide import NAME, guide_policy
 from tests.golden import aim
-from tests.statistics import same_law_of_two
+from tests.statistics import same_distribution_of_two
 
 LONG = 5000  # long enough for every policy to learn something of three arms
 SHORT = 1000  # long enough for several releases of every arm
 RAW = mb.channels.Raw()
-ALPHAS, BETAS = (3.0, 5.0, 6.0), (7.0, 5.0, 4.0)  # laws without ties: means 0.3, 0.5, 0.6
+ALPHAS, BETAS = (3.0, 5.0, 6.0), (7.0, 5.0, 4.0)  # distributions without ties: means 0.3, 0.5, 0.6
 THREE = mb.Beta(ALPHAS, BETAS)
 
 
@@ -52,12 +52,12 @@ def drive(
     horizon: int = LONG,
     seed: int = 1,
     keep: Callable[[Any], Any] = lambda s: s,
-    told: Callable[[int, int, float], tuple[int, int, float]] = lambda arm, n, total: (arm, n, total),
+    released: Callable[[int, int, float], tuple[int, int, float]] = lambda arm, n, total: (arm, n, total),
 ) -> list[tuple[int, ...]]:
     """Decisions of a policy that is driven by hand, on the raw channel.
 
     Cohorts stay open until `together` of them are, or until the policy waits; then they are told in random order, each
-    as `told` has it.
+    as `released` has it.
     """
     k, law, decisions, t = len(means), RAW.law(), [], 0
     rng, own = (np.random.Generator(np.random.PCG64([seed, purpose])) for purpose in range(2))
@@ -83,22 +83,22 @@ def drive(
                 users[arm], totals[arm] = 0, 0
         if closed and (decision == WAIT or len(closed) >= together):
             for i in rng.permutation(len(closed)):
-                policy.tell(s, *told(*closed[i]))
+                policy.tell(s, *released(*closed[i]))
             closed.clear()
     return decisions
 
 
 def survivors(
-    means: tuple[float, ...], share: float = 0.8, seed: int = 5
+    means: tuple[float, ...], fraction: float = 0.8, seed: int = 5
 ) -> Callable[[int, int, float], tuple[int, int, float]]:
-    """What is told of a cohort if every device is lost with probability 1 - share, but one: the sum of those left."""
+    """What is released of a cohort if all but one are lost with probability 1 - fraction: the sum of those left."""
     rng = np.random.Generator(np.random.PCG64(seed))
 
-    def told(arm: int, n: int, total: float) -> tuple[int, int, float]:
-        left = max(1, int(rng.binomial(n, share)))
+    def released(arm: int, n: int, total: float) -> tuple[int, int, float]:
+        left = max(1, int(rng.binomial(n, fraction)))
         return arm, left, float(rng.binomial(left, means[arm]))
 
-    return told
+    return released
 
 
 def check_counts_who_was_told(policy: Policy) -> None:
@@ -113,11 +113,11 @@ def check_counts_who_was_told(policy: Policy) -> None:
         states[:] = [s]
         return s
 
-    def told(arm: int, n: int, total: float) -> tuple[int, int, float]:
+    def released(arm: int, n: int, total: float) -> tuple[int, int, float]:
         sums.append(arm)
         return lost(arm, n, total)
 
-    drive(policy, 2, means, keep=keep, told=told)
+    drive(policy, 2, means, keep=keep, released=released)
     found = policy.means(states[0])
     if found is None:
         assert not sums, "it is told sums, and means(s) is None"
@@ -201,4 +201,4 @@ def check_same_pulls(a: np.ndarray, b: np.ndarray) -> None:
         both = np.concatenate([mine, yours])
         edges = np.unique(np.quantile(both, np.arange(1, 16) / 16, method="lower"))
         if both.size - np.bincount(np.searchsorted(edges, both)).max() >= 20:
-            same_law_of_two(np.searchsorted(edges, mine), np.searchsorted(edges, yours))
+            same_distribution_of_two(np.searchsorted(edges, mine), np.searchsorted(edges, yours))

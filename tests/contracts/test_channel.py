@@ -1,4 +1,4 @@
-"""What every channel promises, run over every channel that the room finds; and a broken twin for every rule.
+"""What every channel promises, run over every channel that the room finds; and a mutant for every rule.
 
 Channels that a protocol can carry run on it too, for fewer cohorts. Seeds are fixed; under a new seed each random
 assertion rejects a correct channel with probability ALPHA = 1e-9.
@@ -37,7 +37,7 @@ from tests.contracts import channel_rules as rules
 from tests.contracts.channel_rules import RULES, exactly
 from tests.guides import example
 from tests.policies.mutants import mutant
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 EPSILON = Fraction(1, 5)
 FINE = Grid(fineness=Fraction(5))  # 3 steps for 6 users
@@ -110,7 +110,7 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name_
 
 
 def slow_if_dear(channel, rule):
-    """Skellam noise in fine steps is the dearest to draw exactly; the law of others, and of coarse steps, is fast."""
+    """Skellam noise in fine steps takes longest to draw exactly; that of others, and in coarse steps, is fast."""
     names = {"Tree Skellam counter honaker length 16", "Distributed Skellam fine honest 1/2"}
     dear = rule is rules.check_the_lab_draws_what_the_devices_release and title(channel) in names
     name = f"{title(channel)}-{rule.__name__.removeprefix('check_')}"
@@ -147,8 +147,8 @@ def released_noise(channel, size=ROUNDS):
     [pytest.param(each, marks=[pytest.mark.slow] * isinstance(each, Shuffled)) for each in REAL],  # many coins
     ids=[type(each).__name__ for each in REAL],
 )
-def test_a_real_protocol_releases_the_law_of_the_lab(channel):
-    same_law(*released_noise(channel))
+def test_a_real_protocol_releases_the_distribution_of_the_lab(channel):
+    same_distribution(*released_noise(channel))
 
 
 def test_every_protocol_carries_every_channel_that_it_can():
@@ -167,16 +167,16 @@ class OneDraw(SealedShares):
         return super().noisy_sum(values, modulus, lambda: next(given), cohort, bits)
 
 
-def test_a_protocol_that_releases_another_law_is_rejected():
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(*released_noise(TwoServers(backend=OneDraw()), size=400))
+def test_a_protocol_that_releases_another_distribution_is_rejected():
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(*released_noise(TwoServers(backend=OneDraw()), size=400))
 
 
-# --- twins, each with the rule that must reject it ---------------------------------------------------------------
+# --- mutants, each with the rule that must reject it ---------------------------------------------------------------
 
 
 class Deaf(Raw):
-    """Its analyzer forgets the noise that its law and its kernels have."""
+    """Its analyzer forgets the noise that its distribution and its kernels have."""
 
     def law(self):
         return Central(epsilon=EPSILON).law()
@@ -211,7 +211,7 @@ class Biased(Central):
 
 
 class Loud(Central):
-    """The noise of the lab is twice as wide as the law says."""
+    """The noise of the lab is twice as wide as the distribution says."""
 
     draws = mutant(DiscreteLaplace.draws, "1.0 / scale", "0.5 / scale")
 
@@ -280,7 +280,7 @@ class CheaperForMany(Central):
         return Loss.pure(Fraction(self.epsilon) / n)
 
 
-TWINS = [
+MUTANTS = [
     (Deaf(), rules.check_the_lab_draws_what_the_devices_release),
     (Narrow(epsilon=EPSILON), rules.check_the_lab_draws_what_the_devices_release),
     (Biased(epsilon=EPSILON), rules.check_simulated_totals_are_unbiased),
@@ -300,15 +300,15 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("twin", "rule"), TWINS, ids=lambda each: getattr(each, "__name__", type(each).__name__))
-def test_a_twin_that_breaks_it_is_rejected(twin, rule):
+@pytest.mark.parametrize(("broken", "rule"), MUTANTS, ids=lambda each: getattr(each, "__name__", type(each).__name__))
+def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises((AssertionError, pytest.fail.Exception)):
-        rule(twin)
+        rule(broken)
 
 
-def test_every_rule_rejects_a_twin():
-    """But for the one below, whose twin is a compiler that does something else."""
-    assert {rule for _, rule in TWINS} == set(RULES) - {rules.check_plain_python_releases_the_same}
+def test_every_rule_rejects_a_mutant():
+    """But for the one below, whose mutant is a compiler that does something else."""
+    assert {rule for _, rule in MUTANTS} == set(RULES) - {rules.check_plain_python_releases_the_same}
 
 
 def test_a_compiler_that_does_something_else_is_rejected(monkeypatch):

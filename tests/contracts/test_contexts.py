@@ -1,6 +1,6 @@
 """The contract of worlds with contexts: every one in the room runs through it because its file exists.
 
-As in test_world.py each rule is a function, which broken twins of `LinearContexts` show can fail. Under a new seed each
+As in test_world.py each rule is a function, which mutants of `LinearContexts` show can fail. Under a new seed each
 random assertion rejects a correct world with probability ALPHA = 1e-9.
 """
 
@@ -52,7 +52,7 @@ def drawn(world: Contexts, size: int = N, plain: bool = True) -> Draws:
     keys, generator, *_ = Streams(1, "contexts").of(0)
     stream, kernels = Rewards(generator, keys), {"present": world.present, "answer": world.answer}
     out = Draws(np.zeros((size, world.rows, world.d)), np.zeros(size, np.int64), np.zeros((size, world.k, 4)))
-    parts = world.numbers()
+    parts = world.parameters()
     go: Any = FunctionType(fill.__code__, {**globals(), **kernels})
     if not plain:
         go = compiled(fill, **kernels)
@@ -63,7 +63,7 @@ def drawn(world: Contexts, size: int = N, plain: bool = True) -> Draws:
 
 def check_contexts(world: Contexts) -> None:
     """Contexts are in the unit ball, negative only if the world says so, and the same for all users if it says so."""
-    found, numbers = drawn(world), world.numbers()
+    found, numbers = drawn(world), world.parameters()
     assert np.all(np.linalg.norm(found.contexts, axis=2) <= 1 + 1e-9), "a context is outside the unit ball"
     assert world.signed or np.all(found.contexts >= 0), "a context is negative"
     assert bool(np.all(found.contexts == found.contexts[0])) == world.fixed, "`fixed` does not say what contexts are"
@@ -73,7 +73,7 @@ def check_contexts(world: Contexts) -> None:
 
 def check_answers(world: Contexts) -> None:
     """Rewards are in [0, 1], of the mean that is stated for the context; `best` is the highest mean of the pool."""
-    found, numbers = drawn(world), world.numbers()
+    found, numbers = drawn(world), world.parameters()
     weight, reward, mean, best = np.moveaxis(found.answers, 2, 0)
     assert np.all(weight == 1), "somebody was not served"
     assert np.all((reward >= 0) & (reward <= 1)), "a reward is outside [0, 1]"
@@ -118,7 +118,7 @@ def test_compiled_contexts_are_those_of_plain_python(name) -> None:
 
 
 @pytest.mark.slow
-def test_a_twin_that_draws_its_own_numbers_is_rejected() -> None:
+def test_a_mutant_that_draws_its_own_numbers_is_rejected() -> None:
     with added(worlds, "other_contexts", changed(SOURCE, "stream.generator)\n", "np.random)\n")):
         world = example("other_contexts")
         with pytest.raises(AssertionError, match="other numbers"):
@@ -150,7 +150,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
-def test_a_broken_twin_is_rejected(rule, old, new, said) -> None:
+def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(worlds, "other_contexts", changed(SOURCE, old, new)):
         world = example("other_contexts")
         with pytest.raises(AssertionError, match=said):
@@ -163,7 +163,7 @@ def test_a_world_that_a_file_cannot_name_is_rejected() -> None:
         check_file("other_contexts")
 
 
-def test_the_twin_that_is_not_broken_keeps_the_rules() -> None:
+def test_the_mutant_that_is_not_broken_keeps_the_rules() -> None:
     with added(worlds, "other_contexts", SOURCE):
         check_contexts(example("other_contexts"))
         check_file("other_contexts")

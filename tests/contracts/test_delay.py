@@ -1,6 +1,6 @@
 """The contract of delays: every delay in the room runs through it because its file exists.
 
-Each rule is a function. It runs on every delay that is found, on the delay of docs/add_a_world.md, and on broken twins,
+Each rule is a function. It runs on every delay that is found, on the delay of docs/add_a_world.md, and on mutants,
 which it must reject. Seeds are fixed; under a new seed each random assertion rejects a correct delay with probability
 ALPHA = 1e-9.
 """
@@ -26,7 +26,7 @@ from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, text
 from tests.guides import block
 from tests.policies.mutants import mutant
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 NAMES = list(delays.room)
 SIZES = (1, 2, 5, 40)  # of cohorts
@@ -40,14 +40,14 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 def alone(delay: Delay) -> Any:
-    """The law of one delay, by the chances that it is longer."""
-    d = delay.numbers()
+    """The distribution of one delay, by the chances that it is longer."""
+    d = delay.parameters()
     return lambda z: np.array([later(d, int(x) - 1) - later(d, int(x)) if x >= 0 else 0.0 for x in z])
 
 
 def maximum(delay: Delay, n: int) -> Any:
-    """The law of how late a cohort is, by brute force: P(L <= x) is the product of all P(D <= x + i)."""
-    d = delay.numbers()
+    """The distribution of how late a cohort is, by brute force: P(L <= x) is the product of all P(D <= x + i)."""
+    d = delay.parameters()
 
     def cdf(x: int) -> float:
         return float(np.prod([1 - later(d, x + i) for i in range(n)])) if x >= 0 else 0.0
@@ -55,39 +55,39 @@ def maximum(delay: Delay, n: int) -> Any:
     return lambda z: np.array([cdf(int(x)) - cdf(int(x) - 1) for x in z])
 
 
-def has_law(sample: list[int], pmf: Any) -> None:
+def has_distribution(sample: list[int], pmf: Any) -> None:
     """The sample has the law, which may be that of a single number."""
     values = np.unique(sample)
     if values.size > 1:
-        same_law(np.array(sample), pmf)
+        same_distribution(np.array(sample), pmf)
     else:
-        assert pmf(values)[0] == pytest.approx(1), f"another law: it is always {values[0]}"
+        assert pmf(values)[0] == pytest.approx(1), f"another distribution: it is always {values[0]}"
 
 
 def check_chances(delay: Delay) -> None:
     """Delays are sorted and not negative, and none is longer than the longest."""
-    d = delay.numbers()
+    d = delay.parameters()
     assert np.all(np.diff(d.table) >= 0), "the table is not sorted"
     assert later(d, -1) == 1, "a delay may be negative"
     assert later(d, d.longest) == 0 < later(d, d.longest - 1), "`longest` is not the longest delay"
 
 
 def check_draws(delay: Delay) -> None:
-    """Delays have the law that their chances say, also given that they are longer than some."""
-    d, generator = delay.numbers(), rng()
-    has_law([drawn(d, generator) for _ in range(N)], alone(delay))
+    """Delays have the distribution that their chances say, also given that they are longer than some."""
+    d, generator = delay.parameters(), rng()
+    has_distribution([drawn(d, generator) for _ in range(N)], alone(delay))
     x = d.longest // 3
     if later(d, x) > 0.01:
         pmf, chance = alone(delay), later(d, x)
-        has_law([beyond(d, x, generator) for _ in range(N)], lambda z: np.where(z > x, pmf(z) / chance, 0.0))
+        has_distribution([beyond(d, x, generator) for _ in range(N)], lambda z: np.where(z > x, pmf(z) / chance, 0.0))
 
 
 def check_cohorts(delay: Delay, kernel: Any = None) -> None:
-    """A cohort is late by the law of the maximum over its users, who came one after the other."""
-    kernel, d = kernel or delay.late, delay.numbers()
+    """A cohort is late by the distribution of the maximum over its users, who came one after the other."""
+    kernel, d = kernel or delay.late, delay.parameters()
     for n in SIZES:
         generator = rng(n)
-        has_law([kernel(d, n, generator) for _ in range(N)], maximum(delay, n))
+        has_distribution([kernel(d, n, generator) for _ in range(N)], maximum(delay, n))
 
 
 def waits(d: Any, n: int, out: Any, generator: np.random.Generator) -> None:
@@ -97,7 +97,7 @@ def waits(d: Any, n: int, out: Any, generator: np.random.Generator) -> None:
 
 def check_plain_python(delay: Delay) -> None:
     """The compiled kernel gives the numbers that it gives as plain Python."""
-    d, kernels = delay.numbers(), {"late": delay.late}
+    d, kernels = delay.parameters(), {"late": delay.late}
     for n in SIZES:
         fast, python = np.zeros((2, 200), np.int64)
         compiled(waits, **kernels)(d, n, fast, rng(n))
@@ -142,12 +142,12 @@ def test_every_delay_can_be_named_in_a_file(name) -> None:
 @pytest.mark.parametrize("delay", [AT_ONCE, Geometric(mean=0.1), Geometric(mean=1000)], ids=str)
 def test_extreme_delays_keep_the_rules(delay) -> None:
     for rule in RULES:
-        if rule is not check_cohorts or delay.numbers().longest < 1000:  # brute force would take long
+        if rule is not check_cohorts or delay.parameters().longest < 1000:  # brute force would take long
             rule(delay)
     assert (delay.late is at_once) == (delay == AT_ONCE)
 
 
-# The delay of the guide, as it stands there, and broken twins.
+# The delay of the guide, as it stands there, and mutants.
 
 GUIDE = block("add_a_world.md", 2)
 BROKEN = [
@@ -173,7 +173,7 @@ def test_the_delay_of_the_guide_is_found_because_its_file_exists() -> None:
 
 
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
-def test_a_broken_twin_is_rejected(rule, old, new, said) -> None:
+def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(delays, "between", changed(GUIDE, old, new)):
         delay = example("between")
         with pytest.raises((AssertionError, pytest.fail.Exception), match=said):
@@ -186,12 +186,12 @@ def test_a_delay_that_a_file_cannot_name_is_rejected() -> None:
         check_file("between")
 
 
-def test_draws_of_another_law_are_rejected() -> None:
-    generator, shorter, pmf = rng(), Geometric(2.2).numbers(), alone(Geometric(2.5))
-    with pytest.raises(AssertionError, match="another law"):
-        has_law([drawn(shorter, generator) for _ in range(N)], pmf)
+def test_draws_of_another_distribution_are_rejected() -> None:
+    generator, shorter, pmf = rng(), Geometric(2.2).parameters(), alone(Geometric(2.5))
+    with pytest.raises(AssertionError, match="another distribution"):
+        has_distribution([drawn(shorter, generator) for _ in range(N)], pmf)
     with pytest.raises(AssertionError, match="it is always 7"):
-        has_law([7, 7, 7], pmf)
+        has_distribution([7, 7, 7], pmf)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_draws_of_another_law_are_rejected() -> None:
     ],
 )
 def test_a_wrong_maximum_is_rejected(old, new) -> None:
-    with pytest.raises(AssertionError, match="another law"):
+    with pytest.raises(AssertionError, match="another distribution"):
         check_cohorts(Geometric(mean=2.5), mutant(last, old, new))
 
 

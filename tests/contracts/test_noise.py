@@ -1,4 +1,4 @@
-"""What every noise promises, run over every noise that the room finds; and a broken twin for every rule."""
+"""What every noise promises, run over every noise that the room finds; and a mutant for every rule."""
 
 import math
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.contracts import noise_rules as rules
-from tests.contracts.noise_rules import FEW, RULES, covers, law_of, renyi, shares, shifted, splits
+from tests.contracts.noise_rules import FEW, RULES, covers, law_of, noise_sums, renyi, shifted, splits
 from tests.guides import example
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 NOISES = list(room)
 
@@ -39,22 +39,22 @@ def test_the_noise_of_the_guide_keeps(rule, tmp_path):
     rule(example("add_a_noise.md", tmp_path).TruncatedLaplace())
 
 
-# --- twins, each with the rule that must reject it ---------------------------------------------------------------
+# --- mutants, each with the rule that must reject it ---------------------------------------------------------------
 
 
-class Twin(DiscreteLaplace):
+class Mutant(DiscreteLaplace):
     """Discrete Laplace noise with one thing changed."""
 
     def stretch(self, factor):
         return type(self)(self.scale * factor)
 
 
-class Lopsided(Twin):
+class Lopsided(Mutant):
     def pmf(self, z, count=1.0):
         return super().pmf(z - 1, count)
 
 
-class WiderInTheLab(Twin):
+class WiderInTheLab(Mutant):
     @staticmethod
     @kernel
     def draws(scale, count, rng):
@@ -64,75 +64,75 @@ class WiderInTheLab(Twin):
 wider_draws = DiscreteLaplace.draws
 
 
-class NarrowDraw(Twin):
+class NarrowDraw(Mutant):
     def noise_share(self, n, bits):
         return DiscreteLaplace(self.scale * Fraction(9, 10)).noise_share(n, bits)
 
 
-class TooManyShares(Twin):
+class TooManyShares(Mutant):
     def noise_share(self, n, bits):
         return super().noise_share(n + 1 if n > 1 else 1, bits)
 
 
-class FloatShare(Twin):
+class FloatShare(Mutant):
     def noise_share(self, n, bits):
         return int(float(bits.below(9)) * 2.0)
 
 
-class Narrowing(Twin):
+class Narrowing(Mutant):
     def stretch(self, factor):
         return type(self)(self.scale / factor)
 
 
-class Boasting(Twin):
+class Boasting(Mutant):
     """States the loss of a noise that is wider by a fiftieth."""
 
-    def loss(self, sensitivity, shares=1, statistics=None):
+    def loss(self, sensitivity, noise_shares=1, statistics=None):
         return Loss.discrete_laplace(self.scale * Fraction(51, 50), sensitivity)
 
 
-class JointlyBoasting(Twin):
+class JointlyBoasting(Mutant):
     def joint_loss(self, l1, square, early):
         return Loss.pure(l1 / self.scale / 2)
 
 
-class JointlyOfFew(Twin):
+class JointlyOfFew(Mutant):
     """The joint loss of five draws is stated for any number of them."""
 
     def joint_loss(self, l1, square, early):
         return Loss.pure(min(l1, 5) / self.scale)
 
 
-class OfOneNumber(Twin):
+class OfOneNumber(Mutant):
     """States of a vector what one number costs."""
 
-    def loss(self, sensitivity, shares=1, statistics=None):
-        return super().loss(sensitivity, shares)
+    def loss(self, sensitivity, noise_shares=1, statistics=None):
+        return super().loss(sensitivity, noise_shares)
 
 
-class TakenForGaussian(Twin):
-    """A noise of its own law that takes the kind of another."""
+class TakenForGaussian(Mutant):
+    """A noise of its own distribution that takes the kind of another."""
 
     kind = DiscreteGaussian.kind
 
 
-class TakenForSkellam(Twin):
+class TakenForSkellam(Mutant):
     kind = SKELLAM
 
 
 @dataclass(frozen=True)
-class TooSmallABound(Twin):
+class TooSmallABound(Mutant):
     kind = Noise.kind
     variance = 1.0
     tail = 0.5
 
 
-TWINS = [
+MUTANTS = [
     (Lopsided, rules.check_pmf),
-    (WiderInTheLab, rules.check_the_lab_draws_the_law),
-    (NarrowDraw, rules.check_whole_shares_have_the_law),
-    (TooManyShares, rules.check_shares_add_up),
-    (FloatShare, rules.check_shares_use_no_float),
+    (WiderInTheLab, rules.check_the_lab_draws_the_distribution),
+    (NarrowDraw, rules.check_whole_draws_have_the_distribution),
+    (TooManyShares, rules.check_noise_shares_add_up),
+    (FloatShare, rules.check_noise_shares_use_no_float),
     (Narrowing, rules.check_scale),
     (Boasting, rules.check_loss),
     (JointlyBoasting, rules.check_joint_loss),
@@ -147,10 +147,10 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("twin", "rule"), TWINS, ids=lambda each: each.__name__)
-def test_a_twin_that_breaks_it_is_rejected(twin, rule):
+@pytest.mark.parametrize(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
+def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises(AssertionError):
-        rule(twin())
+        rule(broken())
 
 
 @pytest.mark.parametrize("name", list(room))
@@ -160,9 +160,9 @@ def test_a_loss_is_kept_as_text_without_losing_a_digit(name):
         assert Loss.from_text(loss.to_text()) == loss
 
 
-def test_every_rule_rejects_a_twin():
-    """But for the one below, whose twin is a kernel that is compiled wrongly."""
-    assert {rule for _, rule in TWINS} == set(RULES) - {rules.check_plain_python_draws_the_same}
+def test_every_rule_rejects_a_mutant():
+    """But for the one below, whose mutant is a kernel that is compiled wrongly."""
+    assert {rule for _, rule in MUTANTS} == set(RULES) - {rules.check_plain_python_draws_the_same}
 
 
 def test_a_kernel_that_compiled_does_something_else_is_rejected(monkeypatch):
@@ -174,10 +174,10 @@ def test_a_kernel_that_compiled_does_something_else_is_rejected(monkeypatch):
 
 @pytest.mark.parametrize(("n", "kept"), [(2, 1), (10, 6)])
 @pytest.mark.parametrize("name", [name for name in NOISES if splits(room[name]())])
-def test_missing_shares_are_noticed(name, n, kept):
+def test_missing_noise_shares_are_noticed(name, n, kept):
     noise = room[name](Fraction(5))
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(shares(noise, n, kept, 30_000 // n), noise.pmf)
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(noise_sums(noise, n, kept, 30_000 // n), noise.pmf)
 
 
 # --- what is known of the three, and need not hold for others ------------------------------------------------------

@@ -78,7 +78,7 @@ def policy(name):
 
 
 def check_relabelling(policy: Policy) -> None:
-    """Permuted arms are pulled as they were before, in law."""
+    """Permuted arms are pulled as they were before, in distribution."""
     how = {"horizon": LONG, "runs": RUNS}
     pulls = mb.simulate(policy, channel_for(policy), mb.Bernoulli(MEANS), **how, seed=1).pulls
     for order in ([2, 0, 1], [2, 1, 0]):
@@ -117,10 +117,10 @@ def test_short_horizons_and_few_arms_are_served(any_policy, horizon, k):
 
 
 @pytest.mark.parametrize("together", [1, 5])
-@pytest.mark.parametrize("share", [0.8, 0.3])
-def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, share):
+@pytest.mark.parametrize("fraction", [0.8, 0.3])
+def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, fraction):
     means = (0.3, 0.5, 0.6)
-    decisions = drive(any_policy, together, means, told=survivors(means, share))
+    decisions = drive(any_policy, together, means, released=survivors(means, fraction))
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= LONG
 
 
@@ -151,7 +151,7 @@ def test_same_seed_same_run_however_many_threads(policy):
 
 
 @pytest.mark.parametrize("name", slow({"klucb", "ucb1"}))  # whose index is dear on noisy sums
-def test_relabelling_arms_keeps_the_law_of_the_run(policy):
+def test_relabelling_arms_keeps_the_distribution_of_the_run(policy):
     check_relabelling(policy)
 
 
@@ -483,7 +483,7 @@ def test_means_that_are_none_are_rejected():
 def test_waiting_for_users_who_were_lost_is_rejected():
     drive(WaitsForAll())
     with pytest.raises(AssertionError, match="nothing to wait for"):
-        drive(WaitsForAll(), told=survivors((0.3, 0.5, 0.6)))
+        drive(WaitsForAll(), released=survivors((0.3, 0.5, 0.6)))
 
 
 @pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule])
@@ -513,7 +513,7 @@ def test_random_numbers_of_its_own_are_rejected():
 
 
 def test_a_favourite_arm_is_rejected():
-    with pytest.raises(AssertionError, match="two laws"):
+    with pytest.raises(AssertionError, match="two distributions"):
         check_relabelling(PrefersArmZero())
 
 

@@ -95,9 +95,9 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
 @pytest.mark.parametrize("best", [0, 2])
 def test_finds_the_best_arm_though_some_of_the_users_are_lost(policy, best):
     for seed in range(2):
-        arm, n, _ = drive(policy, 3, means := tuple(far(best).means), ENOUGH, seed, told=survivors(means, seed=seed))[
-            -1
-        ]
+        arm, n, _ = drive(
+            policy, 3, means := tuple(far(best).means), ENOUGH, seed, released=survivors(means, seed=seed)
+        )[-1]
         check_finds(best, np.array([n == 0]), np.array([arm]))
 
 
@@ -123,7 +123,7 @@ def test_same_seed_same_runs_however_many_threads(policy):
 
 
 @pytest.mark.slow
-def test_relabelling_arms_keeps_the_law_of_the_search(policy):
+def test_relabelling_arms_keeps_the_distribution_of_the_search(policy):
     check_relabelling(policy)
 
 
@@ -250,7 +250,7 @@ def test_a_wrong_answer_is_rejected():
 
 def test_a_wrong_answer_where_users_are_lost_is_rejected():
     for policy in (AnswersTheWorst(), NeverStops()):
-        arm, n, _ = drive(policy, 3, means := (0.05, 0.95, 0.05), told=survivors(means))[-1]
+        arm, n, _ = drive(policy, 3, means := (0.05, 0.95, 0.05), released=survivors(means))[-1]
         with pytest.raises(AssertionError, match=r"did not (find|stop)"):
             check_finds(1, np.array([n == 0]), np.array([arm]))
 
@@ -265,7 +265,7 @@ def test_knowing_the_limit_is_rejected():
 @pytest.mark.parametrize("broken", [StopsLaterForArmZero, AnswersArmZeroNowAndThen])
 def test_a_favourite_arm_is_rejected(broken):
     check_relabelling(Plain())
-    with pytest.raises(AssertionError, match="two laws"):
+    with pytest.raises(AssertionError, match="two distributions"):
         check_relabelling(broken())
 
 

@@ -1,6 +1,6 @@
 """The contract of worlds: every world in the room runs through it because its file exists.
 
-Each rule is a function. It runs on every world that is found, on the world of docs/add_a_world.md, and on broken twins
+Each rule is a function. It runs on every world that is found, on the world of docs/add_a_world.md, and on mutants
 of that one, which it must reject. Seeds are fixed; under a new seed each random assertion rejects a correct world with
 probability ALPHA = 1e-9. The rules of worlds with contexts are in test_contexts.py.
 """
@@ -26,7 +26,7 @@ from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.instance import Instance
 from tests.contracts.added import added, changed
 from tests.guides import block
-from tests.statistics import mean_is, same_law_of_two
+from tests.statistics import mean_is, same_distribution_of_two
 
 NAMES = [name for name in worlds.room if issubclass(worlds.room[name], Instance)]
 GRIDS = (0, 1, 5)
@@ -50,7 +50,7 @@ def drawn(
     """Sums of n rewards: one by one, and many at once."""
     keys, generator, *_ = Streams(1, "worlds").of(arm)
     stream, kernels = Rewards(generator, keys), {"one": world.one, "many": world.many}
-    parts, singles, sums = world.numbers(), np.zeros(size), np.zeros(size)
+    parts, singles, sums = world.parameters(), np.zeros(size), np.zeros(size)
     if plain:
         go: Any = FunctionType(fill.__code__, {**globals(), **kernels})
     else:
@@ -61,16 +61,16 @@ def drawn(
 
 
 def by_hand(*args: Any, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What is drawn without the compiler, which would need longer for a broken twin than this."""
+    """What is drawn without the compiler, which would need longer for a mutant than this."""
     return drawn(*args, **{**kwargs, "size": 1000, "plain": True})
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> None:
-    """Two samples of sums have one law; in up to 32 cells of about the same size."""
+    """Two samples of sums have one distribution; in up to 32 cells of about the same size."""
     both = np.concatenate([a, b])
     if np.ptp(both) > 0:
         edges = np.unique(np.quantile(both, np.arange(1, 32) / 32, method="lower"))
-        same_law_of_two(np.searchsorted(edges, a), np.searchsorted(edges, b))
+        same_distribution_of_two(np.searchsorted(edges, a), np.searchsorted(edges, b))
 
 
 def check_record(world: Any, draw: Any = None) -> None:
@@ -112,7 +112,7 @@ def check_means(world: Instance, draw: Draw = drawn) -> None:
 
 
 def check_sums(world: Instance, draw: Draw = drawn) -> None:
-    """Many rewards at once have the law of the sum of as many single ones."""
+    """Many rewards at once have the distribution of the sum of as many single ones."""
     for arm in range(world.true_means().size):
         for g in GRIDS:
             agree(*draw(world, arm, g, n=5))
@@ -159,7 +159,7 @@ def test_every_world_can_be_named_in_a_file(name) -> None:
     check_file(name)
 
 
-# The world of the guide, as it stands there, and broken twins of it.
+# The world of the guide, as it stands there, and mutants of it.
 
 GUIDE = block("add_a_world.md", 0)
 ROUNDED = "rounded(stream.generator.triangular(0.0, i.modes[arm], 1.0), g, stream.generator)"
@@ -174,7 +174,7 @@ BROKEN = [
     (check_means, "(1 + np.array(self.modes)) / 3", "np.array(self.modes)", "the mean is"),
     (check_means, "i.means[arm]", "i.modes[arm]", "the mean is"),
     (check_means, ROUNDED, f"({DRAW} if g == 0 else {DRAW} * g // 1)", "the mean is"),
-    (check_sums, LOOP, f"        total = n * {ROUNDED}\n", "two laws"),
+    (check_sums, LOOP, f"        total = n * {ROUNDED}\n", "two distributions"),
     (check_plain_python, "stream.generator.triangular(", "np.random.triangular(", "other numbers"),
 ]
 
@@ -193,7 +193,7 @@ def test_the_world_of_the_guide_is_found_because_its_file_exists() -> None:
 
 
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
-def test_a_broken_twin_is_rejected(rule, old, new, said) -> None:
+def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(worlds, "triangular", changed(GUIDE, old, new)):
         world = example("triangular")
         with pytest.raises((AssertionError, pytest.fail.Exception, TypeError, ValueError), match=said):

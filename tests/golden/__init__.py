@@ -53,7 +53,7 @@ class Trail(NamedTuple):
 
     status: int
     decisions: list[list[int]]  # arm, n, close
-    told: list[tuple[int, int, float]]  # arm, n, total
+    released: list[tuple[int, int, float]]  # arm, n, total
     pulls: list[int]
     releases: int
     regret: list[float]
@@ -73,7 +73,7 @@ def interpreted(
     """What `simulate` or `identify` compiles, run as Python on the streams of one of its runs."""
     names: dict[str, Any] = dict(kernels(policy, channel, instance, delay))
     decisions: list[list[int]] = []
-    told: list[tuple[int, int, float]] = []
+    released: list[tuple[int, int, float]] = []
 
     def ask(*args: Any) -> Any:
         decision = policy.ask(*args)
@@ -81,7 +81,7 @@ def interpreted(
         return decision
 
     def tell(s: Any, arm: int, n: int, total: float) -> None:
-        told.append((int(arm), int(n), float(total)))
+        released.append((int(arm), int(n), float(total)))
         policy.tell(s, arm, n, total)
 
     go = FunctionType(loop.__code__, {**loop.__globals__, **names, "ask": ask, "tell": tell})
@@ -93,13 +93,13 @@ def interpreted(
         channel.law(),
         channel.parameters(),
         channel.memory(k),
-        instance.numbers(),
+        instance.parameters(),
     )
-    whole = *numbers, delay.numbers(), horizon, policy.goal == "regret", instance.moves
+    whole = *numbers, delay.parameters(), horizon, policy.goal == "regret", instance.moves
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
         status = go(*whole, marks, out, *Streams(seed, "").of(run))
     curves = out.regret.tolist(), out.realised.tolist()
-    return Trail(status, decisions, told, pulls.tolist(), int(releases[0]), *curves, last.tolist())
+    return Trail(status, decisions, released, pulls.tolist(), int(releases[0]), *curves, last.tolist())
 
 
 @cache
@@ -121,7 +121,7 @@ def trajectory(name: str, seed: int = SEED) -> dict[str, Any]:
         "asked": len(found.decisions),
         "pulls": found.pulls,
         "releases": found.releases,
-        "told": [list(release) for release in found.told[-FIRST:]],
+        "released": [list(release) for release in found.released[-FIRST:]],
         **end,
     }
 

@@ -54,7 +54,7 @@ class Corner(Log):
             yield Chunk(*(column[some] for column in visits))
 
 
-class CornerNumbers(NamedTuple):
+class CornerParameters(NamedTuple):
     """Pools, and the chances of a click."""
 
     starts: np.ndarray
@@ -71,8 +71,8 @@ class Live(Contexts):
     rows = 1
     signed = False
 
-    def numbers(self):
-        return CornerNumbers(*POOLS, RATES)
+    def parameters(self):
+        return CornerParameters(*POOLS, RATES)
 
     @staticmethod
     @kernel

@@ -21,14 +21,14 @@ class Watched(Adder):
     fails: int = 0  # times in a row, then a cohort succeeds
     attempts: int = 1
     seen: list[tuple[tuple[int, ...], bytes]] = field(default_factory=list)
-    told: list[int] = field(default_factory=list)
+    released: list[int] = field(default_factory=list)
 
     def sum(self, values, modulus, least, cohort, bits):
         self.seen.append((tuple(values), cohort))
         if len(self.seen) % (self.fails + 1):
             raise TooFew("it was to fail")
-        self.told.append(sum(values[self.lost :]) % modulus)
-        return Aggregate(self.told[-1], range(self.lost, len(values)))
+        self.released.append(sum(values[self.lost :]) % modulus)
+        return Aggregate(self.released[-1], range(self.lost, len(values)))
 
 
 def over(backend, **how) -> Distributed:
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
     n: int
     close: int
     stop: int
-    told: list
+    released: list
 
 
 class Scripted(Policy):
@@ -51,20 +51,20 @@ class Scripted(Policy):
     goal: ClassVar = "regret"
 
     def __init__(self, arm: int, n: int, close: int = 1, stop: int = -1) -> None:
-        self.asks, self.told = (arm, n, close, stop), []
+        self.asks, self.released = (arm, n, close, stop), []
 
     def init(self, k, aim):
-        return Asked(*self.asks, self.told)
+        return Asked(*self.asks, self.released)
 
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        return Decision(s.arm, 0 if len(s.told) == s.stop else s.n, s.close)
+        return Decision(s.arm, 0 if len(s.released) == s.stop else s.n, s.close)
 
     @staticmethod
     @kernel
     def tell(s, arm, n, total):
-        s.told.append((arm, n, total))
+        s.released.append((arm, n, total))
 
 
 class Seeker(Scripted):

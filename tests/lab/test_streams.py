@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.lab.streams import Rewards, Streams, uniform
-from tests.statistics import mean_is, same_law
+from tests.statistics import mean_is, same_distribution
 
 N = 200_000
 
@@ -32,22 +32,22 @@ def flat(cells: int):
 
 
 def test_single_rewards_are_uniform(first) -> None:
-    same_law(np.floor(first * 256).astype(int), flat(256))
-    same_law(np.floor(first * 2**30).astype(int) % 256, flat(256))  # low bits too
+    same_distribution(np.floor(first * 256).astype(int), flat(256))
+    same_distribution(np.floor(first * 2**30).astype(int) % 256, flat(256))  # low bits too
     with pytest.raises(AssertionError):  # the control: numbers a little too small
-        same_law(np.floor(first**1.1 * 256).astype(int), flat(256))
+        same_distribution(np.floor(first**1.1 * 256).astype(int), flat(256))
 
 
 def test_neighbouring_users_are_independent(first) -> None:
     for lag in (1, 2, 64):
         pairs = np.floor(first[:-lag] * 16) * 16 + np.floor(first[lag:] * 16)
-        same_law(pairs[:: lag + 1].astype(int), flat(256))
+        same_distribution(pairs[:: lag + 1].astype(int), flat(256))
 
 
 def test_runs_seeds_and_studies_are_independent(first) -> None:
     for other in (numbers(1), numbers(0, seed=1)):
         mean_is((first - 0.5) * (other - 0.5), 0)
-        same_law((np.floor(first * 16) * 16 + np.floor(other * 16)).astype(int), flat(256))
+        same_distribution((np.floor(first * 16) * 16 + np.floor(other * 16)).astype(int), flat(256))
 
 
 def test_a_run_has_the_same_streams_whatever_was_drawn_before() -> None:
@@ -71,8 +71,8 @@ def test_compiled_code_draws_what_python_draws_and_keeps_no_generator() -> None:
     compiled = numba.njit(both)
     mine, theirs = Streams(5, "a").of(3)[1], Streams(5, "a").of(3)[1]
     assert compiled(mine) == both(theirs)
-    before = sys.getrefcount(mine), sys.getrefcount(mine.places_at)
+    before = sys.getrefcount(mine), sys.getrefcount(mine.addresses_at)
     for _ in range(1000):
         assert compiled(mine) == both(theirs)
-    assert (sys.getrefcount(mine), sys.getrefcount(mine.places_at)) == before
+    assert (sys.getrefcount(mine), sys.getrefcount(mine.addresses_at)) == before
     assert [str(kind) for (kind,) in compiled.signatures] == ["generator of the lab"]  # not NumPy's, which is slow

@@ -1,6 +1,7 @@
-"""Discrete Laplace noise: known losses, Pólya shares, and the loss of a cohort that lost some of its shares.
+"""Discrete Laplace noise: known losses, Pólya noise shares, and the loss of a cohort that lost some of its noise
+shares.
 
-Exact: laws come from `pmf`, and one reference from mpmath.
+Exact: distributions come from `pmf`, and one reference from mpmath.
 """
 
 from fractions import Fraction
@@ -33,21 +34,21 @@ def test_pmf_of_several_draws_agrees_with_mpmath(scale, count):
     x = [0, 1, 5, 52, 97, 100, 400]
     with mpmath.workdps(40):
         b, c = mpmath.e ** (-1 / mpmath.mpf(str(scale))), mpmath.mpf(count)
-        law = [
+        mass = [
             (1 - b) ** (2 * c) * b**i * mpmath.rf(c, i) / mpmath.factorial(i) * mpmath.hyp2f1(c, c + i, i + 1, b * b)
             for i in x
         ]
-    np.testing.assert_allclose(DiscreteLaplace(scale).pmf(np.array(x), count), np.array(law, float), rtol=1e-9)
+    np.testing.assert_allclose(DiscreteLaplace(scale).pmf(np.array(x), count), np.array(mass, float), rtol=1e-9)
 
 
 @pytest.mark.parametrize("sensitivity", [1, 3, 10])
 def test_pure_loss_is_sensitivity_over_scale(sensitivity):
     noise = DiscreteLaplace(10)
-    assert noise.loss(sensitivity).pure_epsilon == noise.loss(sensitivity, shares=5).pure_epsilon
+    assert noise.loss(sensitivity).pure_epsilon == noise.loss(sensitivity, noise_shares=5).pure_epsilon
     assert loss_of(Fraction(10), 1.0, sensitivity) == pytest.approx(float(noise.loss(sensitivity).pure_epsilon))
 
 
-@pytest.mark.parametrize(  # the loss if only a part R of the shares that make one draw survive
+@pytest.mark.parametrize(  # the loss if only a part R of the noise shares that make one draw survive
     ("epsilon", "steps", "table"),
     [
         ("0.1", 10, {0.95: 0.126, 0.9: 0.159, 0.8: 0.255, 0.7: 0.410, 0.5: 1.01, 0.25: 2.56}),
@@ -57,7 +58,7 @@ def test_pure_loss_is_sensitivity_over_scale(sensitivity):
         ("4", 128, {0.95: 4.14, 0.9: 4.30, 0.8: 4.65, 0.7: 5.07, 0.5: 6.21, 0.25: 8.36}),
     ],
 )
-def test_missing_shares_cost_privacy(epsilon, steps, table):
+def test_missing_noise_shares_cost_privacy(epsilon, steps, table):
     scale = steps / Fraction(epsilon)
     for survivors, known in table.items():
         at_zero, at_shift = DiscreteLaplace(scale).pmf(np.array([0, steps]), survivors)
@@ -65,22 +66,22 @@ def test_missing_shares_cost_privacy(epsilon, steps, table):
 
 
 @pytest.mark.parametrize("survivors", [0.25, 0.7, 0.95])
-def test_the_worst_case_of_missing_shares_is_at_zero(survivors):
+def test_the_worst_case_of_missing_noise_shares_is_at_zero(survivors):
     at_zero, at_shift = DiscreteLaplace(10).pmf(np.array([0, 1]), survivors)
     assert loss_of(Fraction(10), survivors, 1) == pytest.approx(np.log(at_zero / at_shift))
 
 
 @pytest.mark.parametrize("count", [1.0, 1.05, 1.25, 2.0, 3.0])
-def test_more_shares_than_one_draw_cost_no_privacy(count):
+def test_more_noise_shares_than_one_draw_cost_no_privacy(count):
     assert loss_of(Fraction(10), count, 1) <= 0.1 * (1 + 1e-9)
 
 
-def test_fewer_shares_than_one_draw_exceed_the_loss():
+def test_fewer_noise_shares_than_one_draw_exceed_the_loss():
     """The control of the test above."""
     assert loss_of(Fraction(10), 0.99, 1) > 0.1 * 1.03
 
 
-def test_shares_of_many_are_almost_always_zero():
+def test_noise_shares_of_many_are_almost_always_zero():
     bits, noise = seeded(1), DiscreteLaplace(32)
     values = [noise.noise_share(10_000, bits) for _ in range(5000)]
     assert 0 < sum(value != 0 for value in values) < 50  # 2 ln(32.5) / 10000 each: 3.5 in the mean

@@ -20,10 +20,10 @@ def test_pmf_agrees_with_scipy_and_has_variance_scale_squared(scale):
 
 
 def test_loss_does_not_depend_on_how_the_draw_is_shared():
-    assert Skellam(10).loss(1) == Skellam(10).loss(1, shares=50) == Loss.skellam(100, 1)
+    assert Skellam(10).loss(1) == Skellam(10).loss(1, noise_shares=50) == Loss.skellam(100, 1)
 
 
-def test_half_the_shares_are_noise_of_half_the_variance():
+def test_half_the_noise_shares_are_noise_of_half_the_variance():
     z = np.arange(-50, 51)
     np.testing.assert_allclose(Skellam(4).pmf(z, 0.25), Skellam(2).pmf(z), rtol=1e-12)
 
@@ -35,7 +35,7 @@ def test_a_sensitivity_is_a_whole_number():
 
 @pytest.mark.parametrize(("epsilon", "known"), [("0.1", 0.336), ("0.5", 1.52), ("1", 2.41)])
 def test_exact_delta_of_one_step(epsilon, known):
-    """Two Skellam laws, one step apart, sd 1/epsilon: the exact epsilon at 1e-5, and the loss is at least that."""
+    """Skellam noise and the same one step further, sd 1/epsilon: the exact epsilon at 1e-5; the loss is no less."""
     noise, z = Skellam(1 / Fraction(epsilon)), np.arange(-300, 301)
     p, q = noise.pmf(z), noise.pmf(z - 1)
     low, high = 0.0, 10.0

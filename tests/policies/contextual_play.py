@@ -38,7 +38,7 @@ class Trail(NamedTuple):
     """One run."""
 
     play: contextual.Play
-    told: list[Told]
+    released: list[Told]
     served: list[Served]
 
     @property
@@ -56,7 +56,7 @@ def played(
     run: int = 0,
 ) -> Trail:
     """What `simulate` compiles, run as Python."""
-    told: list[Told] = []
+    released: list[Told] = []
     served: list[Served] = []
 
     def answer(numbers: Any, i: int, t: int, x: Any, arm: int, stream: Any) -> Any:
@@ -65,7 +65,7 @@ def played(
         return found
 
     def tell(s: Any, law: Any, model: int, n: int, sums: Any) -> None:
-        told.append(Told(model, int(n), sums.copy(), len(served)))
+        released.append(Told(model, int(n), sums.copy(), len(served)))
         policy.tell(s, law, model, n, sums)
 
     def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
@@ -74,5 +74,5 @@ def played(
 
     play = contextual.Play(policy, channel, contexts, horizon, np.array([horizon]), delay)
     with patch.object(contextual, "compiled", interpreted):
-        play.go(contexts.numbers(), horizon, 1.0, Streams(seed, "").of(run))
-    return Trail(play, told, served)
+        play.go(contexts.parameters(), horizon, 1.0, Streams(seed, "").of(run))
+    return Trail(play, released, served)

@@ -1,4 +1,4 @@
-"""Broken twins of kernels: the same source but for one place, so that a test can be seen to reject it."""
+"""Mutants of kernels: the same source with one change, so that a test can be seen to reject it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from maskedbandit.lab.worlds.named_means import STUDIED
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from tests.golden import Trail, interpreted
-from tests.statistics import same_law_of_two
+from tests.statistics import same_distribution_of_two
 
 # the instances on which the literature compares private policies [SS19]
 C1, C2, C3, C4 = STUDIED.values()
@@ -38,7 +38,7 @@ class Moment:
 
 def moments(found: Trail) -> Iterator[Moment]:
     """Replay a run, of which the first decisions are one user for each arm."""
-    k, t, told = len(found.pulls), 1, iter(found.told)
+    k, t, released = len(found.pulls), 1, iter(found.released)
     last, whole = [(0, 0.0)] * k, [(0, 0.0)] * k
     for i, (arm, n, close) in enumerate(found.decisions):
         if i < k:
@@ -47,18 +47,18 @@ def moments(found: Trail) -> Iterator[Moment]:
             yield Moment(t, list(last), list(whole), arm, n, close)
         t += n
         if close and t - 1 <= sum(found.pulls):
-            arm, users, total = next(told)
+            arm, users, total = next(released)
             last[arm] = (users, total)
             whole[arm] = (whole[arm][0] + users, whole[arm][1] + total)
-    assert next(told, None) is None
+    assert next(released, None) is None
 
 
-def largest(law: Callable[[float], float], level: float) -> float:
-    """max{q in [0, 1] : law(q) <= level} of a law that grows, by bisection."""
+def largest(divergence: Callable[[float], float], level: float) -> float:
+    """max{q in [0, 1] : divergence(q) <= level} of one that grows, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(60):
         q = (low + high) / 2
-        low, high = (q, high) if law(q) <= level else (low, q)
+        low, high = (q, high) if divergence(q) <= level else (low, q)
     return low
 
 
@@ -72,7 +72,7 @@ def check_prefix(policy: Policy, channel: Channel, horizon: int = 10_000) -> Non
     for seed in range(3):
         short, long = (interpreted(policy, channel, mb.Bernoulli(C2), t, seed) for t in (horizon, 2 * horizon))
         assert long.decisions[: len(short.decisions)] == short.decisions
-        assert long.told[: len(short.told)] == short.told
+        assert long.released[: len(short.released)] == short.released
         assert long.regret[: len(short.regret)] == short.regret
 
 
@@ -101,8 +101,8 @@ def regrets(policy: Policy, channel: Channel, means: tuple[float, ...], horizon:
 def check_number(regret: np.ndarray, number: float, broad: float = BROAD) -> None:
     """The mean is a table's number, to 5 % and five standard errors; wrong with probability 6e-7 if means are normal.
 
-    `broad`: another share of the number, where rare bad runs move the table's mean. They skew ours too, but not so as
-    to matter: many of them widen the error, and `broad` is more than what all of them add to the mean. A number for
+    `broad`: another fraction of the number, where rare bad runs move the table's mean. They skew ours too, but not so
+    as to matter: many of them widen the error, and `broad` is more than what all of them add to the mean. A number for
     which that would allow anything from nearly 0 up is refused, as it says nothing.
     """
     error = regret.std(ddof=1) / math.sqrt(regret.size)
@@ -136,8 +136,8 @@ def plain(index: Index, epsilon: float, means: tuple[float, ...], horizon: float
     return regret
 
 
-def check_law(regret: np.ndarray, other: np.ndarray) -> None:
+def check_distribution(regret: np.ndarray, other: np.ndarray) -> None:
     """Two samples of regret have one law, in cells between quantiles of both; false alarms: ALPHA = 1e-9."""
     both = np.round(np.concatenate([regret, other]), 6)
     cells = np.searchsorted(np.unique(np.quantile(both, LEVELS, method="lower")), both)
-    same_law_of_two(cells[: regret.size], cells[regret.size :])
+    same_distribution_of_two(cells[: regret.size], cells[regret.size :])

@@ -29,7 +29,7 @@ from tests.statistics import at_most
 
 GAUSSIAN = mb.noises.DiscreteGaussian()
 CONTEXTS = mb.LinearContexts(d=3, k=10, model="shared", fixed=True, seed=1)
-NUMBERS = CONTEXTS.numbers()
+NUMBERS = CONTEXTS.parameters()
 THETA, ARMS = NUMBERS.weights[0], NUMBERS.fixed
 LAW, ALL = Law(NO_NOISE), np.arange(10)
 
@@ -50,7 +50,7 @@ def started(law: Law, arms: np.ndarray = ARMS, horizon: int = 10**6) -> State:
     return s
 
 
-def told(s: State, law: Law, rewards: np.ndarray, noise: float = 0.0) -> None:
+def released(s: State, law: Law, rewards: np.ndarray, noise: float = 0.0) -> None:
     """A phase in which every arm pays its mean; the sum is off by some noise in every number."""
     sums = (s.pulls * rewards) @ s.z + noise
     AdaCGOPE.tell(s, law, 0, int(s.pulls.sum()), sums)
@@ -76,7 +76,7 @@ def test_plans_are_in_the_ball_on_the_grid_and_as_precise_as_they_say(law: Law, 
         assert s.pulls.sum() * np.einsum("ai,ij,aj->a", arms, v, arms).max() <= 1.05 * r + planned.sum() * 0.5
         e = max(margin(s, law, int(s.pulls.sum()), a) for a in range(10))
         assert 0.5 * 0.5**phase < e < 1.03 * 0.5**phase
-        told(s, law, np.full(10, 0.5))  # nothing differs, so all stay
+        released(s, law, np.full(10, 0.5))  # nothing differs, so all stay
         assert s.left.all()
 
 
@@ -85,7 +85,7 @@ def test_without_noise_estimates_are_exact_and_the_worse_arms_leave() -> None:
     while s.clock[PLANNED] > 0:
         before, phase = s.left.copy(), int(s.clock[PHASE])
         margins = np.array([margin(s, LAW, int(s.pulls.sum()), a) for a in range(10)])
-        told(s, LAW, means)
+        released(s, LAW, means)
         np.testing.assert_allclose(s.value[s.left], means[s.left], atol=1e-9)
         stay = before & (means + margins >= (means - margins)[before].max())
         np.testing.assert_array_equal(s.left, stay)
@@ -127,7 +127,7 @@ def test_failures_are_shared_by_arms_and_phases(k: int) -> None:
     s = started(LAW, ARMS[:k])
     for phase in range(1, 4):
         assert chances(s) == pytest.approx(math.log(4 * k * phase * (phase + 1) / 0.001))
-        told(s, LAW, np.full(k, 0.5))
+        released(s, LAW, np.full(k, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_margins_are_hoeffding_s_bound_and_chernoff_s(law: Law) -> None:
             v = np.linalg.solve(m.T, s.u[a])
             wanted = math.sqrt(x / 2 * (s.pulls * (s.z @ v) ** 2).sum()) + np.linalg.norm(v) * noise_bound(law, n, x)
             assert margin(s, law, n, a) == pytest.approx(wanted)
-        told(s, law, np.full(10, 0.5))
+        released(s, law, np.full(10, 0.5))
 
 
 @pytest.mark.parametrize("law", [NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["gaussian", "laplace"])
@@ -184,14 +184,14 @@ def test_a_cohort_is_the_plan_and_late_users_add_nothing(delay) -> None:
     inside = [any(z != 0) for z in zs]
     arms, begin = np.array([each.arm for each in trail.served])[inside], 0
     added = [each.reward * z for each, z in zip(trail.served, zs, strict=True) if any(z != 0)]
-    for plan, found in zip(plans, trail.told, strict=True):
+    for plan, found in zip(plans, trail.released, strict=True):
         end = begin + int(plan.sum())
         np.testing.assert_array_equal(np.bincount(arms[begin:end], minlength=10), plan)
         np.testing.assert_allclose(found.sums, np.sum(added[begin:end], axis=0), atol=1e-9)
         assert found.n >= plan.sum()
         begin = end
     waits = delay != Constant(0)
-    assert any(found.n > plan.sum() for plan, found in zip(plans, trail.told, strict=True)) == waits
+    assert any(found.n > plan.sum() for plan, found in zip(plans, trail.released, strict=True)) == waits
 
 
 def test_an_arm_out_of_reach_is_not_asked_for() -> None:
@@ -214,7 +214,7 @@ def test_arms_without_features_are_all_the_same() -> None:
 
 
 def test_clipping_is_what_keeps_plans_in_the_ball() -> None:
-    """A reward counts at most as much as if it was told of by itself: the twin that is not clipped may exceed it."""
+    """A reward counts at most as much as if it was told of by itself: the mutant that is not clipped may exceed it."""
     s = started(LAW)
     for z in s.z:
         np.testing.assert_array_equal(clipped(z), z)
@@ -231,7 +231,7 @@ def test_it_finds_the_best_arm() -> None:
         assert trail.regret < 0.6 * lost
         assert trail.play.state.left[(ARMS @ THETA).argmax()]
         found = AdaCGOPE().findings(trail.play.state)
-        assert found["phases"] == len(trail.told)
+        assert found["phases"] == len(trail.released)
         assert found["arms left"] < 10
 
 

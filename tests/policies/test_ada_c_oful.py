@@ -17,13 +17,13 @@ from tests.statistics import at_most
 
 GAUSSIAN = mb.noises.DiscreteGaussian()
 CONTEXTS = mb.LinearContexts(d=3, k=4, model="shared", seed=1)
-THETA = CONTEXTS.numbers().weights[0]
+THETA = CONTEXTS.parameters().weights[0]
 LAW, AIM = Law(NO_NOISE), Aim(d=3, horizon=1000)
 
 
 @dataclass(frozen=True)
 class Watched(AdaCOFUL):
-    """Writes down after every release how far off the weights are, and the width; a twin forgets the noise."""
+    """Writes down after every release how far off the weights are, and the width; a mutant forgets the noise."""
 
     log: ClassVar[list[tuple[float, float]]] = []
     forgets: ClassVar[bool] = False
@@ -161,17 +161,17 @@ def test_what_rewards_are_multiplied_with_is_in_the_ball_and_on_the_grid() -> No
 def test_cohorts_are_told_of_once_and_contexts_are_all_that_is_kept() -> None:
     trail = played(AdaCOFUL(), mb.channels.Raw(), CONTEXTS, 600, delay=mb.delays.Constant(5))
     begin, seen = 0, [z.reward * z.x for z in trail.served]
-    for told in trail.told:
-        np.testing.assert_allclose(told.sums, np.sum(seen[begin : begin + told.n], axis=0), atol=1e-12)
-        begin += told.n
-        assert told.users == begin + 5
+    for released in trail.released:
+        np.testing.assert_allclose(released.sums, np.sum(seen[begin : begin + released.n], axis=0), atol=1e-12)
+        begin += released.n
+        assert released.users == begin + 5
     s = trail.play.state
     arrived = np.array([each.x for each in trail.served[: 600 - 6]])
     np.testing.assert_allclose(s.model.gram[0], arrived.T @ arrived, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("channel", "share"),
+    ("channel", "fraction"),
     [
         (mb.channels.Raw(), 0.05),
         (mb.channels.Central(epsilon=1, noise=GAUSSIAN), 0.1),
@@ -182,11 +182,11 @@ def test_cohorts_are_told_of_once_and_contexts_are_all_that_is_kept() -> None:
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_it_loses_far_less_than_random_choice(channel, share: float) -> None:
+def test_it_loses_far_less_than_random_choice(channel, fraction: float) -> None:
     lost = played(mb.policies.RandomChoice(), mb.channels.Raw(), CONTEXTS, 2500, seed=8).regret
     trail = played(AdaCOFUL(), channel, CONTEXTS, 2500, seed=8)
-    assert trail.regret < share * lost
-    assert len(trail.told) < 25
+    assert trail.regret < fraction * lost
+    assert len(trail.released) < 25
 
 
 @pytest.mark.parametrize("wrong", [{"ridge": 0}, {"growth": -1}, {"norm": math.inf}, {"failure": 1}, {"failure": 0}])

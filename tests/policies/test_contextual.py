@@ -17,7 +17,7 @@ from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.policies.parts.linear import Models, learn
 from maskedbandit.policies.parts.linear_policy import LinearPolicy
 from tests.policies.contextual_play import Trail, played
-from tests.statistics import mean_is, same_law
+from tests.statistics import mean_is, same_distribution
 
 RAW, GAUSSIAN = mb.channels.Raw(), mb.noises.DiscreteGaussian()
 LAW, AIM = Law(NO_NOISE), Aim(d=3, horizon=1000)
@@ -66,13 +66,13 @@ def test_ties_are_broken_at_random(model: str) -> None:
     policy, pool = mb.policies.LinUCB(model=model), np.array([1, 2, 3])
     s, rng, x = policy.init(4, AIM), np.random.default_rng(3), np.full((4, 3), 0.5)
     found = np.array([policy.ask(s, x, pool, LAW, rng) for _ in range(3000)])
-    same_law(found, lambda z: np.isin(z, pool) / 3)
+    same_distribution(found, lambda z: np.isin(z, pool) / 3)
     learn(s, LAW, 2 if model == "disjoint" else 0, 1, np.array([0.1, 0, 0, 0.1, 0, 0.1, -1, -1, -1.0]))
     found = np.array([policy.ask(s, x, pool, LAW, rng) for _ in range(3000)])
     if model == "disjoint":  # now one arm is worse
         with pytest.raises(AssertionError):
-            same_law(found, lambda z: np.isin(z, pool) / 3)
-        same_law(found, lambda z: np.isin(z, [1, 3]) / 2)
+            same_distribution(found, lambda z: np.isin(z, pool) / 3)
+        same_distribution(found, lambda z: np.isin(z, [1, 3]) / 2)
 
 
 def test_linucb_takes_the_highest_bound() -> None:
@@ -108,13 +108,15 @@ def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> Non
         assert np.unique(found).size == 1
     else:  # independent draws of the arms' values, from one draw of all weights
         for arm in pool:
-            share = (found == arm).mean()
-            mean_is((found[0] == arm) * 1.0 - (found[1] == arm), 0.0, math.sqrt(2 * max(share * (1 - share), 1e-3)))
+            fraction = (found == arm).mean()
+            mean_is(
+                (found[0] == arm) * 1.0 - (found[1] == arm), 0.0, math.sqrt(2 * max(fraction * (1 - fraction), 1e-3))
+            )
 
 
 @pytest.mark.parametrize("model", ["disjoint", "shared"])
 def test_thompson_sampling_draws_from_its_posterior(model: str) -> None:
-    """Arm 1 beats arm 0 as often as the posterior says; with the other model's law it would not."""
+    """Arm 1 beats arm 0 as often as the posterior says; with the other model's distribution it would not."""
     policy = mb.policies.LinThompson(alpha=0.4, model=model)
     s, rng = taught(policy, k=2), np.random.default_rng(6)
     z = np.array([[0.6, 0.3, -0.2]] * (1 if model == "disjoint" else 2))
@@ -146,12 +148,12 @@ def statistics(x: np.ndarray, reward: float, products: float) -> np.ndarray:
 @pytest.mark.parametrize("delay", [Constant(0), Constant(3)])
 def test_over_the_raw_channel_all_that_was_seen_is_told_at_once(policy, contexts, delay) -> None:
     trail = played(replace(policy, products="1/4"), RAW, contexts, 200, seed=1, delay=delay)
-    assert len(trail.told) == 200 - delay.rounds - 1  # the rest has not arrived when the last is served
-    for i, told in enumerate(trail.told):
+    assert len(trail.released) == 200 - delay.rounds - 1  # the rest has not arrived when the last is served
+    for i, released in enumerate(trail.released):
         user = trail.served[i]
-        assert (told.n, told.users) == (1, i + 1 + delay.rounds)
-        assert told.model == (user.arm if policy.model == "disjoint" else 0)
-        np.testing.assert_array_equal(told.sums, statistics(user.x, user.reward, 0.25))
+        assert (released.n, released.users) == (1, i + 1 + delay.rounds)
+        assert released.model == (user.arm if policy.model == "disjoint" else 0)
+        np.testing.assert_array_equal(released.sums, statistics(user.x, user.reward, 0.25))
 
 
 @cache
@@ -162,12 +164,12 @@ def run_of(policy: LinearPolicy, channel: Channel, delay) -> Trail:
 @pytest.mark.parametrize("delay", [Constant(0), Geometric(2)])
 def test_where_users_are_protected_the_cohorts_of_all_models_close_together(delay) -> None:
     policy = mb.policies.LinUCB(first=100, growth=1)
-    told = run_of(policy, mb.channels.Central(), delay).told
-    assert len(told) == 4 * 3  # after 100, 200 and 400 users
-    for i in range(0, len(told), 4):
-        assert sorted(each.model for each in told[i : i + 4]) == [0, 1, 2, 3]
-        assert len({(each.n, each.users) for each in told[i : i + 4]}) == 1
-    raw = run_of(replace(policy, first=50), RAW, delay).told
+    released = run_of(policy, mb.channels.Central(), delay).released
+    assert len(released) == 4 * 3  # after 100, 200 and 400 users
+    for i in range(0, len(released), 4):
+        assert sorted(each.model for each in released[i : i + 4]) == [0, 1, 2, 3]
+        assert len({(each.n, each.users) for each in released[i : i + 4]}) == 1
+    raw = run_of(replace(policy, first=50), RAW, delay).released
     assert len({each.users for each in raw}) > len(raw) / 2  # without privacy each closes with its own users
 
 
@@ -176,13 +178,13 @@ def test_sums_of_all_models_add_up_to_all_users_but_for_the_noise() -> None:
     channel = mb.channels.Central(epsilon=50, noise=GAUSSIAN)
     trail = run_of(mb.policies.LinUCB(first=100, growth=1), channel, Constant(0))
     for model in range(4):
-        for told in trail.told[:4]:
-            if told.model == model:
+        for released in trail.released[:4]:
+            if released.model == model:
                 own = [statistics(u.x, u.reward, 1.0) for u in trail.served[:100] if u.arm == model]
                 bound = 8 * channel.carrying(mb.policies.LinUCB().statistics(3, True)).law().scale
-                np.testing.assert_allclose(told.sums, np.sum(own, axis=0), atol=bound)
+                np.testing.assert_allclose(released.sums, np.sum(own, axis=0), atol=bound)
                 with pytest.raises(AssertionError):
-                    np.testing.assert_allclose(told.sums, 3 * np.sum(own, axis=0), atol=bound)
+                    np.testing.assert_allclose(released.sums, 3 * np.sum(own, axis=0), atol=bound)
 
 
 @cache

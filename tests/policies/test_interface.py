@@ -71,9 +71,9 @@ def phases(pulls: int) -> list[int]:
 def check_phases(found: Trail) -> None:
     """Every finished phase is released, whole and once; the one that the horizon cuts is not."""
     assert all(n == 1 for _, n, _ in found.decisions)
-    assert sum(close for _, _, close in found.decisions) == found.releases == len(found.told)
+    assert sum(close for _, _, close in found.decisions) == found.releases == len(found.released)
     for arm, pulls in enumerate(found.pulls):
-        assert [n for a, n, _ in found.told if a == arm] == phases(pulls)
+        assert [n for a, n, _ in found.released if a == arm] == phases(pulls)
 
 
 def test_finds_the_best_arm():
@@ -92,7 +92,7 @@ def test_cohorts_hold_one_phase_and_the_last_one_is_never_released():
     found = interpreted(Doubling(), CHANNEL, INSTANCE, HORIZON, seed=1)
     check_phases(found)
     assert found.decisions[-1][2] == 0
-    assert sum(n for _, n, _ in found.told) < HORIZON
+    assert sum(n for _, n, _ in found.released) < HORIZON
     run = mb.simulate(Doubling(), CHANNEL, INSTANCE, HORIZON, seed=1)
     assert (run.pulls[0].tolist(), run.releases[0]) == (found.pulls, found.releases)
 
@@ -126,8 +126,8 @@ def test_a_release_of_a_cut_phase_is_rejected():
     """Negative control: an engine that released what the horizon cut off."""
     found = interpreted(Doubling(), CHANNEL, INSTANCE, HORIZON, seed=1)
     arm = found.decisions[-1][0]
-    cut = HORIZON - sum(n for _, n, _ in found.told)
-    broken = found._replace(releases=found.releases + 1, told=[*found.told, (arm, cut, 0.0)])
+    cut = HORIZON - sum(n for _, n, _ in found.released)
+    broken = found._replace(releases=found.releases + 1, released=[*found.released, (arm, cut, 0.0)])
     with pytest.raises(AssertionError):
         check_phases(broken)
 

@@ -42,7 +42,7 @@ def asked(policy, s, law):
     return found
 
 
-def least_gap(policy, shares, law=RAW, before=()):
+def least_gap(policy, fractions, law=RAW, before=()):
     """The least gap of two means, told by so few of the users of each arm, at which the worse arm is dropped.
 
     `before` are rounds that drop nobody.
@@ -51,10 +51,10 @@ def least_gap(policy, shares, law=RAW, before=()):
     for _ in range(60):
         gap = (low + high) / 2
         s = policy.init(2, aim(policy))
-        for round_shares, apart in [*((each, 0.0) for each in before), (shares, gap)]:
+        for round_fractions, apart in [*((each, 0.0) for each in before), (fractions, gap)]:
             users = s.users.copy() if hasattr(s, "users") else None
             for arm, n, _ in asked(policy, s, law):
-                left = int(n * round_shares[arm])
+                left = int(n * round_fractions[arm])
                 count = left + users[arm] if users is not None and s.published else left
                 policy.tell(s, arm, left, count * apart * (1 - arm))
         policy.ask(s, law, np.random.default_rng(1))
@@ -71,17 +71,17 @@ class TestElimination:
         """Without noise it falls with the root of their number."""
         whole = least_gap(policy, (1, 1))
         n = asked(policy, policy.init(2, aim(policy)), RAW)[0].n
-        for share in (0.75, 0.25):
-            left = int(n * share)
-            for shares in ((share, 1), (1, share), (share, share)):
-                assert least_gap(policy, shares) == pytest.approx(whole * math.sqrt(n / left), rel=1e-9)
+        for fraction in (0.75, 0.25):
+            left = int(n * fraction)
+            for fractions in ((fraction, 1), (1, fraction), (fraction, fraction)):
+                assert least_gap(policy, fractions) == pytest.approx(whole * math.sqrt(n / left), rel=1e-9)
 
     def test_noise_is_spread_over_the_users_told(self, policy):
         whole, less = least_gap(policy, (1, 1), NOISY), least_gap(policy, (1, 0.25), NOISY)
         assert 2 < less / whole <= 4.1
 
     def test_the_next_round_forgets_who_was_lost(self, policy):
-        one, other = (least_gap(policy, (1, 1), before=[shares]) for shares in ((0.25, 1), (1, 1)))
+        one, other = (least_gap(policy, (1, 1), before=[fractions]) for fractions in ((0.25, 1), (1, 1)))
         assert one == other
 
     def test_the_size_asked_for_does_not_change(self, policy):
@@ -109,12 +109,12 @@ def test_the_radius_of_the_users_asked_for_drops_arms_too_early():
 
 
 class TestDPThompson:
-    def pilot(self, shares, gap, law=RAW):
+    def pilot(self, fractions, gap, law=RAW):
         """The step after one epoch of the pilot, and the gap that is estimated then."""
         policy = P.DPThompson()
         s = policy.init(2, 10**6)
         for arm, n, _ in asked(policy, s, law):
-            left = int(n * shares[arm])
+            left = int(n * fractions[arm])
             policy.tell(s, arm, left, left * gap * (1 - arm))
         policy.ask(s, law, np.random.default_rng(1))
         return s.clock[STEP], s.gap[0]
@@ -122,9 +122,9 @@ class TestDPThompson:
     def test_a_gap_must_be_larger_where_fewer_users_were_told(self):
         assert self.pilot((1, 1), 0.51)[0] != PILOT
         assert self.pilot((1, 1), 0.49) == (PILOT, 0.5)
-        for shares in ((0.75, 1), (1, 0.75)):
-            assert self.pilot(shares, 0.6) == (PILOT, 0.5)
-            step, gap = self.pilot(shares, 0.7)
+        for fractions in ((0.75, 1), (1, 0.75)):
+            assert self.pilot(fractions, 0.6) == (PILOT, 0.5)
+            step, gap = self.pilot(fractions, 0.7)
             assert step != PILOT
             assert gap == pytest.approx(0.5 / 0.75, rel=1e-3)
 
@@ -174,7 +174,7 @@ class TestGaussianThompson:
 
 
 def test_released_likelihood_keeps_what_it_has_room_for():
-    """If most users are lost every time, counts grow too slowly for the room: the rest is not written elsewhere."""
+    """If most users are lost every time, counts grow too slowly: the rest is not written elsewhere."""
     policy = P.ReleasedLikelihood()
     s = policy.init(2, 0.01)
     for i in range(MOST + 5):
@@ -186,8 +186,8 @@ def test_released_likelihood_keeps_what_it_has_room_for():
 
 
 @pytest.mark.parametrize(("lost", "enough"), [(1, True), (2, True), (8, True), (16, False)])
-def test_the_shares_of_delta_add_up_while_an_eighth_of_every_phase_is_told(lost, enough):
+def test_the_parts_of_delta_add_up_while_an_eighth_of_every_phase_is_told(lost, enough):
     """Those of all phases of an arm of AdaP-TT, of 1, 1, 2, 4, ... users, of k = 2 + log2 of those who are left."""
     phases = [1, *(2**j for j in range(2000))]
-    shares = [1 / (2 + max(0, math.log2(size) - math.log2(lost))) ** 2 for size in phases]
-    assert (sum(shares) <= math.pi**2 / 6) == enough
+    fractions = [1 / (2 + max(0, math.log2(size) - math.log2(lost))) ** 2 for size in phases]
+    assert (sum(fractions) <= math.pi**2 / 6) == enough

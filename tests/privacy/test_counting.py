@@ -1,6 +1,6 @@
 """Counting queries: the promises of the mechanism released, and the limit of how many it can answer.
 
-The laws are computed, not sampled, except where a release is drawn: fixed seeds, and under a new seed each
+The distributions are computed, not sampled, except where a release is drawn: fixed seeds, and under a new seed each
 random assertion rejects a correct mechanism with probability ALPHA = 1e-9.
 """
 
@@ -25,7 +25,7 @@ from maskedbandit.privacy.counting import (
 )
 from maskedbandit.privacy.sampling import Bits
 from tests.floatfree import offences
-from tests.statistics import at_most, same_law, seeded
+from tests.statistics import at_most, same_distribution, seeded
 
 EVEN = CountingQuery(lambda number: number % 2 == 0)
 
@@ -65,7 +65,7 @@ class TestPrivacy:
 
     @pytest.mark.parametrize("scale", [Fraction(1, 3), 1, Fraction(5, 2), 100])
     def test_each_release_costs_epsilon(self, scale):
-        """The largest log-ratio of the laws of a release on neighbours is epsilon: no more, and no less."""
+        """The largest log-ratio of the distributions of a release on neighbours is epsilon: no more, and no less."""
         n = 50
         epsilon = LaplaceMechanism(Fraction(scale, n)).epsilon(n)
         z = np.arange(-10 * math.ceil(scale), 10 * math.ceil(scale))
@@ -77,9 +77,9 @@ class TestPrivacy:
         noise = [40 * mechanism.release(EVEN, data, bits) - 20 for _ in range(40_000)]
         assert all(step.denominator == 1 for step in noise)
         sample = np.array([int(step) for step in noise])
-        same_law(sample, dlaplace(1 / 5).pmf)
-        with pytest.raises(AssertionError, match="another law"):  # noise of scale σ instead of nσ
-            same_law(sample, dlaplace(8).pmf)
+        same_distribution(sample, dlaplace(1 / 5).pmf)
+        with pytest.raises(AssertionError, match="another distribution"):  # noise of scale σ instead of nσ
+            same_distribution(sample, dlaplace(8).pmf)
 
     def test_release_is_float_free(self):
         for part in (CountingQuery.count, CountingQuery.value, LaplaceMechanism.release):
@@ -189,8 +189,8 @@ class TestLimit:
 
     def test_at_the_sampling_error_so_do_the_queries_over_root_n(self):
         rows = queries_limit([10**4, 10**8, 10**12], 1, lambda n: 1 / math.sqrt(n), "0.05")
-        shares = [row.queries / math.sqrt(row.n) for row in rows]
-        assert shares == sorted(shares, reverse=True)
+        used = [row.queries / math.sqrt(row.n) for row in rows]
+        assert used == sorted(used, reverse=True)
 
 
 class TestArguments:

@@ -1,8 +1,8 @@
 """Budgets in (ε, δ): whoever chooses the charges, on every path of answers, the whole game is (ε, δ)-private.
 
-A game is a tree: at each node the adversary, who saw the answers so far, picks a mechanism, given by its two laws; the
-ledger charges its loss or ends the path. The δ of the game at the ε of the budget is summed over all leaves, exactly
-but for floats. Three broken filters must be caught by adversaries who are made for them.
+A game is a tree: at each node the adversary, who saw the answers so far, picks a mechanism, given by its two
+distributions; the ledger charges its loss or ends the path. The δ of the game at the ε of the budget is summed over all
+leaves, exactly but for floats. Three broken filters must be caught by adversaries who are made for them.
 """
 
 import copy
@@ -32,7 +32,7 @@ GAPS = [float(order - 1) for order in ORDERS]
 
 
 class Mechanism(NamedTuple):
-    """Two laws on a few answers, and what the mechanism costs; `seen` is the chance of an answer that tells all."""
+    """Two distributions on a few answers, and what the mechanism costs; `seen` is the chance that one tells all."""
 
     p: tuple[float, ...]
     q: tuple[float, ...]
@@ -107,8 +107,8 @@ def delta_of(strategy, ledger, path=(), p=1.0, q=1.0):
             mechanism = None
     if mechanism is None:
         return max(0.0, p - math.exp(EPSILON) * q)
-    answers, told = mechanism.branches()
-    return p * told + math.fsum(
+    answers, released = mechanism.branches()
+    return p * released + math.fsum(
         delta_of(strategy, ledger, (*path, answer), p * x, q * y) for answer, (x, y) in enumerate(answers)
     )
 

@@ -292,9 +292,9 @@ def test_the_check_of_threads_rejects_a_ledger_without_a_lock():
 def test_a_copy_remembers_and_is_independent(duplicate):
     ledger = Ledger(Loss.pure(1))
     ledger.charge("ann", Loss.pure(0.9))
-    twin = duplicate(ledger)
-    assert twin.spent("ann") == twin.worst() == Loss.pure(0.9)
-    assert accepted(twin, [Loss.pure(0.1)] * 2) == 1
+    copied = duplicate(ledger)
+    assert copied.spent("ann") == copied.worst() == Loss.pure(0.9)
+    assert accepted(copied, [Loss.pure(0.1)] * 2) == 1
     assert ledger.spent("ann") == ledger.worst() == Loss.pure(0.9)
 
 

@@ -1,4 +1,4 @@
-"""Losses against their definitions: brute force on the laws, exact binomials, and accountants of others."""
+"""Losses against their definitions: brute force on the distributions, exact binomials, and accountants of others."""
 
 import copy
 import math
@@ -102,10 +102,10 @@ def test_sums_are_exact():
 @given(losses)
 @fixed
 def test_losses_are_values(loss):
-    for twin in (pickle.loads(pickle.dumps(loss)), copy.deepcopy(loss)):
-        assert twin == loss
-        assert hash(twin) == hash(loss)
-        assert twin + loss == 2 * loss
+    for copied in (pickle.loads(pickle.dumps(loss)), copy.deepcopy(loss)):
+        assert copied == loss
+        assert hash(copied) == hash(loss)
+        assert copied + loss == 2 * loss
     assert len(repr(loss)) < 60
 
 
@@ -220,14 +220,14 @@ def response_logs(epsilon):
 
 
 def renyi(log_p, log_q, order):
-    """ln Σ P^α Q^(1-α) / (α - 1), the definition, on laws cut to a finite support: at most the truth."""
+    """ln Σ P^α Q^(1-α) / (α - 1), the definition, on distributions cut to a finite support: at most the truth."""
     terms = mpmath.fsum(mpmath.exp(mp(order) * x + (1 - mp(order)) * y) for x, y in zip(log_p, log_q, strict=True))
     mass = mpmath.fsum(map(mpmath.exp, log_p))
     return mpmath.log(terms / mass) / mp(order - 1)
 
 
 def shifted(logs, shift):
-    """The law and its shift, on the values where both are kept."""
+    """The distribution and its shift, on the values where both are kept."""
     return logs[:-shift], logs[shift:]
 
 
@@ -361,9 +361,9 @@ def test_epsilon_is_rounded_outwards_and_hardly(loss, delta):
 # --- a single release -------------------------------------------------------------------------------------
 
 
-def stick(law, shift, epsilon):
-    """The delta of an integer law against its copy, at an epsilon: the sum of all that P has above e^epsilon Q."""
-    p, q = np.concatenate([law, np.zeros(shift)]), np.concatenate([np.zeros(shift), law])
+def stick(mass, shift, epsilon):
+    """The delta of an integer distribution and its shift, at epsilon: the sum of what P has above e^epsilon Q."""
+    p, q = np.concatenate([mass, np.zeros(shift)]), np.concatenate([np.zeros(shift), mass])
     return np.maximum(p - math.exp(epsilon) * q, 0).sum()
 
 
@@ -373,11 +373,11 @@ def stick(law, shift, epsilon):
 @pytest.mark.parametrize("name", ["skellam", "discrete_gaussian"])
 def test_epsilon_of_a_single_release_is_exact(name, scale, shift, delta):
     noise = noises.room[name](scale)
-    law = noise.pmf(np.arange(-2000, 2001))
+    mass = noise.pmf(np.arange(-2000, 2001))
     loss = noise.loss(shift)
     found = loss.epsilon(delta)
-    assert stick(law, shift, found) <= delta * (1 + 1e-9)
-    assert stick(law, shift, found - 1e-6) > delta  # and no smaller one will do: a millionth less fails
+    assert stick(mass, shift, found) <= delta * (1 + 1e-9)
+    assert stick(mass, shift, found - 1e-6) > delta  # and no smaller one will do: a millionth less fails
 
 
 def test_numbers_known_beforehand_for_single_releases():
@@ -440,7 +440,7 @@ def epsilon_of(log_p, log_q, delta):
 
 
 def responses(epsilon, times):
-    """The laws of the number of answers 1 among `times` randomized responses, to truth 1 and to truth 0."""
+    """The distributions of the number of answers 1 among `times` randomized responses, to truth 1 and to truth 0."""
     p = 1 / (1 + math.exp(-epsilon))
     log = binom.logpmf(np.arange(times + 1), times, p)
     return log, log[::-1]
@@ -484,7 +484,7 @@ def test_gaussian_and_zcdp_agree_with_dp_accounting(times, delta):
 
 
 @pytest.mark.parametrize("scale", [0.5, 2, 10])
-def test_discrete_laplace_falls_to_the_continuous_law_as_the_grid_gets_finer(scale):
+def test_discrete_laplace_falls_to_the_continuous_distribution_as_the_grid_gets_finer(scale):
     accountant = RdpAccountant(orders=[float(order) for order in ORDERS])
     accountant.compose(LaplaceDpEvent(scale))
     continuous = np.array(accountant._rdp)

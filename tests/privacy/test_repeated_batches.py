@@ -28,11 +28,11 @@ class TestSuffices:
         assert concentrated(0.99 * deviation, batches, delta) > Fraction(epsilon)
 
     def test_advanced(self, batches, epsilon, delta):
-        """Each batch has the share of [DR14, Cor. 3.21], and 1 % less noise has not."""
+        """Each batch has the fraction of [DR14, Cor. 3.21], and 1 % less noise has not."""
         deviation = returning_users(batches, epsilon, delta).advanced
-        share = float(Fraction(epsilon)) / math.sqrt(8 * batches * math.log(2 / Fraction(delta)))
+        fraction = float(Fraction(epsilon)) / math.sqrt(8 * batches * math.log(2 / Fraction(delta)))
         tail = Fraction(delta) / (2 * batches)
-        assert gaussian_epsilon(1 / deviation, tail) <= share < gaussian_epsilon(1 / (0.99 * deviation), tail)
+        assert gaussian_epsilon(1 / deviation, tail) <= fraction < gaussian_epsilon(1 / (0.99 * deviation), tail)
 
     def test_basic(self, batches, epsilon, delta):
         deviation = returning_users(batches, epsilon, delta).basic

@@ -1,6 +1,6 @@
-"""The exact samplers have exactly their laws, use no float, and never use a random word twice.
+"""The exact samplers have exactly their distributions, use no float, and never use a random word twice.
 
-Two kinds of evidence for each law. `explored` follows the paths of coins of a sampler and adds up their
+Two kinds of evidence for each distribution. `explored` follows the paths of coins of a sampler and adds up their
 probabilities: no randomness, no false alarms. The samples have fixed seeds; under a new seed each random
 assertion rejects a correct sampler with probability ALPHA = 1e-9.
 """
@@ -42,45 +42,45 @@ from maskedbandit.privacy.sampling import (
     skellam,
 )
 from tests.floatfree import offences
-from tests.statistics import at_most, mean_is, same_law, same_law_of_two, seeded
+from tests.statistics import at_most, mean_is, same_distribution, same_distribution_of_two, seeded
 
 N = 40_000
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
 
 
-def law_of_geometric(rate):
+def pmf_of_geometric(rate):
     return lambda x: stats.nbinom.pmf(x, 1, -np.expm1(-float(rate)))
 
 
-def law_of_laplace(scale):
+def pmf_of_laplace(scale):
     return stats.dlaplace(1 / float(scale)).pmf
 
 
-def law_of_gaussian(variance):
+def pmf_of_gaussian(variance):
     far = np.arange(-100 - 20 * int(variance), 101 + 20 * int(variance))
     total = np.exp(-(far**2) / (2 * float(variance))).sum()
     return lambda z: np.exp(-(z.astype(float) ** 2) / (2 * float(variance))) / total
 
 
-def law_of_polya(shape, rate):
+def pmf_of_polya(shape, rate):
     """SciPy's `nbinom` takes the probability of a success, which is 1 - β here."""
     return stats.nbinom(float(shape), -np.expm1(-float(rate))).pmf
 
 
-def law_of_poisson(mean):
+def pmf_of_poisson(mean):
     return stats.poisson(float(mean)).pmf
 
 
-def law_of_skellam(variance):
+def pmf_of_skellam(variance):
     return lambda z: ive(np.abs(z), float(variance))
 
 
-CASES = [  # sampler, parameters, law
-    *[(geometric, [r], law_of_geometric(r)) for r in (1, THIRD, Fraction(22, 7), Fraction(1, 100))],
-    *[(discrete_laplace, [s], law_of_laplace(s)) for s in (10, THIRD, Fraction(5, 2), 100)],
-    *[(discrete_gaussian, [v], law_of_gaussian(v)) for v in (1, THIRD, Fraction(355, 113), 100)],
+CASES = [  # sampler, parameters, pmf
+    *[(geometric, [r], pmf_of_geometric(r)) for r in (1, THIRD, Fraction(22, 7), Fraction(1, 100))],
+    *[(discrete_laplace, [s], pmf_of_laplace(s)) for s in (10, THIRD, Fraction(5, 2), 100)],
+    *[(discrete_gaussian, [v], pmf_of_gaussian(v)) for v in (1, THIRD, Fraction(355, 113), 100)],
     *[
-        (polya, [r, g], law_of_polya(r, g))
+        (polya, [r, g], pmf_of_polya(r, g))
         for r, g in [
             (1, Fraction(1, 10)),
             (Fraction(1, 4), Fraction(1, 10)),
@@ -91,8 +91,8 @@ CASES = [  # sampler, parameters, law
             (Fraction(7, 2), THIRD),
         ]
     ],
-    *[(poisson, [m], law_of_poisson(m)) for m in (HALF, 1, Fraction(355, 113), Fraction(1, 20))],
-    *[(skellam, [v], law_of_skellam(v)) for v in (1, Fraction(1, 5), 20)],
+    *[(poisson, [m], pmf_of_poisson(m)) for m in (HALF, 1, Fraction(355, 113), Fraction(1, 20))],
+    *[(skellam, [v], pmf_of_skellam(v)) for v in (1, Fraction(1, 5), 20)],
 ]
 
 
@@ -113,7 +113,7 @@ class TestBits:
         assert draws.min() >= 0
         assert draws.max() < n
         if n > 1:
-            same_law(draws, lambda v: ((v >= 0) & (v < n)) / n)
+            same_distribution(draws, lambda v: ((v >= 0) & (v < n)) / n)
 
     @pytest.mark.parametrize("n", [3 << 62, SPAN - 1, SPAN, SPAN + 1, 3 << 126, 1 << 128, 5 << 200])
     def test_below_is_uniform_on_wide_ranges(self, n):
@@ -121,14 +121,14 @@ class TestBits:
         bits = seeded(1)
         draws = [bits.below(n) for _ in range(N)]
         assert 0 <= min(draws) <= max(draws) < n
-        same_law(np.array([8 * draw // n for draw in draws]), lambda v: ((v >= 0) & (v < 8)) / 8)
-        same_law(np.array([draw % 8 for draw in draws]), lambda v: ((v >= 0) & (v < 8)) / 8)
+        same_distribution(np.array([8 * draw // n for draw in draws]), lambda v: ((v >= 0) & (v < 8)) / 8)
+        same_distribution(np.array([draw % 8 for draw in draws]), lambda v: ((v >= 0) & (v < 8)) / 8)
 
     def test_without_rejection_a_wide_range_is_rejected(self):
         bits, n = seeded(1), 3 << 62
         eighths = np.array([8 * (bits.below(SPAN) % n) // n for _ in range(N)])
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(eighths, lambda v: ((v >= 0) & (v < 8)) / 8)
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(eighths, lambda v: ((v >= 0) & (v < 8)) / 8)
 
     @given(n=st.integers(1, SPAN), word=st.integers(0, SPAN - 1))
     def test_below_keeps_exactly_the_words_below_the_largest_multiple(self, n, word):
@@ -150,7 +150,7 @@ class TestBits:
             expected += WORDS.unpack(source(WORDS.size))[::-1]
         assert words == expected[:2000]
 
-    def test_threads_that_share_an_instance_never_share_a_word(self):
+    def test_threads_that_noise_share_an_instance_never_noise_share_a_word(self):
         """40000 words of 64 bits, if independent, hold two equal ones with probability 4e-11."""
         bits, interval = Bits(), sys.getswitchinterval()
         sys.setswitchinterval(1e-6)
@@ -177,9 +177,9 @@ class TestBits:
         assert len(words) == 511
         for text in (repr(bits), str(bits), pickle.dumps(bits, 0).decode("latin1")):
             assert not any(word in text for word in words)
-        for twin in (pickle.loads(pickle.dumps(bits)), copy.copy(bits), copy.deepcopy(bits)):
-            assert twin._words == []
-            assert twin._source is os.urandom
+        for copied in (pickle.loads(pickle.dumps(bits)), copy.copy(bits), copy.deepcopy(bits)):
+            assert copied._words == []
+            assert copied._source is os.urandom
         seed = Random(1)
         assert copy.copy(Bits(seed.randbytes))._source == seed.randbytes
 
@@ -284,41 +284,41 @@ class Path:
 
 
 def one_step_coin(a, b, below):
-    """A coin of e^(-a/b) as one choice, instead of the many of `_coin`, whose law has its own test."""
+    """A coin of e^(-a/b) as one choice, instead of the many of `_coin`, whose distribution has its own test."""
     p = float(np.exp(-int(a) / b))
     return below.__self__.choose([p, 1 - p]) == 0
 
 
 def explored(sampler, branches=40_000):
-    """(law, rest): the mass of each value over the likeliest paths of coins, and that of all other paths."""
-    law, open_mass, queue, ticket = {}, 1.0, [(-1.0, 0, ())], 1
+    """(mass, rest): the mass of each value over the likeliest paths of coins, and that of all other paths."""
+    mass, open_mass, queue, ticket = {}, 1.0, [(-1.0, 0, ())], 1
     while queue and open_mass > 1e-10 and ticket < branches:
         minus_mass, _, choices = heappop(queue)
         path = Path(choices)
         try:
             value = int(sampler(path))
-            law[value] = law.get(value, 0.0) - minus_mass
+            mass[value] = mass.get(value, 0.0) - minus_mass
             open_mass += minus_mass
         except Path.Open:
             for choice, chance in enumerate(path.chances):
                 heappush(queue, (minus_mass * chance, ticket, (*choices, choice)))
                 ticket += 1
-    return law, open_mass
+    return mass, open_mass
 
 
 EXPLORED = [
-    (geometric, [1], law_of_geometric(1)),
-    (geometric, [Fraction(2, 3)], law_of_geometric(Fraction(2, 3))),
-    (discrete_laplace, [1], law_of_laplace(1)),
-    (discrete_laplace, [Fraction(3, 2)], law_of_laplace(Fraction(3, 2))),
-    (discrete_gaussian, [HALF], law_of_gaussian(HALF)),
-    (polya, [Fraction(1, 4), HALF], law_of_polya(Fraction(1, 4), HALF)),
-    (polya, [Fraction(1, 1000), THIRD], law_of_polya(Fraction(1, 1000), THIRD)),
-    (polya, [Fraction(3, 4), Fraction(7, 3)], law_of_polya(Fraction(3, 4), Fraction(7, 3))),
-    (poisson, [HALF], law_of_poisson(HALF)),
-    (poisson, [1], law_of_poisson(1)),
-    (poisson, [Fraction(1, 2000)], law_of_poisson(Fraction(1, 2000))),
-    (skellam, [Fraction(1, 5)], law_of_skellam(Fraction(1, 5))),
+    (geometric, [1], pmf_of_geometric(1)),
+    (geometric, [Fraction(2, 3)], pmf_of_geometric(Fraction(2, 3))),
+    (discrete_laplace, [1], pmf_of_laplace(1)),
+    (discrete_laplace, [Fraction(3, 2)], pmf_of_laplace(Fraction(3, 2))),
+    (discrete_gaussian, [HALF], pmf_of_gaussian(HALF)),
+    (polya, [Fraction(1, 4), HALF], pmf_of_polya(Fraction(1, 4), HALF)),
+    (polya, [Fraction(1, 1000), THIRD], pmf_of_polya(Fraction(1, 1000), THIRD)),
+    (polya, [Fraction(3, 4), Fraction(7, 3)], pmf_of_polya(Fraction(3, 4), Fraction(7, 3))),
+    (poisson, [HALF], pmf_of_poisson(HALF)),
+    (poisson, [1], pmf_of_poisson(1)),
+    (poisson, [Fraction(1, 2000)], pmf_of_poisson(Fraction(1, 2000))),
+    (skellam, [Fraction(1, 5)], pmf_of_skellam(Fraction(1, 5))),
 ]
 
 
@@ -326,7 +326,7 @@ class TestExactLaw:
     """Each explored mass is at most the true one, and all together miss no more than the unexplored rest."""
 
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), EXPLORED, ids=map(name, EXPLORED))
-    def test_paths_add_up_to_the_law(self, monkeypatch, sampler, parameters, pmf):
+    def test_paths_add_up_to_the_distribution(self, monkeypatch, sampler, parameters, pmf):
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
         self.adds_up(lambda path: sampler(*parameters, path), pmf, rest=0.1)
 
@@ -338,10 +338,10 @@ class TestExactLaw:
     def test_poisson_of_one_two_thousandth_is_exact_to_nine_digits(self):
         """The case whose samples looked mildly suspicious once: here without any sampling."""
         mean = Fraction(1, 2000)
-        self.adds_up(lambda path: poisson(mean, path), law_of_poisson(mean), rest=1e-9)
+        self.adds_up(lambda path: poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
 
-    @pytest.mark.parametrize("wrong", [law_of_geometric(1.05), law_of_poisson(0.5)])
-    def test_a_wrong_law_is_rejected(self, wrong):
+    @pytest.mark.parametrize("wrong", [pmf_of_geometric(1.05), pmf_of_poisson(0.5)])
+    def test_a_wrong_distribution_is_rejected(self, wrong):
         with pytest.raises(AssertionError):
             self.adds_up(lambda path: geometric(1, path), wrong, rest=0.1)
 
@@ -351,18 +351,18 @@ class TestExactLaw:
         broken = source.replace("if not _coin(s * length, t, below):\n                return 0", "return 0")
         assert broken != source
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
-        room = dict(vars(sampling))
-        exec(broken, room)
-        law = law_of_polya(Fraction(1, 4), HALF)
-        self.adds_up(lambda path: sampling._polya(1, 4, 1, 2, path.below), law, rest=0.1)
+        namespace = dict(vars(sampling))
+        exec(broken, namespace)
+        expected = pmf_of_polya(Fraction(1, 4), HALF)
+        self.adds_up(lambda path: sampling._polya(1, 4, 1, 2, path.below), expected, rest=0.1)
         with pytest.raises(AssertionError):
-            self.adds_up(lambda path: room["_polya"](1, 4, 1, 2, path.below), law, rest=0.1)
+            self.adds_up(lambda path: namespace["_polya"](1, 4, 1, 2, path.below), expected, rest=0.1)
 
     def adds_up(self, sampler, pmf, rest):
-        law, unexplored = explored(sampler)
+        mass, unexplored = explored(sampler)
         assert unexplored < rest
-        values = np.array(sorted(law))
-        gaps = pmf(values) - np.array([law[value] for value in values.tolist()])
+        values = np.array(sorted(mass))
+        gaps = pmf(values) - np.array([mass[value] for value in values.tolist()])
         assert gaps.min() > -1e-12
         assert gaps.sum() <= unexplored + 1e-12
 
@@ -370,8 +370,8 @@ class TestExactLaw:
 class TestSampledLaw:
     @pytest.mark.parametrize("n", [N // 4, pytest.param(N, marks=pytest.mark.slow)])
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
-    def test_sample_has_the_law(self, sampler, parameters, pmf, n):
-        same_law(sample(sampler, parameters, n), pmf)
+    def test_sample_has_the_distribution(self, sampler, parameters, pmf, n):
+        same_distribution(sample(sampler, parameters, n), pmf)
 
     @pytest.mark.parametrize("gamma", [0, THIRD, 1, Fraction(7, 2)])
     def test_bernoulli_exp(self, gamma):
@@ -389,18 +389,18 @@ class TestSampledLaw:
     @pytest.mark.parametrize("swapped", [np.exp(-0.1), 1 - np.exp(-0.2)])
     def test_polya_with_the_wrong_success_probability_is_rejected(self, swapped):
         with pytest.raises(AssertionError):
-            same_law(sample(polya, [Fraction(1, 4), Fraction(1, 10)]), stats.nbinom(0.25, swapped).pmf)
+            same_distribution(sample(polya, [Fraction(1, 4), Fraction(1, 10)]), stats.nbinom(0.25, swapped).pmf)
 
     def test_laplace_that_counts_zero_twice_is_rejected(self):
         bits = seeded(1)
         signed = np.array([geometric(1, bits) * (1 - 2 * bits.below(2)) for _ in range(N)])
         with pytest.raises(AssertionError):
-            same_law(signed, law_of_laplace(1))
+            same_distribution(signed, pmf_of_laplace(1))
 
     def test_continuous_gaussian_rounded_is_rejected(self):
         rounded = np.rint(np.random.Generator(np.random.PCG64(1)).normal(0, 0.5, N)).astype(int)
         with pytest.raises(AssertionError):
-            same_law(rounded, law_of_gaussian(Fraction(1, 4)))
+            same_distribution(rounded, pmf_of_gaussian(Fraction(1, 4)))
 
     def test_moments(self):
         mean_is(sample(polya, [Fraction(1, 4), HALF]), 0.25 / np.expm1(0.5))
@@ -408,28 +408,28 @@ class TestSampledLaw:
 
 
 class TestShares:
-    """The sum of n differences of Pólya shares of shape 1/n is one discrete Laplace draw."""
+    """The sum of n differences of Pólya noise shares of shape 1/n is one discrete Laplace draw."""
 
     def sums(self, n, present, draws, rate):
-        bits, share = seeded(3), Fraction(1, n)
+        bits, shape = seeded(3), Fraction(1, n)
         return np.array(
-            [sum(polya(share, rate, bits) - polya(share, rate, bits) for _ in range(present)) for _ in range(draws)]
+            [sum(polya(shape, rate, bits) - polya(shape, rate, bits) for _ in range(present)) for _ in range(draws)]
         )
 
     @pytest.mark.parametrize("n", [2000, pytest.param(8000, marks=pytest.mark.slow)])
-    def test_fifty_shares_make_a_laplace(self, n):
+    def test_fifty_noise_shares_make_a_laplace(self, n):
         sums = self.sums(50, 50, n, Fraction(1, 5))
-        same_law(sums, law_of_laplace(5))
-        same_law_of_two(sums, sample(discrete_laplace, [5], n))
+        same_distribution(sums, pmf_of_laplace(5))
+        same_distribution_of_two(sums, sample(discrete_laplace, [5], n))
 
-    def test_four_of_five_shares_are_rejected(self):
-        same_law(self.sums(5, 5, 15_000, 1), law_of_laplace(1))
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(self.sums(5, 4, 15_000, 1), law_of_laplace(1))
+    def test_four_of_five_noise_shares_are_rejected(self):
+        same_distribution(self.sums(5, 5, 15_000, 1), pmf_of_laplace(1))
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(self.sums(5, 4, 15_000, 1), pmf_of_laplace(1))
 
     def test_two_skellam_halves_make_a_skellam(self):
         bits = seeded(4)
-        same_law(np.array([skellam(2, bits) + skellam(2, bits) for _ in range(N)]), law_of_skellam(4))
+        same_distribution(np.array([skellam(2, bits) + skellam(2, bits) for _ in range(N)]), pmf_of_skellam(4))
 
 
 class TestArguments:
@@ -519,13 +519,13 @@ class TestLargeSamples:
     def test_poisson_of_one_two_thousandth(self):
         mean = Fraction(1, 2000)
         draws = sample(poisson, [mean], 10**7)
-        same_law(draws, law_of_poisson(mean))
+        same_distribution(draws, pmf_of_poisson(mean))
         mean_is(draws, float(mean), float(mean) ** 0.5)
 
     def test_polya_of_one_thousandth(self):
         r, g = Fraction(1, 1000), Fraction(1, 1000)
-        same_law(sample(polya, [r, g], 10**6), law_of_polya(r, g))
+        same_distribution(sample(polya, [r, g], 10**6), pmf_of_polya(r, g))
 
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
-    def test_sample_has_the_law(self, sampler, parameters, pmf):
-        same_law(sample(sampler, parameters, 10**6, seed=1), pmf)
+    def test_sample_has_the_distribution(self, sampler, parameters, pmf):
+        same_distribution(sample(sampler, parameters, 10**6, seed=1), pmf)

@@ -159,7 +159,7 @@ def squares(z):
 
 
 def rounded(z):
-    """A twin that takes the nearest step."""
+    """A mutant that takes the nearest step."""
     return np.rint(z / max(1.0, np.linalg.norm(z)) * CONTEXT_STEPS) / CONTEXT_STEPS
 
 

@@ -2,7 +2,7 @@
 
 `Liar` follows the protocol until it is told otherwise: every message to a device is built from parts that a test may
 replace. It keeps each byte that devices send. `halves(user)` says which of the two secrets of a user can be rebuilt
-from shares that were sent and those that colluding devices hold: the promise is at most one, and `kept()` checks it
+from key shares that were sent and those that colluding devices hold: the promise is at most one, and `kept()` checks it
 for all.
 """
 
@@ -37,7 +37,7 @@ from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.shamir import combine, split, weights
 
 HEAD = 2 + KEY  # version, kind, session
-OWN, FOR_MASKS = 0, 1  # the two secrets of a user, and the order in which a parcel holds shares of them
+OWN, FOR_MASKS = 0, 1  # the two secrets of a user, and the order in which a parcel holds key shares of them
 SEED_OF_RING = bytes(range(32))
 LOW_ORDER = (bytes(32), (1).to_bytes(32, "little"))
 KEPT = {"plan", "user", "_identities", "_spend", "_next", "_keys", "_session", "_neighbours"}  # nothing secret
@@ -64,7 +64,7 @@ def planned(n=6, k=None, t=None, least=None, m=1000, signed=True, corrupted=0, c
 
 
 class Liar:
-    """`corrupted` users work for the server: their shares are its own."""
+    """`corrupted` users work for the server: their key shares are its own."""
 
     def __init__(self, plan: Plan, values=None, corrupted=(), kind=Client, seed=1, spend=None) -> None:
         self.plan, self.corrupted = plan, set(corrupted)
@@ -74,19 +74,19 @@ class Liar:
         self.clients = {u: kind(plan, u, v, bits, signer(u), who, spend) for u, v in self.values.items()}
         self.sent: dict[int, list[bytes]] = {user: [] for user in self.clients}
         self.seeds: dict[int, tuple[bytes, bytes]] = {}
-        self.dealt: dict[bytes, tuple[int, int, int]] = {}  # a share: whose, of which secret, for whom
+        self.dealt: dict[bytes, tuple[int, int, int]] = {}  # a key share: whose, of which secret, for whom
         self.keys: dict[int, bytes] = {}
         self.parcels: dict[int, dict[int, bytes]] = {}  # by sender and receiver
         self.masked: dict[int, int] = {}
         self.signed: dict[tuple[int, bytes], bytes] = {}  # votes, by user and survivors
-        self.told: dict[int, list[bytes]] = {user: [] for user in self.clients}
+        self.received: dict[int, list[bytes]] = {user: [] for user in self.clients}
 
     # --- what a device is told, and what it answers
 
     def tell(self, user: int, message: bytes) -> bytes:
         """Deliver a message, and write down the answer."""
         if message:
-            self.told[user].append(message)
+            self.received[user].append(message)
         answer = self.clients[user].receive(message)
         self.sent[user].append(answer)
         return answer
@@ -120,16 +120,16 @@ class Liar:
         dealt = []
 
         def watched(secret, threshold, xs, bits):
-            shares = split(secret, threshold, xs, bits)
-            dealt.append((self.seeds[user].index(secret.to_bytes(masks.SEED)), shares))
-            return shares
+            key_shares = split(secret, threshold, xs, bits)
+            dealt.append((self.seeds[user].index(secret.to_bytes(masks.SEED)), key_shares))
+            return key_shares
 
         with mock.patch.object(client, "split", watched):
             answer = self.tell(user, roster)
         around = [other.user for other in self.clients[user]._around.values()]
-        for which, shares in dealt:
-            for other, share in zip(around, shares, strict=True):
-                self.dealt[share.to_bytes(KEY_SHARE)] = user, which, other
+        for which, key_shares in dealt:
+            for other, key_share in zip(around, key_shares, strict=True):
+                self.dealt[key_share.to_bytes(KEY_SHARE)] = user, which, other
         pieces = answer[HEAD + KEY :]
         self.parcels[user] = {other: pieces[i * PARCEL : (i + 1) * PARCEL] for i, other in enumerate(around)}
         return answer
@@ -139,7 +139,7 @@ class Liar:
         return [other for other in self.ring.around(user) if other in self.keys]
 
     def x(self, holder: int, of: int) -> int:
-        """The point at which a neighbour holds a share of a user's secrets."""
+        """The point at which a neighbour holds a key share of a user's secrets."""
         return 1 + self.ring.number(holder, of=of)
 
     def session(self, user: int) -> bytes:
@@ -165,7 +165,7 @@ class Liar:
         return packed(SURVIVORS, self.session(user), self.alive(survivors))
 
     def agree(self, survivors, users=None) -> None:
-        """These devices sign the survivors, or in unsigned rounds send their shares."""
+        """These devices sign the survivors, or in unsigned rounds send their key shares."""
         for user in sorted(survivors) if users is None else users:
             answer = self.tell(user, self.survivors(user, survivors))
             if self.plan.signed:
@@ -180,13 +180,13 @@ class Liar:
         return packed(VOTES, self.session(user), chosen(votes))
 
     def reveal(self, survivors, users=None) -> None:
-        """These devices send shares; in unsigned rounds they have."""
+        """These devices send key shares; in unsigned rounds they have."""
         if self.plan.signed:
             for user in sorted(survivors) if users is None else users:
                 self.tell(user, self.ballots(user, survivors))
 
     def until(self, phase: int, survivors=None) -> Liar:
-        """Play honestly: 1 keys, 2 sealed shares, 3 masked values, 4 survivors, 5 shares."""
+        """Play honestly: 1 keys, 2 sealed key shares, 3 masked values, 4 survivors, 5 key shares."""
         steps = [
             self.open,
             self.share,
@@ -200,21 +200,21 @@ class Liar:
 
     # --- what the server and its colluding devices know
 
-    def shares_of(self, user: int, which: int) -> dict[int, int]:
+    def key_shares_of(self, user: int, which: int) -> dict[int, int]:
         """Shares of a secret, by who holds them, which were sent in the clear or belong to a colluding device."""
         everything = [answer for answers in self.sent.values() for answer in answers]
         return {
-            holder: int.from_bytes(share)
-            for share, (whose, kind, holder) in self.dealt.items()
+            holder: int.from_bytes(key_share)
+            for key_share, (whose, kind, holder) in self.dealt.items()
             if (whose, kind) == (user, which)
-            and (holder in self.corrupted or any(share in answer for answer in everything))
+            and (holder in self.corrupted or any(key_share in answer for answer in everything))
         }
 
     def halves(self, user: int) -> list[int]:
-        """Which secrets of a user can be rebuilt; rebuilt, to be sure, from the shares."""
+        """Which secrets of a user can be rebuilt; rebuilt, to be sure, from the key shares."""
         found = []
         for which in (OWN, FOR_MASKS):
-            known = self.shares_of(user, which)
+            known = self.key_shares_of(user, which)
             if len(known) >= self.plan.threshold:
                 xs = [self.x(holder, user) for holder in known]
                 assert combine(list(known.values()), weights(xs)) == int.from_bytes(self.seeds[user][which])
@@ -230,8 +230,8 @@ class Liar:
         return True
 
     def unmasked(self, user: int) -> int:
-        """The value of a user, from its masked value and both secrets, which were put together from shares."""
-        known = [self.shares_of(user, which) for which in (OWN, FOR_MASKS)]
+        """The value of a user, from its masked value and both secrets, which were put together from key shares."""
+        known = [self.key_shares_of(user, which) for which in (OWN, FOR_MASKS)]
         own, for_masks = (
             combine(list(each.values()), weights([self.x(holder, user) for holder in each])).to_bytes(masks.SEED)
             for each in known
@@ -248,7 +248,7 @@ class Liar:
         """A device that has left: it holds nothing secret, and answers nothing."""
         each = self.clients[user]
         assert set(vars(each)) <= KEPT, set(vars(each)) - KEPT
-        for message in (b"", b"x", *self.told[user][-1:]):
+        for message in (b"", b"x", *self.received[user][-1:]):
             with pytest.raises(OutOfTurn, match="left the round"):
                 each.receive(message)
         return True

@@ -16,7 +16,7 @@ def same(phase: int, user: int, message: bytes) -> bytes:
 
 
 class Round:
-    """User u answers in the phases before number `leaves[u]`, counted from 0; `sent` and `told` hold all messages.
+    """User u answers in the phases before number `leaves[u]`, counted from 0; `sent` and `received` hold all messages.
 
     `change` alters what users send, and `alter` what they are told: (phase, user, message) -> message.
     """
@@ -31,20 +31,20 @@ class Round:
         self.clients = {u: kind(plan, u, v, bits, signer(u), who) for u, v in self.values.items()}
         self.server = server(plan, SEED_OF_RING, who)
         self.sent: list[dict[int, bytes]] = []
-        self.told: list[dict[int, bytes]] = []
+        self.received: list[dict[int, bytes]] = []
         self.gone: dict[int, ProtocolError] = {}  # devices that ended the round on their own
         self.refused: dict[int, ProtocolError] = {}  # devices whose message the server refused
 
     def phase(self) -> None:
         """One phase: who is there answers."""
-        number, sent, told = len(self.sent), {}, {}
+        number, sent, received = len(self.sent), {}, {}
         self.sent.append(sent)
-        self.told.append(told)
+        self.received.append(received)
         for user in sorted(self.server.waiting):
             if self.leaves[user] > number and user not in self.gone:
-                told[user] = self.alter(number, user, self.server.message_for(user))
+                received[user] = self.alter(number, user, self.server.message_for(user))
                 try:
-                    sent[user] = self.clients[user].receive(told[user])
+                    sent[user] = self.clients[user].receive(received[user])
                 except ProtocolError as why:
                     self.gone[user] = why
                     continue

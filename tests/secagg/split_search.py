@@ -24,7 +24,7 @@ class Lie(NamedTuple):
     sees: dict[int, set[int]]
     stories: list[set[int]]
     signed: dict[int, int]  # which story a device signs
-    answers: set[int]  # who sends shares
+    answers: set[int]  # who sends key shares
 
 
 class Program:
@@ -91,7 +91,7 @@ def split(n: int, k: int, t: int, corrupted=(), votes: bool = True, neighbours: 
                 program.at_least(-bad[u], *((1, ("signs", s, w)) for w in others), (-t, ("answers", s, u)))
             if neighbours:
                 program.at_least(0, *((1, ("in", s, w)) for w in near[u]), (-t, ("signs", s, u)))
-            for w in others:  # w gives a share of one secret of u
+            for w in others:  # w gives a key share of one secret of u
                 program.implies(("own of", u, w, s), ("answers", s, w))
                 program.implies(("own of", u, w, s), ("in", s, u))
                 program.implies(("key of", u, w, s), ("answers", s, w))

@@ -230,7 +230,7 @@ def test_messages_of_another_plan(plan):
 
 
 class TestParcels:
-    """Altered shares are found before the value leaves the device, masked or not, and before it counts as spent."""
+    """Altered key shares are found before the value leaves the device, masked or not, and before it counts as spent."""
 
     def after(self, it: Liar, user: int, parcels) -> None:
         ends(it, user, it.post(user, parcels=parcels), Forged, "was altered or is of another session")
@@ -360,5 +360,5 @@ class TestVotes:
     def test_twice(self):
         it = liar(5)
         with pytest.raises(OutOfTurn, match="left the round"):
-            it.tell(0, it.told[0][-1])
+            it.tell(0, it.received[0][-1])
         assert it.silent(0)

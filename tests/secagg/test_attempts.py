@@ -16,7 +16,7 @@ class TestPrivacyOfMessages:
     def test_sizes_do_not_depend_on_values(self, signed, leaves):
         plan = planned(7, t=3, least=5, signed=signed, m=2**62)
         sizes = [
-            [{user: len(message) for user, message in phase.items()} for phase in made.sent + made.told]
+            [{user: len(message) for user, message in phase.items()} for phase in made.sent + made.received]
             for values in ([0] * 7, [2**62 - 1] * 7, [1, 2, 3, 4, 5, 6, 7])
             for made in [Round(plan, values, leaves).run()]
         ]
@@ -27,7 +27,7 @@ class TestPrivacyOfMessages:
         made = [Round(planned(5), values).run() for values in ([1] * 5, [700] * 5)]
         for phase, (one, other) in enumerate(zip(made[0].sent, made[1].sent, strict=True)):
             assert (one == other) is (phase != 2)
-        assert made[0].told == made[1].told
+        assert made[0].received == made[1].received
 
     def test_a_value_is_fixed_before_the_round_begins(self):
         """The constructor takes it; until it is masked no message of the server changes it."""
@@ -126,7 +126,7 @@ class TestAttempts:
         ]
         assert not sent[0] & sent[1]
 
-    def test_a_twin_that_keeps_its_keys_is_caught(self):
+    def test_a_mutant_that_keeps_its_keys_is_caught(self):
         """Only the session differs, and the masks still do: the same keys in one session would give the same masks."""
         one, two = (Liar(planned(5, m=2**62), [(u, 1) for u in range(5)], seed=1).until(3).masked for _ in range(2))
         assert one == two  # the same bits: what a device that draws no new ones sends
@@ -138,9 +138,9 @@ class TestAttempts:
         noise, m = seeded(seed), 2**20
         reward = noise.below(2)
 
-        def noisy(user):  # shares of noise that are mostly 0, as those of a cohort are
-            share = noise.below(9) - 4 if noise.below(4) == 0 else 0
-            return ((reward if user == 0 else 1) + share) % m
+        def noisy(user):  # noise shares of noise that are mostly 0, as those of a cohort are
+            noise_share = noise.below(9) - 4 if noise.below(4) == 0 else 0
+            return ((reward if user == 0 else 1) + noise_share) % m
 
         first = [noisy(user) for user in range(5)]
         again = first if sticky else [noisy(user) for user in range(5)]
@@ -155,7 +155,7 @@ class TestAttempts:
             assert difference == sent  # the device's own message, which is the bare reward three times out of four
 
     def test_fresh_noise_is_not(self):
-        """The noise of nine shares is in the difference: it is the device's message in few of 40 attempts."""
+        """The noise of nine noise shares is in the difference: it is the device's message in few of 40 attempts."""
         hits = [
             sent == difference for seed in range(40) for _, sent, difference in [self.difference(False, 100 + 2 * seed)]
         ]

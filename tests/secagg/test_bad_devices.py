@@ -1,6 +1,6 @@
 """Devices that send what they should not: the right sum, or an end; never a wrong sum.
 
-Seeds are fixed. Keys, masks and wrong shares are random, and change no outcome but with the probabilities told.
+Seeds are fixed. Keys, masks and wrong key shares are random, and change no outcome but with the probabilities told.
 """
 
 from itertools import product
@@ -21,7 +21,7 @@ from tests.secagg.rounds import Round
 
 
 class TestWrongShares:
-    """Devices that send shares which were never dealt: the right sum, or an end; never a wrong sum."""
+    """Devices that send key shares which were never dealt: the right sum, or an end; never a wrong sum."""
 
     def spoiled(self, plan, who, wrong, leaves=None, seed=1):
         def change(phase, user, message):
@@ -31,24 +31,24 @@ class TestWrongShares:
 
     @pytest.mark.parametrize("signed", [False, True])
     @pytest.mark.parametrize(("liars", "leaves"), [(1, {}), (2, {}), (3, {}), (1, {9: 2}), (2, {9: 2})])
-    def test_right_sum_while_enough_shares_are_right(self, signed, liars, leaves):
-        """Of 9 shares 3 may be wrong, of 8 shares 2."""
+    def test_right_sum_while_enough_key_shares_are_right(self, signed, liars, leaves):
+        """Of 9 key shares 3 may be wrong, of 8 key shares 2."""
         plan = planned(10, t=3, least=5, signed=signed)
         noise = seeded(9)
 
-        def wrong(shares, user):  # below the prime, or they would be no shares
+        def wrong(key_shares, user):  # below the prime, or they would be no key shares
             return b"".join(
-                bytes(1) + masks.random_bytes(KEY_SHARE - 1, noise) for _ in range(len(shares) // KEY_SHARE)
+                bytes(1) + masks.random_bytes(KEY_SHARE - 1, noise) for _ in range(len(key_shares) // KEY_SHARE)
             )
 
         made = self.spoiled(plan, range(liars), wrong, leaves, seed=liars)
         assert made.run().total == 5 * (10 - len(leaves))
 
     @pytest.mark.parametrize("wrong", [
-        lambda shares, user: bytes(len(shares)),
-        lambda shares, user: b"\xff" * len(shares),  # above the prime: no shares
-        lambda shares, user: shares[KEY_SHARE:] + shares[:KEY_SHARE],
-        lambda shares, user: shares[:-1] + bytes([shares[-1] ^ 1]),
+        lambda key_shares, user: bytes(len(key_shares)),
+        lambda key_shares, user: b"\xff" * len(key_shares),  # above the prime: no key shares
+        lambda key_shares, user: key_shares[KEY_SHARE:] + key_shares[:KEY_SHARE],
+        lambda key_shares, user: key_shares[:-1] + bytes([key_shares[-1] ^ 1]),
     ], ids=["zeros", "too large", "rotated", "one bit"])  # fmt: skip
     @pytest.mark.parametrize("liars", range(9))
     def test_never_a_wrong_sum(self, wrong, liars):
@@ -57,23 +57,23 @@ class TestWrongShares:
             made.run()
         except (TooFew, Disagreement):
             assert made.total is None
-            assert liars > 1  # of 7 shares
+            assert liars > 1  # of 7 key shares
         else:
             assert made.total == 40
 
     def test_a_server_that_does_not_check_is_caught(self, monkeypatch):
-        """The control: without the commitments a wrong share gives a wrong sum."""
+        """The control: without the commitments a wrong key share gives a wrong sum."""
         monkeypatch.setattr(Server, "_rebuilt", lambda self, user, publish, published: combined(self, user))
-        made = self.spoiled(planned(8, t=5, least=6), range(1), lambda shares, user: bytes(len(shares)))
+        made = self.spoiled(planned(8, t=5, least=6), range(1), lambda key_shares, user: bytes(len(key_shares)))
         assert made.run().total != 40
 
     @pytest.mark.parametrize("liars", [(), (0,), (0, 1)])
-    def test_shares_of_who_was_wrong_before_are_tried_last(self, liars, monkeypatch):
+    def test_key_shares_of_who_was_wrong_before_are_tried_last(self, liars, monkeypatch):
         """To correct takes long: it is done at most once for each liar, not for each secret."""
         calls = []
         monkeypatch.setattr(key_shares, "corrected", lambda *args: calls.append(args) or corrected(*args))
         plan = planned(10, t=5, least=6)
-        made = self.spoiled(plan, liars, lambda shares, user: bytes(len(shares)), {3: 2})
+        made = self.spoiled(plan, liars, lambda key_shares, user: bytes(len(key_shares)), {3: 2})
         assert made.run().total == 45
         assert len(calls) <= len(liars)
         assert made.server._key_shares.doubted == set(liars)
@@ -95,10 +95,10 @@ class TestShares:
             liar = Liar(plan, corrupted=corrupted).until(2)
             assert liar.halves(0) == ([0, 1] if len(corrupted) >= 4 else [])
 
-    def test_t_minus_1_shares_fit_every_secret(self):
-        """For each secret there is a last share that gives it, so those that are known say nothing."""
+    def test_t_minus_1_key_shares_fit_every_secret(self):
+        """For each secret there is a last key share that gives it, so those that are known say nothing."""
         liar = Liar(planned(6, t=4, least=5), corrupted={1, 2, 3}).until(2)
-        known = liar.shares_of(0, OWN)
+        known = liar.key_shares_of(0, OWN)
         assert len(known) == 3
         xs = [liar.x(holder, 0) for holder in known] + [liar.x(4, 0)]
         *first, last = weights(xs)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from maskedbandit.errors import InvalidValue, Malformed
 from maskedbandit.secagg import graph
 from maskedbandit.secagg.graph import HASH, Tree, order, rank, root_from, window
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 # --- the ring -----------------------------------------------------------------------------------------------
 
@@ -31,11 +31,11 @@ def test_users_are_different_numbers(users):
         order(b"seed", users)
 
 
-PLACES = {users: place for place, users in enumerate(permutations(range(4)))}
+RANKS = {users: rank for rank, users in enumerate(permutations(range(4)))}
 
 
 def orders(ring):
-    return [PLACES[tuple(ring(seed.to_bytes(4), range(4)))] for seed in range(48_000)]
+    return [RANKS[tuple(ring(seed.to_bytes(4), range(4)))] for seed in range(48_000)]
 
 
 def coarse(seed, users):
@@ -44,12 +44,12 @@ def coarse(seed, users):
 
 
 def test_all_orders_are_as_likely():
-    def law(z):
+    def pmf(z):
         return np.where((z >= 0) & (z < 24), 1 / 24, 0)
 
-    same_law(orders(order), law)
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(orders(coarse), law)
+    same_distribution(orders(order), pmf)
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(orders(coarse), pmf)
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 14) for k in (*range(2, n - 1, 2), n - 1, n + 3)])

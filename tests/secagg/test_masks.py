@@ -13,7 +13,7 @@ from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import advertised, survived
 from tests.secagg.adversary import planned
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 SESSION = bytes(32)
 
@@ -49,13 +49,13 @@ def views(values, m, survivors, late=(), own=True, pairs=True, sign=-1, own_of_l
 
 
 def hides(m, survivors, n, **changes):
-    """The sum is right, and the law of what is seen is the same for all inputs with this sum."""
-    laws = {}
+    """The sum is right, and the distribution of what is seen is the same for all inputs with this sum."""
+    by_sum = {}
     for values in product(range(m), repeat=n):
         seen = views(values, m, survivors, **changes)
         total = sum(values[u] for u in survivors) % m
         assert {found for _, found in seen} == {total}, "another sum"
-        assert laws.setdefault(total, seen) == seen, "the view depends on the inputs"
+        assert by_sum.setdefault(total, seen) == seen, "the view depends on the inputs"
 
 
 CASES = [(3, {0, 1, 2}, 3), (2, {0, 1, 2}, 3), (3, {0, 2}, 3), (3, {1, 2}, 3), (2, {0, 1, 2, 3}, 4), (2, {0, 1, 3}, 4)]
@@ -106,21 +106,21 @@ class TestMasks:
     @pytest.mark.parametrize("m", [2, 16, 10, 1000, 1024])
     @pytest.mark.parametrize("mask", [pair, own])
     def test_are_uniform(self, mask, m):
-        same_law([mask(seed, m) for seed in range(15_000)], flat(m))
+        same_distribution([mask(seed, m) for seed in range(15_000)], flat(m))
 
     @pytest.mark.parametrize("mask", [pair, own])
     def test_are_uniform_over_sessions(self, mask):
-        same_law([mask(1, 10, session.to_bytes(32)) for session in range(15_000)], flat(10))
+        same_distribution([mask(1, 10, session.to_bytes(32)) for session in range(15_000)], flat(10))
 
     def test_without_the_last_residue_are_caught(self):
         """Uniform on 0, ..., m - 2, as a mask of `randint(0, m - 1)` with the end left out."""
-        with pytest.raises(AssertionError, match="another law"):
-            same_law([pair(seed, 15) for seed in range(15_000)], flat(16))
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution([pair(seed, 15) for seed in range(15_000)], flat(16))
 
     def test_of_one_byte_are_caught(self):
         """A byte modulo 100: the first 56 residues come three times as often as they should, against two."""
-        with pytest.raises(AssertionError, match="another law"):
-            same_law([pair(seed, 256) % 100 for seed in range(15_000)], flat(100))
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution([pair(seed, 256) % 100 for seed in range(15_000)], flat(100))
 
     @pytest.mark.parametrize("mask", [pair, own])
     def test_of_64_bits_do_not_collide(self, mask):

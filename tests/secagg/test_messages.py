@@ -94,11 +94,11 @@ class TestClient:
         """Noticed at once or later: the sum is right, of those who are left, or there is none.
 
         Not so for the survivors of an unsigned round: there every list that the plan allows is one. And what others
-        sealed is no reason to leave there: a share is missing then, and the sum is that of all.
+        sealed is no reason to leave there: a key share is missing then, and the sum is that of all.
         """
         if phase == 4 and not signed:
             return
-        length, ends = len(Round(plan_of(signed), VALUES).run().told[phase][0]), 0
+        length, ends = len(Round(plan_of(signed), VALUES).run().received[phase][0]), 0
         for at in range(0, length, 7 if length > 100 else 1):
 
             def alter(number, user, message, at=at):
@@ -116,13 +116,13 @@ class TestClient:
         assert ends > 20
 
     def test_survivors_of_an_unsigned_round_are_trusted(self):
-        """The exception above: another list gives other shares, of which one is too few to matter here."""
+        """The exception above: another list gives other key shares, of which one is too few to matter here."""
 
         def alter(number, user, message):
             return message[:-1] + bytes([message[-1] ^ 2]) if number == 3 and user == 0 else message
 
         made = Round(plan_of(False), VALUES, alter=alter)
-        with suppress(Disagreement):  # too few right shares are left, here
+        with suppress(Disagreement):  # too few right key shares are left, here
             assert made.run().total == sum(VALUES)
         assert not made.gone
 
@@ -216,7 +216,7 @@ class TestServer:
         assert made.total == sum(VALUES)
 
     def test_messages_of_others(self):
-        """Sealed shares, votes and keys that another device sent are no good in one's own name in a signed round."""
+        """Sealed key shares, votes and keys of another device are refused in one's own name in a signed round."""
         first = Round(plan_of(True), VALUES)
         first.phase()
         copied = first.sent[0][1]

@@ -2,8 +2,8 @@
 
 In a signed round with the least threshold that the calculator allows, on the complete graph or on a sparse ring, the
 server lies at random to real devices: who shared secrets, who survived, who voted, who is told nothing. What then comes
-out is computed from the bytes that devices sent: own masks and keys for masks from shares, and sums in which no unknown
-mask is left.
+out is computed from the bytes that devices sent: own masks and keys for masks from key shares, and sums in which no
+unknown mask is left.
 
 Seeds are fixed. A lower threshold is the control: there the same lies open parts of sums, and single values.
 """
@@ -37,8 +37,8 @@ class Opener(Liar):
         self.posted[user] = shared & set(self.around(user))
 
     def secret(self, user: int, which: int) -> bytes | None:
-        """A secret of an honest user, if enough shares of it are known."""
-        known = self.shares_of(user, which)
+        """A secret of an honest user, if enough key shares of it are known."""
+        known = self.key_shares_of(user, which)
         if len(known) < self.plan.threshold:
             return None
         return combine(list(known.values()), weights([self.x(holder, user) for holder in known])).to_bytes(SEED)
@@ -95,20 +95,20 @@ def lied(n: int, c: int, lower: int, seed: int, kind=Client, k=None) -> Opener:
         if random.random() < noise:
             shared = set(random.sample(range(n), random.randint(t, n)))
         answered(it.lie, user, shared | {user})
-    told = {}
+    received = {}
     for user in it.masked:
         story = stories[user not in camp] | (outcast & {user})
         if random.random() < noise:
             story = set(random.sample(range(n), random.randint(t, n))) | {user}
         if random.random() >= noise:
-            told[user] = story
+            received[user] = story
             answered(it.agree, story, [user])
     for user in it.corrupted:
-        for story in told.values():
+        for story in received.values():
             it.signed[user, it.alive(story)] = vote(it, user, story)
-    for user, story in told.items():
+    for user, story in received.items():
         answered(it.tell, user, it.ballots(user, story))
-    it.stories = {frozenset(story) - it.corrupted for story in told.values()}
+    it.stories = {frozenset(story) - it.corrupted for story in received.values()}
     return it
 
 
@@ -147,7 +147,7 @@ def test_a_lower_threshold_is_found_out(n, c):
 
 
 class SkipsLeast(Client):
-    """A twin that does not count the values in the sum."""
+    """A mutant that does not count the values in the sum."""
 
     def _agree(self, message):
         self.plan = replace(self.plan, least=self.plan.threshold + 1)

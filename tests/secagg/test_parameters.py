@@ -1,4 +1,4 @@
-"""The calculator of neighbourhoods: known answers, exact laws of small rings, and chance on large ones.
+"""The calculator of neighbourhoods: known answers, exact distributions of small rings, and chance on large ones.
 
 Seeds are fixed; under a new seed each random assertion rejects a correct bound with probability ALPHA = 1e-9.
 """

@@ -17,9 +17,9 @@ from maskedbandit.secagg.server_pair import SUITE
 h = bytes.fromhex
 
 
-def flipped(text, place=0):
+def flipped(text, position=0):
     """The same bytes but for one bit."""
-    return text[:place] + bytes((text[place] ^ 1,)) + text[place + 1 :]
+    return text[:position] + bytes((text[position] ^ 1,)) + text[position + 1 :]
 
 
 class TestX25519:
@@ -161,12 +161,12 @@ class TestChaCha20Poly1305:
         text = box.decrypt(h("000000000102030405060708"), sealed, h("f33388860000000000004e91"))
         assert text.startswith(b"Internet-Drafts are draft documents valid for a maximum of six months")
 
-    @pytest.mark.parametrize("place", [0, 50, -1])
-    def test_what_was_altered_is_refused(self, place):
+    @pytest.mark.parametrize("position", [0, 50, -1])
+    def test_what_was_altered_is_refused(self, position):
         box = ChaCha20Poly1305(bytes(range(0x80, 0xA0)))
-        place %= len(self.SEALED)
+        position %= len(self.SEALED)
         for nonce, sealed, aad in (
-            (self.NONCE, flipped(self.SEALED, place), self.AAD),
+            (self.NONCE, flipped(self.SEALED, position), self.AAD),
             (flipped(self.NONCE), self.SEALED, self.AAD),
             (self.NONCE, self.SEALED, flipped(self.AAD)),
         ):
@@ -271,13 +271,13 @@ class TestHPKE:
         with pytest.raises(InvalidTag):
             opened(CHACHA20_POLY1305, sealed, key, self.INFO + b"!")
 
-    @pytest.mark.parametrize("place", [0, 32, 76])
-    def test_what_was_altered_is_refused(self, place):
+    @pytest.mark.parametrize("position", [0, 32, 76])
+    def test_what_was_altered_is_refused(self, position):
         key = X25519PrivateKey.generate()
         sealed = SUITE.encrypt(self.TEXT, key.public_key(), self.INFO)
         other = X25519PrivateKey.generate()
         for text, of, info in (
-            (flipped(sealed, place), key, self.INFO),
+            (flipped(sealed, position), key, self.INFO),
             (sealed, other, self.INFO),
             (sealed, key, b""),
         ):

@@ -19,9 +19,9 @@ class TestReplays:
     @pytest.mark.parametrize("signed", [True, False])
     def test_within_a_session(self, phase, signed):
         plan = replace(PLAN, signed=signed)
-        told = liar(phase, plan).told[0]
-        assert len(told) == min(phase, 5 if signed else 4) - 1
-        for old in told:
+        received = liar(phase, plan).received[0]
+        assert len(received) == min(phase, 5 if signed else 4) - 1
+        for old in received:
             it = liar(phase, plan)
             over = phase == 5 or (phase == 4 and not signed)
             ends(it, 0, old, OutOfTurn, "left the round" if over else "is due")
@@ -29,8 +29,8 @@ class TestReplays:
     @pytest.mark.parametrize("phase", range(1, 5))
     @pytest.mark.parametrize("other", [{"seed": 2}, {"plan": replace(PLAN, cohort=b"other")}])
     def test_across_sessions(self, phase, other):
-        told = liar(5, **other).told[0]
-        for number, old in enumerate(told):
+        received = liar(5, **other).received[0]
+        for number, old in enumerate(received):
             it = liar(phase)
             if number == phase - 1 == 0 and "seed" in other:  # the same round, but with other keys of this device
                 ends(it, 0, old, Disagreement, "the keys do not fit their root")
@@ -53,14 +53,14 @@ class TestReplays:
 class TestHarness:
     """The record itself: it sees what is revealed, and what is not."""
 
-    def test_sees_every_share_of_an_honest_round(self):
+    def test_sees_every_key_share_of_an_honest_round(self):
         it = liar(5)
         assert all(it.halves(user) == [0] for user in range(5))
-        assert len(it.shares_of(0, 0)) == 5
-        assert set(it.shares_of(0, 1)) == {5}  # what the colluding device holds
+        assert len(it.key_shares_of(0, 0)) == 5
+        assert set(it.key_shares_of(0, 1)) == {5}  # what the colluding device holds
 
     def test_tells_and_hears_every_kind_of_message(self):
         """So whatever is said in a round is altered, replayed and answered in these tests."""
         it = liar(5)
-        said = {KINDS[message[1]] for messages in (it.told[0], it.sent[0]) for message in messages}
+        said = {KINDS[message[1]] for messages in (it.received[0], it.sent[0]) for message in messages}
         assert said == set(KINDS[1:])

@@ -100,7 +100,7 @@ class TestSum:
 
 
 class SignsAreOff(Client):
-    """A twin whose masks of pairs all have one sign."""
+    """A mutant whose masks of pairs all have one sign."""
 
     def _hide(self, message):
         pair_mask = masks.pair_mask
@@ -110,7 +110,7 @@ class SignsAreOff(Client):
 
 
 class Asks(Server):
-    """A twin that takes what it has of the own masks of the lost for keys of masks, and the reverse."""
+    """A mutant that takes what it has of the own masks of the lost for keys of masks, and the reverse."""
 
     def _end_masked(self):
         alive = super()._end_masked()
@@ -133,7 +133,7 @@ def test_a_server_that_asks_a_survivor_as_lost_is_caught():
 
 class TestLosses:
     @pytest.mark.parametrize("signed", [False, True])
-    def test_too_few_for_the_plan_end_it_before_a_share_is_sent(self, signed):
+    def test_too_few_for_the_plan_end_it_before_a_key_share_is_sent(self, signed):
         made = Round(planned(6, t=4, least=5, signed=signed), range(6), {0: 2, 1: 2})
         with pytest.raises(TooFew, match="4 users are left after the phase of masked values: 5 are needed"):
             made.run()
@@ -151,7 +151,7 @@ class TestLosses:
         liar.hide([0])  # late
         assert liar.halves(0) == [masks_of_pairs := 1]
         assert masks_of_pairs != OWN
-        assert len(liar.shares_of(0, OWN)) == 0
+        assert len(liar.key_shares_of(0, OWN)) == 0
         assert liar.kept()
         with pytest.raises(Disagreement, match="is said to be lost"):
             liar.tell(0, liar.survivors(0, range(1, 6)))
@@ -178,11 +178,11 @@ class TestLosses:
             with pytest.raises(OutOfTurn):
                 made.server.receive(user, b"")
             with pytest.raises(OutOfTurn, match="left the round"):
-                client.receive(made.told[-1][user])
+                client.receive(made.received[-1][user])
 
 
 class NoOwnMask(Client):
-    """A twin that has no mask of its own: the classic reason for two masks."""
+    """A mutant that has no mask of its own: the classic reason for two masks."""
 
     def _hide(self, message):
         with pytest.MonkeyPatch.context() as patch:
@@ -200,8 +200,8 @@ class TestTwoMasks:
         liar.agree(range(1, 5))
         assert liar.halves(0) == [1]
         liar.hide([0])
-        shares = liar.shares_of(0, 1)
-        seed = combine(list(shares.values()), weights([liar.x(holder, 0) for holder in shares])).to_bytes(SEED)
+        key_shares = liar.key_shares_of(0, 1)
+        seed = combine(list(key_shares.values()), weights([liar.x(holder, 0) for holder in key_shares])).to_bytes(SEED)
         private, _ = masks.key_pair(seed, liar.plan.round, b"mask")
         hidden, session = liar.masked[0], liar.sent[0][1][2:HEAD]
         for other in liar.around(0):

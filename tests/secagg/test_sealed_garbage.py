@@ -50,13 +50,13 @@ class TestUnsigned:
 
     @pytest.mark.parametrize("lost", [{}, {0: 2}, {0: 3}])
     @pytest.mark.parametrize("victims", [{1}, {1, 2}])
-    def test_a_share_is_missing_and_nobody_leaves(self, victims, lost):
-        """Three of the five shares of each secret of user 0 are left, whichever is asked for."""
+    def test_a_key_share_is_missing_and_nobody_leaves(self, victims, lost):
+        """Three of the five key shares of each secret of user 0 are left, whichever is asked for."""
         made = garbled(Round(self.PLAN, range(1, 7), lost), {0}, victims).run()
         assert made.gone == made.refused == {}
         assert made.total == (20 if lost == {0: 2} else 21)
 
-    def test_too_few_shares_of_who_sealed_garbage_end_the_round(self):
+    def test_too_few_key_shares_of_who_sealed_garbage_end_the_round(self):
         """Any device can do that; it learns nothing, as no secret of others was asked for twice."""
         made = garbled(Round(self.PLAN, range(1, 7)), {0}, {1, 2, 3})
         with pytest.raises(TooFew, match="2 key shares of a seed of user 0 came back: 3 are needed"):
@@ -78,7 +78,7 @@ class TestUnsigned:
 
 
 class Leaves(Client):
-    """A twin that leaves if something does not open, as in signed rounds."""
+    """A mutant that leaves if something does not open, as in signed rounds."""
 
     def _hide(self, message):
         def opened(*args):

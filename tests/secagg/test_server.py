@@ -1,6 +1,6 @@
 """What the server refuses, of whom, and in which phase: nobody else pays, and no round goes on with too few.
 
-Seeds are fixed. Keys, masks and shares are random, and change no outcome.
+Seeds are fixed. Keys, masks and key shares are random, and change no outcome.
 """
 
 from dataclasses import replace
@@ -52,7 +52,7 @@ def test_a_bad_vote_costs_its_device_alone(vote):
     assert (made.gone, list(made.refused), type(made.refused[5])) == ({}, [5], Forged)
     assert made.total == total_without()
     assert made.server.waiting == set()
-    assert 5 not in made.told[4]  # it is as good as lost
+    assert 5 not in made.received[4]  # it is as good as lost
 
 
 def test_a_right_vote_is_taken():
@@ -60,11 +60,11 @@ def test_a_right_vote_is_taken():
     made = Round(PLAN, VALUES)
     made.change = sends(3, 5, lambda message: message[:HEAD] + voted(made))
     assert not made.run().refused
-    assert made.told[4].keys() == set(range(6))
+    assert made.received[4].keys() == set(range(6))
 
 
 def test_nobody_is_told_more_votes_than_it_asks_for():
-    for message in Round(PLAN, VALUES).run().told[4].values():
+    for message in Round(PLAN, VALUES).run().received[4].values():
         assert message[HEAD].bit_count() == PLAN.threshold == 3
         assert len(message) == HEAD + 1 + 3 * 64
 
@@ -90,7 +90,7 @@ class TestTooFew:
 
     @pytest.mark.parametrize("lost", range(5))
     def test_with_four_it_goes_on(self, lost):
-        """The control: all that is asked for, and of votes and shares those of three others."""
+        """The control: all that is asked for, and of votes and key shares those of three others."""
         made = Round(PLAN, VALUES, {0: lost, 1: lost})
         assert made.run().total == (total_without(0, 1) if lost < 3 else total_without())
 
@@ -110,14 +110,14 @@ def test_the_largest_residue_is_taken():
 
 
 def raised(message):
-    """The same shares, each larger by the prime."""
-    shares = [int.from_bytes(message[at : at + KEY_SHARE]) + PRIME for at in range(HEAD, len(message), KEY_SHARE)]
-    return message[:HEAD] + b"".join(share.to_bytes(KEY_SHARE) for share in shares)
+    """The same key shares, each larger by the prime."""
+    key_shares = [int.from_bytes(message[at : at + KEY_SHARE]) + PRIME for at in range(HEAD, len(message), KEY_SHARE)]
+    return message[:HEAD] + b"".join(key_share.to_bytes(KEY_SHARE) for key_share in key_shares)
 
 
 class TestShares:
     def test_above_the_prime_are_none(self):
-        """Or a share could be written in many ways."""
+        """Or a key share could be written in many ways."""
         made = Round(PLAN, VALUES, change=lambda phase, user, m: raised(m) if m[1] == KEY_SHARES else m)
         with pytest.raises(TooFew, match=r"0 key shares of a seed of user \d came back: 3 are needed"):
             made.run()

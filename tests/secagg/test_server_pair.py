@@ -38,7 +38,7 @@ def servers(terms=TERMS, noise=(7, 11), **how):
 
 
 def filled(values=(30, 40, 50), terms=TERMS, **how):
-    """Two servers that have the shares of users 0, 1, 2, ..."""
+    """Two servers that have the value shares of users 0, 1, 2, ..."""
     pair = servers(terms, **how)
     for user, value in enumerate(values):
         for server, message in zip(pair, shared(terms, user, value, BITS), strict=True):
@@ -52,8 +52,8 @@ def ended(pair):
     return pair[0].publish(present[1]), pair[1].publish(present[0])
 
 
-def flipped(message, place):
-    return message[:place] + bytes((message[place] ^ 1,)) + message[place + 1 :]
+def flipped(message, position):
+    return message[:position] + bytes((message[position] ^ 1,)) + message[position + 1 :]
 
 
 class TestSum:
@@ -71,21 +71,23 @@ class TestSum:
         numbers = data.draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(users), max_size=len(users), unique=True))
         right = {}
         for number, (value, reached) in zip(numbers, users, strict=True):
-            for place, (server, message) in enumerate(zip(pair, shared(terms, number, value % m, BITS), strict=True)):
-                if reached in ("both", ("first", "second")[place]):
+            for position, (server, message) in enumerate(
+                zip(pair, shared(terms, number, value % m, BITS), strict=True)
+            ):
+                if reached in ("both", ("first", "second")[position]):
                     server.receive(number, message)
             if reached == "both":
                 right[number] = value
         if len(right) < least:
             present = [server.close() for server in pair]
-            for server, told in zip(pair, present[::-1], strict=True):
+            for server, received in zip(pair, present[::-1], strict=True):
                 with pytest.raises(TooFew, match=f"of {len(right)} users: {least} are"):
-                    server.publish(told)
+                    server.publish(received)
             return
         assert collected(terms, *ended(pair)) == ((sum(right.values()) + noise + 3) % m, len(right))
         assert [server.survivors for server in pair] == [tuple(sorted(right))] * 2
 
-    def test_noise_is_drawn_once_by_each_and_before_any_share(self):
+    def test_noise_is_drawn_once_by_each_and_before_any_value_share(self):
         drawn = []
         pair = [Server(TERMS, role, PRIVATE[role], lambda role=role: drawn.append(role) or 5) for role in range(2)]
         assert drawn == [0, 1]
@@ -105,7 +107,7 @@ class TestSum:
 class TestDevices:
     """What a device sends is for one server, one user and one cohort, once."""
 
-    def test_a_second_share_is_refused_and_changes_nothing(self):
+    def test_a_second_value_share_is_refused_and_changes_nothing(self):
         pair = filled()
         before = dict(pair[0]._value_shares)
         for message in (*shared(TERMS, 1, 999, BITS), b""):
@@ -124,21 +126,21 @@ class TestDevices:
         ],
         ids=["name", "modulus", "least", "key"],
     )
-    def test_a_share_of_other_terms_is_refused(self, other):
+    def test_a_value_share_of_other_terms_is_refused(self, other):
         pair, (message, _) = servers(), shared(other, 5, 1, BITS)
         with pytest.raises(OutOfTurn, match="another cohort"):
             pair[0].receive(5, message)
         with pytest.raises(Forged):  # though it says that it is of this one
             pair[0].receive(5, message[:3] + TERMS.session + message[HEAD:])
 
-    def test_a_share_for_the_other_server_is_refused(self):
+    def test_a_value_share_for_the_other_server_is_refused(self):
         pair, (to_first, to_second) = servers(), shared(TERMS, 5, 1, BITS)
         with pytest.raises(OutOfTurn, match="not of the server"):
             pair[0].receive(5, to_second)
         with pytest.raises(Forged):
             pair[0].receive(5, to_first[:HEAD] + to_second[HEAD:])
 
-    def test_a_share_of_another_user_is_refused(self):
+    def test_a_value_share_of_another_user_is_refused(self):
         """Nobody can send again what somebody else sent, in its own name."""
         pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
         with pytest.raises(Forged, match="user 6"):
@@ -147,9 +149,9 @@ class TestDevices:
 
     def test_every_byte_counts(self):
         pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
-        for place in range(len(message)):
+        for position in range(len(message)):
             with pytest.raises((Forged, OutOfTurn, Malformed)):
-                pair[0].receive(5, flipped(message, place))
+                pair[0].receive(5, flipped(message, position))
         pair[0].receive(5, message)
 
     @pytest.mark.parametrize("cut", [0, 1, 2, HEAD - 1, HEAD, HEAD + SEALED - 1])
@@ -159,11 +161,11 @@ class TestDevices:
             with pytest.raises(Malformed):
                 pair[0].receive(5, wrong)
 
-    @pytest.mark.parametrize("share", [1000, 2**63, 2**64 - 1])
-    def test_what_is_no_residue_is_refused(self, share):
+    @pytest.mark.parametrize("value_share", [1000, 2**63, 2**64 - 1])
+    def test_what_is_no_residue_is_refused(self, value_share):
         pair = servers()
         with pytest.raises(Malformed, match="not below the modulus"):
-            pair[0].receive(5, sealed(TERMS, 0, 5, share))
+            pair[0].receive(5, sealed(TERMS, 0, 5, value_share))
         pair[0].receive(5, sealed(TERMS, 0, 5, 999))
 
     @pytest.mark.parametrize("value", [-1, 1000, 2.0, True, None])
@@ -171,7 +173,7 @@ class TestDevices:
         with pytest.raises(InvalidValue, match="value is 'hidden'"):
             shared(TERMS, 1, value, BITS)
 
-    def test_whoever_may_not_take_part_is_refused_before_the_share_is_kept(self):
+    def test_whoever_may_not_take_part_is_refused_before_the_value_share_is_kept(self):
         spent = {5}
 
         def spend(user):
@@ -201,7 +203,7 @@ class TestDevices:
         contexts = {TERMS.context(role, user) for role in range(2) for user in (0, 1, 256, 2**63 - 1)}
         assert len(contexts) == 8
 
-    def test_a_share_that_comes_late_is_refused(self):
+    def test_a_value_share_that_comes_late_is_refused(self):
         pair, (message, _) = filled(), shared(TERMS, 5, 1, BITS)
         pair[0].close()
         with pytest.raises(OutOfTurn):
@@ -223,19 +225,19 @@ class TestServers:
         pair = filled()
         present = [server.close() for server in pair]
         pair[0].publish(present[1])
-        for told in present:
+        for received in present:
             with pytest.raises(OutOfTurn):
-                pair[0].publish(told)
+                pair[0].publish(received)
         with pytest.raises(OutOfTurn):
             pair[0].close()
 
     def test_nothing_is_published_before_the_end(self):
         pair = filled()
-        told = pair[1].close()
+        received = pair[1].close()
         with pytest.raises(OutOfTurn):
-            pair[0].publish(told)
+            pair[0].publish(received)
         pair[0].close()
-        pair[0].publish(told)
+        pair[0].publish(received)
 
     @pytest.mark.parametrize(
         ("users", "error"),
@@ -271,7 +273,9 @@ class TestServers:
 
     def test_nothing_of_a_cohort_is_shown_or_left(self):
         terms, noise = Terms(b"cohort", 2**62, 2, KEYS), (123456789123456789, 2)
-        first, second = filled((10**18, 2 * 10**18, 3 * 10**18), terms, noise=noise)  # no share is likely to be short
+        first, second = filled(
+            (10**18, 2 * 10**18, 3 * 10**18), terms, noise=noise
+        )  # no value share is likely to be short
         assert not any(secret in repr(first) for secret in (str(noise[0]), *map(str, first._value_shares.values())))
         first.publish((first.close(), second.close())[1])
         assert set(vars(first)) == {"terms", "role", "survivors", "_phase"}
@@ -312,8 +316,8 @@ class TestCollector:
         for pair in (first, second):
             for server in pair:
                 server.close()
-        told = TERMS.packed(PRESENT, 1, *map(number, (0, 1, 2)))
-        one = first[0].publish(told)
+        received = TERMS.packed(PRESENT, 1, *map(number, (0, 1, 2)))
+        one = first[0].publish(received)
         for users in ((0, 1), (0, 1, 3)):
             pair = filled((1, 2, 3, 4))
             pair[1].close()
@@ -345,10 +349,10 @@ def test_no_bytes_crash_a_party():
     """Random bytes, cut messages and altered ones: each is refused with a named error, or is the right message."""
     random = Random(3)
     first, second = filled((1, 2, 3))
-    told, total = second.close(), ended(filled())
-    share = shared(TERMS, 9, 5, BITS)[0]
+    received, total = second.close(), ended(filled())
+    value_share = shared(TERMS, 9, 5, BITS)[0]
     for _ in range(400):
-        kind = random.choice((share, told, total[0]))
+        kind = random.choice((value_share, received, total[0]))
         cut = kind[: random.randrange(len(kind))] + random.randbytes(random.randrange(3))
         noise = bytes((VERSION, random.choice((VALUE_SHARE, PRESENT, TOTAL)), random.randrange(2))) + TERMS.session
         for wrong in (
@@ -364,4 +368,4 @@ def test_no_bytes_crash_a_party():
             listener.close()
             with pytest.raises(Stopped):
                 listener.publish(wrong)
-    first.receive(9, share)
+    first.receive(9, value_share)

@@ -13,7 +13,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import discrete_laplace
 from maskedbandit.secagg.server_pair import NUMBER, Server, Terms, sealed, shared
 from tests.secagg.test_server_pair import KEYS, PRIVATE, ended
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 M = 4
 TINY = Terms(b"tiny", M, 1, KEYS)
@@ -36,20 +36,20 @@ class Chosen:
 
 
 def enumerated(what):
-    """The law of what a function makes of bits: over all that they can be."""
-    law, left = Counter(), [((), Fraction(1))]
+    """The distribution of what a function makes of bits: over all that they can be."""
+    mass, left = Counter(), [((), Fraction(1))]
     while left:
         draws, chance = left.pop()
         try:
-            law[what(Chosen(*draws))] += chance
+            mass[what(Chosen(*draws))] += chance
         except Open as drawn:
             (n,) = drawn.args
             left += [((*draws, each), chance / n) for each in range(n)]
-    return law
+    return mass
 
 
 def opened(value, bits):
-    """The shares that both servers find in the messages of a device."""
+    """The value shares that both servers find in the messages of a device."""
     found = []
     for role, message in enumerate(shared(TINY, 1, value, bits)):
         server = Server(TINY, role, PRIVATE[role], lambda: 0)
@@ -58,18 +58,18 @@ def opened(value, bits):
     return tuple(found)
 
 
-def laws():
-    """The law of the two shares of every value."""
+def distributions():
+    """The distribution of the two value shares of every value."""
     return [enumerated(lambda bits, value=value: opened(value, bits)) for value in range(M)]
 
 
-def views(corrupted, values, shares, noises=(0, 0, 1, 3)):
-    """How likely one server and the collector together see what, if shares have these laws.
+def views(corrupted, values, value_shares, noises=(0, 0, 1, 3)):
+    """How likely one server and the collector together see what, if value shares have these distributions.
 
-    The seals are taken as given; the law of the other server's noise is that of a draw among `noises`.
+    The seals are taken as given; the distribution of the other server's noise is that of a draw among `noises`.
     """
     seen = Counter()
-    for drawn in product(*(shares[value].items() for value in values)):
+    for drawn in product(*(value_shares[value].items() for value in values)):
         chance = Fraction(1, len(noises))
         for _, each in drawn:
             chance *= each
@@ -80,36 +80,36 @@ def views(corrupted, values, shares, noises=(0, 0, 1, 3)):
 
 
 def uneven(terms, user, value, bits):
-    """A broken twin: the first share is never the largest residue."""
+    """A mutant: the first value share is never the largest residue."""
     first = bits.below(terms.modulus - 1)
     return sealed(terms, 0, user, first), sealed(terms, 1, user, (value - first) % terms.modulus)
 
 
-def test_either_share_is_uniform_and_both_make_the_value():
-    for value, law in enumerate(laws()):
-        assert law == {(first, (value - first) % M): Fraction(1, M) for first in range(M)}
+def test_either_value_share_is_uniform_and_both_make_the_value():
+    for value, mass in enumerate(distributions()):
+        assert mass == {(first, (value - first) % M): Fraction(1, M) for first in range(M)}
 
 
 @pytest.mark.parametrize("corrupted", [0, 1])
 def test_views_depend_on_the_sum_alone(corrupted):
-    by_sum, shares = {}, laws()
+    by_sum, value_shares = {}, distributions()
     for values in product(range(M), repeat=3):
-        seen = views(corrupted, values, shares)
+        seen = views(corrupted, values, value_shares)
         assert by_sum.setdefault(sum(values) % M, seen) == seen
     assert len({tuple(sorted(seen.items())) for seen in by_sum.values()}) == M
 
 
 @pytest.mark.parametrize("corrupted", [0, 1])
-def test_shares_that_are_not_uniform_are_seen(corrupted, monkeypatch):
-    """By the server whose share then depends on the value."""
+def test_value_shares_that_are_not_uniform_are_seen(corrupted, monkeypatch):
+    """By the server whose value share then depends on the value."""
     monkeypatch.setitem(globals(), "shared", uneven)
-    shares = laws()
-    assert len(shares[0]) == M - 1
-    one, other = (views(corrupted, values, shares) for values in ((0, 1, 0), (1, 0, 0)))
+    value_shares = distributions()
+    assert len(value_shares[0]) == M - 1
+    one, other = (views(corrupted, values, value_shares) for values in ((0, 1, 0), (1, 0, 0)))
     assert (one == other) == (corrupted == 0)
 
 
-def test_totals_are_sums_of_shares():
+def test_totals_are_sums_of_value_shares():
     """What a server publishes is what the views above are made of."""
     for value, first in product(range(M), repeat=2):
         pair = [Server(TINY, role, PRIVATE[role], lambda: 0) for role in range(2)]
@@ -130,6 +130,6 @@ def test_one_server_alone_carries_a_whole_draw():
         known = pair[1]._value_shares[0]
         total = int.from_bytes(ended(pair)[0][-NUMBER:])
         left.append((total + known - 1 + 2**19) % 2**20 - 2**19)
-    same_law(left, DiscreteLaplace(2).pmf)
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(left, DiscreteLaplace(1).pmf)
+    same_distribution(left, DiscreteLaplace(2).pmf)
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(left, DiscreteLaplace(1).pmf)

@@ -1,4 +1,4 @@
-"""Shamir's sharing: t shares recover, t - 1 tell nothing; the second by counting all coefficients of a small field."""
+"""Shamir's sharing: t key shares recover it, t - 1 hide it; the second by counting coefficients in a small field."""
 
 from collections import Counter
 from itertools import combinations, product
@@ -29,20 +29,20 @@ class Given(Bits):
 
 
 @given(secrets, points, st.data())
-def test_any_threshold_of_shares_recovers(secret, xs, data):
+def test_any_threshold_of_key_shares_recovers(secret, xs, data):
     threshold = data.draw(st.integers(1, len(xs)))
-    shares = dict(zip(xs, split(secret, threshold, xs, Bits()), strict=True))
+    key_shares = dict(zip(xs, split(secret, threshold, xs, Bits()), strict=True))
     some = data.draw(st.permutations(xs))[: data.draw(st.integers(threshold, len(xs)))]
-    assert combine([shares[x] for x in some], weights(some)) == secret
-    assert all(share < 1 << 8 * KEY_SHARE for share in shares.values())
+    assert combine([key_shares[x] for x in some], weights(some)) == secret
+    assert all(key_share < 1 << 8 * KEY_SHARE for key_share in key_shares.values())
 
 
 def test_every_subset_of_a_sharing_recovers():
     xs, secret = list(range(1, 9)), 2**127 + 12345
-    shares = dict(zip(xs, split(secret, 5, xs, seeded(1)), strict=True))
+    key_shares = dict(zip(xs, split(secret, 5, xs, seeded(1)), strict=True))
     for size in range(1, 9):
         for some in combinations(xs, size):
-            found = combine([shares[x] for x in some], weights(some))
+            found = combine([key_shares[x] for x in some], weights(some))
             assert (found == secret) == (size >= 5)
 
 
@@ -56,17 +56,17 @@ def test_weights_are_those_of_lagrange():
         assert weight == expected
 
 
-def test_the_field_holds_a_secret_and_a_share_fits():
+def test_the_field_holds_a_secret_and_a_key_share_fits():
     assert 2**128 <= PRIME < 1 << 8 * KEY_SHARE
     assert all(pow(base, PRIME - 1, PRIME) == 1 for base in (2, 3, 5, 7, 11, 13))
 
 
 def tells_nothing(sharing, prime, threshold):
-    """Whether any threshold - 1 shares are uniform whatever the secret, over all coefficients it may draw."""
+    """Whether any threshold - 1 key shares are uniform whatever the secret, over all coefficients it may draw."""
     xs = range(1, threshold + 1)
     for seen in combinations(range(threshold), threshold - 1):
         for secret in range(prime):
-            views = Counter(tuple(shares[i] for i in seen) for shares in sharing(secret, threshold, xs, prime))
+            views = Counter(tuple(key_shares[i] for i in seen) for key_shares in sharing(secret, threshold, xs, prime))
             if len(views) != prime ** (threshold - 1) or len(set(views.values())) != 1:
                 return False
     return True
@@ -89,7 +89,7 @@ def one_fewer(secret, threshold, xs, prime):
 
 
 @pytest.mark.parametrize(("prime", "threshold"), [(5, 2), (7, 3), (5, 4)])
-def test_fewer_shares_are_uniform(prime, threshold):
+def test_fewer_key_shares_are_uniform(prime, threshold):
     assert tells_nothing(every, prime, threshold)
     assert not tells_nothing(never_zero, prime, threshold)
     assert not tells_nothing(one_fewer, prime, threshold)
@@ -116,6 +116,6 @@ def test_a_secret_outside_the_field_is_refused_and_not_shown(secret):
     assert str(secret) not in str(error.value)
 
 
-def test_as_many_shares_as_weights():
+def test_as_many_key_shares_as_weights():
     with pytest.raises(InvalidValue, match="2 key shares"):
         combine([1, 2], weights([1, 2, 3]))

@@ -19,7 +19,7 @@ from tests.secagg.test_stories import SkipsVotes
 
 
 class SkipsNeighbours(Client):
-    """A twin that does not count the neighbours who are said to have survived."""
+    """A mutant that does not count the neighbours who are said to have survived."""
 
     def _agree(self, message):
         plan, self.plan = self.plan, replace(self.plan, threshold=2)
@@ -29,7 +29,7 @@ class SkipsNeighbours(Client):
 
 
 class SkipsBoth(SkipsNeighbours, SkipsVotes):
-    """A twin that takes any list of survivors that names enough users: as devices on sparse rings did once."""
+    """A mutant that takes any list of survivors that names enough users: as devices on sparse rings did once."""
 
 
 def lonely(kind, k=8) -> Opener:
@@ -44,14 +44,14 @@ def lonely(kind, k=8) -> Opener:
     return it
 
 
-def tell(it: Opener, told: dict[int, set[int]], answers=None) -> None:
+def tell(it: Opener, received: dict[int, set[int]], answers=None) -> None:
     """Each device hears of its survivors, and then of all votes for them; corrupted devices sign everything."""
-    for user, story in told.items():
+    for user, story in received.items():
         answered(it.agree, story, [user])
     for user in it.corrupted:
-        for story in told.values():
+        for story in received.values():
             it.signed[user, it.alive(story)] = vote(it, user, story)
-    for user, story in told.items():
+    for user, story in received.items():
         if answers is None or user in answers:
             answered(it.tell, user, it.ballots(user, story))
 

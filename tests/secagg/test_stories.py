@@ -1,6 +1,6 @@
 """A server that tells each device another story of who survived: of nobody do both secrets come out.
 
-Twins that skip one check, and plans whose threshold is too low, show that the same lies work where the check is
+Mutants that skip one check, and plans whose threshold is too low, show that the same lies work where the check is
 missing: the value of a user then comes out.
 """
 
@@ -23,22 +23,22 @@ from tests.secagg.lies import ALL, FRESH, PLAN, ends, keys_of, liar, other_keys,
 def two_stories(it: Liar, victim: int, first, second, everyone) -> None:
     """Half of the others hear that the victim survived, half that it is lost; colluding devices sign both."""
     alive, dead = set(everyone), set(everyone) - {victim}
-    told = dict.fromkeys({victim, *first}, alive) | dict.fromkeys(second, dead)
-    answer(it, told)
+    received = dict.fromkeys({victim, *first}, alive) | dict.fromkeys(second, dead)
+    answer(it, received)
 
 
-def answer(it: Liar, told) -> None:
+def answer(it: Liar, received) -> None:
     """Tell each device its survivors; then, in signed rounds, all votes for these that can be had."""
-    for user, survivors in told.items():
+    for user, survivors in received.items():
         try:
             it.agree(survivors, [user])
         except ProtocolError:
             assert it.silent(user)
     for user in it.corrupted:
-        for survivors in told.values():
+        for survivors in received.values():
             it.signed[user, it.alive(survivors)] = vote(it, user, survivors)
     if it.plan.signed:
-        for user, survivors in told.items():
+        for user, survivors in received.items():
             try:
                 it.tell(user, it.ballots(user, survivors))
             except ProtocolError:
@@ -66,14 +66,14 @@ def halves_at(size, plan, corrupted=0, kind=Client):
 
 
 class SkipsVotes(Client):
-    """A twin that does not verify whether its neighbours were told the same."""
+    """A mutant that does not verify whether its neighbours were told the same."""
 
     def _reveal(self, message):
         return self._key_shares(int.from_bytes(self._survivors, "little"))
 
 
 class AnswersTwice(Client):
-    """A twin that stays in the phase of survivors."""
+    """A mutant that stays in the phase of survivors."""
 
     def _agree(self, message):
         kept = dict(vars(self))
@@ -83,7 +83,7 @@ class AnswersTwice(Client):
 
 
 class NoEcho(Client):
-    """A twin that takes whatever keys the tree holds for its own."""
+    """A mutant that takes whatever keys the tree holds for its own."""
 
     def _share(self, message):
         self._keys = NoEcho.shown
@@ -161,7 +161,7 @@ class TestTwoStories:
 
 @st.composite
 def stories(draw, sparse: bool, low: bool):
-    """A server that tells each device something: who sealed shares, who survived, in any way and order."""
+    """A server that tells each device something: who sealed key shares, who survived, in any way and order."""
     n = draw(st.integers(4, 7))
     k = draw(st.sampled_from(list(range(2, n - 1, 2)) or [n - 1])) if sparse else n - 1
     c = draw(st.integers(0, min(k - 1, 2 if n > 5 else 1)))
@@ -173,18 +173,18 @@ def stories(draw, sparse: bool, low: bool):
     absent = dict.fromkeys(range(n), frozenset()) | draw(st.dictionaries(st.integers(0, n - 1), few, max_size=1))
     lost = [draw(few), draw(few)]  # two stories, each for whom it is told
     second = draw(st.sets(st.integers(0, n - 1)))
-    told = {user: set(range(n)) - lost[user in second] for user in range(n)}
+    received = {user: set(range(n)) - lost[user in second] for user in range(n)}
     late = draw(st.lists(st.sampled_from(range(n)), max_size=1))
-    return plan, set(range(n - c, n)), absent, told, late
+    return plan, set(range(n - c, n)), absent, received, late
 
 
 def play(story) -> Liar:
     """Devices answer or leave; whatever they say, the server goes on."""
-    plan, corrupted, absent, told, late = story
+    plan, corrupted, absent, received, late = story
     it = Liar(plan, corrupted=corrupted).until(2)
     for user in it.clients.keys() - set(late):
         hide(it, user, absent[user])
-    answer(it, {user: survivors | {user} for user, survivors in told.items() if user in it.masked})
+    answer(it, {user: survivors | {user} for user, survivors in received.items() if user in it.masked})
     for user in late:
         hide(it, user, absent[user])
     return it

@@ -1,4 +1,4 @@
-"""Counting bits: the certificate against other arithmetic, and a release that follows its laws.
+"""Counting bits: the certificate against other arithmetic, and a release that follows its distributions.
 
 Seeds are fixed; under a new seed each random assertion rejects a correct subject with probability ALPHA = 1e-9.
 """
@@ -15,7 +15,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.shuffle import bit_counting
 from maskedbandit.shuffle.bit_counting import BitCounting
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 TINY = BitCounting(2, 32)
 
@@ -43,11 +43,11 @@ class Sharp(BitCounting):
 
 
 class Family(BitCounting):
-    """As if these were the laws of the number of ones, of values with these sums."""
+    """As if these were the distributions of the number of ones, of values with these sums."""
 
-    def __init__(self, laws, sums=None):
+    def __init__(self, masses, sums=None):
         super().__init__(2, 32)
-        self.__dict__["given"] = list(zip(sums or [0] * len(laws), laws, strict=True))
+        self.__dict__["given"] = list(zip(sums or [0] * len(masses), masses, strict=True))
 
     @property
     def total(self):
@@ -68,17 +68,20 @@ class TestCertificate:
         one = [[Fraction(weight, protocol.total) for weight in protocol.weights(x)] for x in range(m)]
         worst = Fraction(1)
         for total in range(m):
-            laws = []
+            masses = []
             for values in product(range(m), repeat=n):
                 if sum(values) % m == total:
-                    law = [Fraction(1)]
+                    mass = [Fraction(1)]
                     for x in values:
-                        law = [
-                            sum(law[j] * one[x][i - j] for j in range(max(0, i - d), min(i, len(law) - 1) + 1))
-                            for i in range(len(law) + d)
+                        mass = [
+                            sum(mass[j] * one[x][i - j] for j in range(max(0, i - d), min(i, len(mass) - 1) + 1))
+                            for i in range(len(mass) + d)
                         ]
-                    laws.append(law)
-            high, low = [max(each) for each in zip(*laws, strict=True)], [min(each) for each in zip(*laws, strict=True)]
+                    masses.append(mass)
+            high, low = (
+                [max(each) for each in zip(*masses, strict=True)],
+                [min(each) for each in zip(*masses, strict=True)],
+            )
             ratio = max(a / b for a, b in zip(high, low, strict=True) if a)
             worst = max(worst, ratio, sum(high) ** 2, 1 / sum(low) ** 2)
         assert protocol.certificate(n) == worst
@@ -115,7 +118,7 @@ class TestCertificate:
             Sharp(2, 64).certificate(4)
 
     def test_half_of_the_worst_ratio_would_not_do(self):
-        """Of many laws, each larger than all others somewhere, none is near enough to all; nor of many with gaps."""
+        """Of many distributions, each the largest somewhere, none is near enough to all; nor of many with gaps."""
         peaks, gaps = (
             Family([[3 if i == j else 1 for i in range(50)] for j in range(50)]),
             Family([[1 if i == j else 3 for i in range(50)] for j in range(50)]),
@@ -124,7 +127,7 @@ class TestCertificate:
         assert gaps.certificate(1) == Fraction(148, 50) ** 2 > 3  # and the least of all to 50 / 148
         assert Family([[3, 1, 1], [1, 3, 1]]).certificate(1) == 3 > Fraction(7, 5) ** 2
 
-    def test_laws_of_other_sums_are_not_compared(self):
+    def test_distributions_of_other_sums_are_not_compared(self):
         far, near = [5, 1], [3, 3]
         assert Family([far, near, far], sums=(0, 1, 4)).certificate(1) == 1
         assert Family([far, near], sums=(1, 3)).certificate(1) == 3
@@ -132,18 +135,18 @@ class TestCertificate:
 
 class TestRandomizer:
     @pytest.mark.parametrize("value", [0, 1])
-    def test_follows_its_law(self, value):
+    def test_follows_its_distribution(self, value):
         bits = seeded(4)
         sample = np.array([TINY.randomize(value, bits) for _ in range(6000)])
-        law = np.array([float(Fraction(weight, TINY.total)) for weight in TINY.weights(value)])
-        assert law.sum() == pytest.approx(1)
+        mass = np.array([float(Fraction(weight, TINY.total)) for weight in TINY.weights(value)])
+        assert mass.sum() == pytest.approx(1)
 
-        def pmf(z, law=law):
-            return np.where((z >= 0) & (z <= 32), law[np.clip(z, 0, 32)], 0.0)
+        def pmf(z, mass=mass):
+            return np.where((z >= 0) & (z <= 32), mass[np.clip(z, 0, 32)], 0.0)
 
-        same_law(sample, pmf)
-        with pytest.raises(AssertionError, match=r"another law|probability 0"):
-            same_law(sample, lambda z: pmf(z, np.roll(law, 1)))
+        same_distribution(sample, pmf)
+        with pytest.raises(AssertionError, match=r"another distribution|probability 0"):
+            same_distribution(sample, lambda z: pmf(z, np.roll(mass, 1)))
 
     @pytest.mark.parametrize(("m", "d"), [(2, 40), (3, 64), (5, 160)])
     def test_weights_add_up_and_missed_counts_those_not_moved(self, m, d):

@@ -16,7 +16,7 @@ from maskedbandit.errors import Forged, InvalidValue, Malformed, OutOfTurn, Prot
 from maskedbandit.shuffle import sealed_messages
 from maskedbandit.shuffle.sealed_messages import SEAL, SUITE, Analyzer, Shuffler, named, seal, shuffle, width
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 BELOW, COHORT = 1000, b"arm 1, batch 3"
 LENGTH = width(BELOW) + SEAL
@@ -254,7 +254,7 @@ class TestOrder:
         return np.where((z >= 0) & (z < 24), 1 / 24, 0.0)
 
     def test_every_order_is_as_likely(self):
-        same_law(self.orders(shuffle), self.law)
+        same_distribution(self.orders(shuffle), self.law)
 
     def test_a_swap_with_any_place_is_caught(self):
         """The classic blunder."""
@@ -264,8 +264,8 @@ class TestOrder:
                 j = bits.below(len(items))
                 items[i], items[j] = items[j], items[i]
 
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(self.orders(naive), self.law)
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(self.orders(naive), self.law)
 
     def test_of_a_release_too(self):
         bits, sample = seeded(8), []
@@ -276,7 +276,7 @@ class TestOrder:
             mixer.receive(0, parts[0] + parts[1])
             mixer.receive(1, parts[2] + parts[3])
             sample.append([part[0] for part in mixer.release()[0]].index(0))
-        same_law(np.array(sample), lambda z: np.where((z >= 0) & (z < 4), 1 / 4, 0.0))
+        same_distribution(np.array(sample), lambda z: np.where((z >= 0) & (z < 4), 1 / 4, 0.0))
 
 
 def test_no_floats():

@@ -19,11 +19,11 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.shuffle import splitting
 from maskedbandit.shuffle.splitting import LONGEST, excesses, first_term, messages_needed, proves, rest, split
 from tests.floatfree import offences
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 UNIT = 1 << 300
 TINY = [(2, 2, 2), (2, 2, 3), (2, 2, 5), (2, 3, 2), (2, 3, 3), (2, 3, 5), (2, 4, 2), (3, 2, 2), (3, 2, 3), (3, 3, 2)]
-TABLE = {  # shares for log2 of the modulus 20, 30, 40, 48 at eta = 2^-40, and for 40 at eta = 2^-80
+TABLE = {  # messages for log2 of the modulus 20, 30, 40, 48 at eta = 2^-40, and for 40 at eta = 2^-80
     10: (24, 26, 28, 30, 45),
     100: (15, 16, 17, 18, 27),
     1000: (11, 12, 13, 14, 20),
@@ -33,29 +33,29 @@ TABLE = {  # shares for log2 of the modulus 20, 30, 40, 48 at eta = 2^-40, and f
 
 
 def seen(values, k, q):
-    """The law of the multiset that the analyzer sees, in multiples of q^(n - nk)."""
-    law = Counter({(): 1})
+    """The distribution of the multiset that the analyzer sees, in multiples of q^(n - nk)."""
+    mass = Counter({(): 1})
     for value in values:
         bundles = Counter()
         for first in product(range(q), repeat=k - 1):
             bundles[tuple(sorted((*first, (value - sum(first)) % q)))] += 1
         joint = Counter()
-        for (before, p), (bundle, r) in product(law.items(), bundles.items()):
+        for (before, p), (bundle, r) in product(mass.items(), bundles.items()):
             joint[tuple(sorted(before + bundle))] += p * r
-        law = joint
-    return law
+        mass = joint
+    return mass
 
 
 def uniform(n, k, q, total):
-    """The law of the multiset of a uniform list with this sum, in multiples of q^(1 - nk)."""
-    law = Counter()
+    """The distribution of the multiset of a uniform list with this sum, in multiples of q^(1 - nk)."""
+    mass = Counter()
     for multiset in combinations_with_replacement(range(q), n * k):
         if sum(multiset) % q == total:
             ways = math.factorial(n * k)
             for times in Counter(multiset).values():
                 ways //= math.factorial(times)
-            law[multiset] = ways
-    return law
+            mass[multiset] = ways
+    return mass
 
 
 @cache
@@ -189,8 +189,8 @@ class TestSharesNeeded:
         assert (*found, messages_needed(n, 2**40, eta**2)) == TABLE[n]
 
     @pytest.mark.parametrize(("n", "k", "q"), [each for each in TINY if each[1] > 2])
-    def test_one_share_fewer_breaks_the_promise(self, n, k, q):
-        """Of a tiny case: eta is what k shares are proved to reach, and with k - 1 the true distance is above it."""
+    def test_one_message_fewer_breaks_the_promise(self, n, k, q):
+        """Of a tiny case: eta is what k messages are proved to reach, and with k - 1 the true distance is above it."""
         eta = Fraction(math.isqrt(int(computed(n, k, q) * 4**60)) + 1, 2**61)
         assert messages_needed(n, q, eta) == k
         assert true_distance(n, k, q)[0] <= eta
@@ -218,7 +218,7 @@ class TestSharesNeeded:
             found = [messages_needed(n, 2**b, eta) for b in range(1, 63)]
             assert found == sorted(found)
 
-    def test_where_a_proof_would_take_too_long_there_is_one_share_more(self):
+    def test_where_a_proof_would_take_too_long_there_is_one_message_more(self):
         eta, n, q = Fraction(1, 2**20), 10**6, 2**62
         k = messages_needed(n, q, eta)
         assert first_term(n, q, k - 1) <= 4 * eta**2
@@ -243,24 +243,26 @@ class TestSharesNeeded:
 
 class TestSplit:
     @given(st.integers(1, 2**62), st.integers(1, 30), st.integers(0, 2**64), st.integers(0, 2**30))
-    def test_shares_add_up(self, modulus, k, value, seed):
-        shares = split(value % modulus, k, modulus, seeded(seed))
-        assert sum(shares) % modulus == value % modulus
-        assert len(shares) == k
-        assert all(0 <= share < modulus for share in shares)
+    def test_messages_add_up(self, modulus, k, value, seed):
+        messages = split(value % modulus, k, modulus, seeded(seed))
+        assert sum(messages) % modulus == value % modulus
+        assert len(messages) == k
+        assert all(0 <= message < modulus for message in messages)
 
     def test_all_but_one_are_uniform(self):
         """And independent, whichever one is left out."""
         bits, q = seeded(3), 3
         sample = np.array([split(2, 3, q, bits) for _ in range(6000)])
         for a, b in ((0, 1), (0, 2), (1, 2)):
-            same_law(sample[:, a] * q + sample[:, b], lambda z: np.where((z >= 0) & (z < q * q), 1 / q**2, 0.0))
+            same_distribution(
+                sample[:, a] * q + sample[:, b], lambda z: np.where((z >= 0) & (z < q * q), 1 / q**2, 0.0)
+            )
 
-    def test_a_share_that_is_not_uniform_is_caught(self):
+    def test_a_message_that_is_not_uniform_is_caught(self):
         bits, q = seeded(3), 3
         sample = np.array([min(split(2, 3, q, bits)) for _ in range(6000)])
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(sample, lambda z: np.where((z >= 0) & (z < q), 1 / q, 0.0))
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(sample, lambda z: np.where((z >= 0) & (z < q), 1 / q, 0.0))
 
     @pytest.mark.parametrize(("value", "k"), [(-1, 3), (16, 3), (1.0, 3), (1, 0), (1, 2.0)])
     def test_values(self, value, k):
@@ -277,6 +279,6 @@ def test_no_floats():
     assert offences(inspect.getsource(splitting)) == []
 
 
-def test_the_laws_by_enumeration_add_up():
+def test_the_distributions_by_enumeration_add_up():
     assert sum(seen((0, 1), 2, 3).values()) == 3**2
     assert sum(uniform(2, 2, 3, 1).values()) == 3**3

@@ -36,13 +36,13 @@ def test_a_second_attempt_has_fresh_noise_a_name_of_its_own_and_a_second_charge(
 
 
 def fresh(first, second) -> bool:
-    """Shares of wide noise for 30 devices are 0 now and then, but most differ if they are drawn again."""
+    """Noise shares of wide noise for 30 devices are 0 now and then, but most differ if they are drawn again."""
     return sum(a != b for a, b in zip(first, second, strict=True)) > 5
 
 
 def test_noise_that_is_used_again_is_noticed(monkeypatch) -> None:
     class Sticky(Device):
-        """The broken twin: it sends again what it sent before."""
+        """The mutant: it sends again what it sent before."""
 
         def send(self, *how):
             if not hasattr(self, "sent"):
@@ -63,7 +63,7 @@ def test_what_sticky_noise_would_betray() -> None:
         offer = channel.offer(n)
         sent = [channel.randomize(attempt % 2, offer, seeded(1000 * attempt + user)) for user in range(n)]
         alone += (sum(sent) - sum(sent[1:])) % offer.modulus == attempt % 2
-    assert alone > 40  # its own share of the noise is 0 most of the time
+    assert alone > 40  # its own noise share of the noise is 0 most of the time
 
 
 def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch) -> None:
@@ -77,7 +77,7 @@ def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch
     monkeypatch.setattr(rehearse, "Device", Seen)
     policy, channel = Scripted(1, 5), over(Watched(attempts=2, fails=2))
     run = mb.simulate(policy, channel, INSTANCE, 23)
-    assert [(arm, n) for arm, n, _ in policy.told] == [(1, 5)] * 2  # of cohorts 2 and 4: the first and third failed
+    assert [(arm, n) for arm, n, _ in policy.released] == [(1, 5)] * 2  # of cohorts 2 and 4: the first and third failed
     assert (run.pulls[0].tolist(), run.releases[0]) == ([0, 23], 2)
     assert run.regret[0, -1] == 0
     assert run.loss == channel.loss(5) == Loss.pure(1) * 2
@@ -232,14 +232,14 @@ class Script(NamedTuple):
     """What is still to be asked for, and what was told."""
 
     asks: list
-    told: list
+    released: list
 
 
 class Pieces(Scripted):
     """Asks for two users, then for five who close the cohort, and is then done."""
 
     def init(self, k, aim):
-        return Script([Decision(1, 2, 0), Decision(1, 5, 1)], self.told)
+        return Script([Decision(1, 2, 0), Decision(1, 5, 1)], self.released)
 
     @staticmethod
     @kernel
@@ -251,7 +251,7 @@ def test_a_cohort_of_pieces_is_asked_for_again_as_a_whole() -> None:
     policy, backend = Pieces(1, 7), Watched(fails=1)
     mb.simulate(policy, over(backend), INSTANCE, 50)
     assert [len(values) for values, _ in backend.seen] == [7, 7]
-    assert [n for _, n, _ in policy.told] == [7]
+    assert [n for _, n, _ in policy.released] == [7]
 
 
 def test_hope_comes_back_with_a_release() -> None:
@@ -263,7 +263,7 @@ def test_hope_comes_back_with_a_release() -> None:
 
 
 def test_a_run_in_which_nothing_was_released_ends_with_advice() -> None:
-    """Though it was too short for a row of cohorts without hope."""
+    """Though it was too short for a row of cohorts that all fail."""
     for horizon, said in ((12, "3 cohorts in a row"), (14, "3 cohorts in a row"), (4, "1 cohorts in a row")):
         with pytest.raises(TooFew, match=rf"^{said} were thrown away, the last because it was to fail.*`dropout`"):
             mb.simulate(Scripted(1, 4), over(Watched(fails=99)), INSTANCE, horizon)
@@ -278,7 +278,7 @@ def test_a_sum_of_nobody_is_no_release() -> None:
         TooFew, match="2 cohorts in a row were thrown away, the last because 0 of 4 answers are in the total"
     ):
         mb.simulate(policy, over(Watched(lost=4)), INSTANCE, 8)
-    assert policy.told == []
+    assert policy.released == []
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ def test_an_implausible_sum_is_seen_and_not_tried_again() -> None:
     policy, channel = Scripted(1, 4), over(Far(attempts=3), modulus=2**20)
     run = mb.simulate(policy, channel, INSTANCE, 24)
     assert len(channel.backend.seen) == 6
-    assert (run.releases[0], len(policy.told), run.findings["thrown_away"][0]) == (3, 3, 3)
+    assert (run.releases[0], len(policy.released), run.findings["thrown_away"][0]) == (3, 3, 3)
     assert run.loss == Loss.pure(1)  # of the three that were promised
     with pytest.raises(TooFew, match=r"1 cohorts in a row .*because the sum of 4 rewards is") as why:
         mb.simulate(policy, over(Far(attempts=3), modulus=2**20), INSTANCE, 4)

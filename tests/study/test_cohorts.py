@@ -14,7 +14,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.study.cohorts import Cohort, Cohorts
 from maskedbandit.study.device import Device
 from tests.lab.scripted import Watched, over
-from tests.statistics import same_law, seeded
+from tests.statistics import same_distribution, seeded
 
 WIDE = Fraction(1, 1000)  # noise that is never the same twice
 
@@ -176,7 +176,7 @@ def test_nobody_joins_who_was_not_charged():
 
 
 def test_a_cohort_of_another_size_costs_what_was_charged_or_is_refused():
-    """With narrower shares a release costs more; with pure losses any size costs the same."""
+    """With narrower noise shares a release costs more; with pure losses any size costs the same."""
     for channel, charged, closes in (
         (Distributed("1/10", DiscreteGaussian()), 40, False),
         (Distributed("1/10", DiscreteGaussian()), 50, True),
@@ -206,7 +206,7 @@ def test_channels_without_a_backend_have_noise_from_the_server():
         cohorts.bits = seeded(seed)
         cohorts.begin(cohort)
         noise.append(round(cohorts.analyze(cohort, cohorts.sum(cohort, sent(cohort, devices)))[1]) - 4)
-    same_law(noise, Central(epsilon="1/2").release_noise(4).pmf)
+    same_distribution(noise, Central(epsilon="1/2").release_noise(4).pmf)
 
 
 def test_a_stream_of_releases_has_its_memory_here():

@@ -13,7 +13,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
 from maskedbandit.study.decisions import decision_generator
 from tests.lab.scripted import INSTANCE, Watched, over
-from tests.statistics import mean_is, same_law
+from tests.statistics import mean_is, same_distribution
 
 SEED = bytes(range(32))
 
@@ -44,7 +44,7 @@ def test_decisions_and_studies_differ():
 
 def test_numbers_of_different_decisions_are_independent():
     first = np.array([decision_generator(SEED, number).integers(0, 10) for number in range(4000)])
-    same_law(first, lambda z: np.where((z >= 0) & (z < 10), 0.1, 0.0))
+    same_distribution(first, lambda z: np.where((z >= 0) & (z < 10), 0.1, 0.0))
     mean_is(np.abs(np.diff(first)) == 0, 0.1)
 
 

@@ -28,19 +28,19 @@ LIES = {
     "another epsilon in words": (OFFER.also(epsilon=1), "epsilon of an offer is '1': it must be 1/2, as promised"),
     "another channel": (replace(OFFER, channel="Central"), "channel of an offer is 'Central': it must be Distributed"),
     "finer steps": (replace(CHANNEL, grid=2).offer(50), "steps of an offer"),
-    "no room for rewards": (replace(OFFER, modulus=50), "modulus is 50: it must be at least 51"),
+    "no residues for rewards": (replace(OFFER, modulus=50), "modulus is 50: it must be at least 51"),
 }
 
 
 class Trusting(Device):
-    """The broken twin: it does not check."""
+    """The mutant: it does not check."""
 
     def check(self, offer):
         pass
 
 
 class Lonely(Device):
-    """The broken twin that checks the channel's promise, and not the size of the group."""
+    """The mutant that checks the channel's promise, and not the size of the group."""
 
     def check(self, offer):
         self.channel.check_offer(offer)
@@ -84,7 +84,7 @@ def test_a_larger_group_is_accepted_where_it_costs_no_more():
     Device("ann", 1.0, CHANNEL, 50).check(CHANNEL.offer(10**6))
     fine = Distributed("1/2", Skellam(), grid="paper")  # whose loss falls with the steps of larger cohorts
     Device("ann", 1.0, fine, 50).check(fine.offer(50))
-    dear = Distributed("1/10", DiscreteGaussian())  # with more shares, each is narrower
+    dear = Distributed("1/10", DiscreteGaussian())  # with more noise shares, each is narrower
     assert dear.loss(40).without_single() | dear.loss(50).without_single() != dear.loss(40).without_single()
     with pytest.raises(InvalidValue, match="n of an offer is 50: it must be a size that costs at most"):
         Device("ann", 1.0, dear, 40).check(dear.offer(50))

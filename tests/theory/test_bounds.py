@@ -71,7 +71,7 @@ def test_limits_of_much_and_of_little_privacy(x, y) -> None:
 
 @given(means, st.floats(1e-6, 3), losses)
 def test_upper_ends_are_inverses(x, level, epsilon) -> None:
-    """What is told apart at the level lies above; what lies below the end is not told apart."""
+    """What is distinguished at the level lies above; what lies below the end is not distinguished."""
     for upper, divergence in (
         (kl_upper(x, level), kl),
         (private_upper(x, level, epsilon), lambda p, q: private_divergence(p, q, epsilon)),

@@ -1,4 +1,4 @@
-"""Characteristic times and shares against reference values, brute force, fifty digits, and what must hold of them."""
+"""Characteristic times and fractions against reference values, brute force, fifty digits, and what they must be."""
 
 import math
 from itertools import pairwise
@@ -49,7 +49,7 @@ def test_times_have_the_numbers_of_an_independent_program(setting, numbers) -> N
 
 
 @pytest.mark.parametrize(
-    ("means", "time", "shares"),
+    ("means", "time", "fractions"),
     [
         ((0.5, 0.45, 0.43, 0.4), 989.79, (0.4165, 0.3903, 0.1362, 0.0570)),
         ((0.3, 0.21, 0.2, 0.19, 0.18), 326.64, (0.3359, 0.2515, 0.1766, 0.1324, 0.1036)),
@@ -58,9 +58,9 @@ def test_times_have_the_numbers_of_an_independent_program(setting, numbers) -> N
         (SS19B, 122.843, (0.4569, 0.4338, 0.0660, 0.0279, 0.0154)),
     ],
 )
-def test_shares_are_the_published_ones(means, time, shares) -> None:
+def test_fractions_are_the_published_ones(means, time, fractions) -> None:
     assert characteristic_time(means) == pytest.approx(time, abs=0.0051)
-    assert proportions(means).round(4).tolist() == list(shares)
+    assert proportions(means).round(4).tolist() == list(fractions)
 
 
 def test_a_wrong_formula_fails_the_table(monkeypatch) -> None:
@@ -107,7 +107,7 @@ def least(d, m_a, m_b, w_a, w_b):
 
 
 def brute(d, means, beta=None):
-    """T* of three arms: over shares of the best, for each of which the rest is split so that both costs are equal."""
+    """T* of three arms: over fractions of the best, for each of which the rest is split for equal costs."""
 
     def value(w):
         def difference(part):
@@ -181,7 +181,7 @@ def test_hundreds_of_arms(epsilon) -> None:
         cost = w[best] * (lost + v * kept)
         assert cost == pytest.approx(np.full(199, cost[0]), rel=1e-10)
         assert characteristic_time(means, epsilon=epsilon) == pytest.approx(1 / cost[0])
-        if epsilon is None or epsilon > 0.1:  # below, the sum is steep where two arms change places
+        if epsilon is None or epsilon > 0.1:  # below, the sum is steep where two arms change order
             assert (lost / kept).sum() == pytest.approx(1, rel=1e-6)
 
 
@@ -224,8 +224,8 @@ def test_times_keep_their_order(means) -> None:
 
 @given(instance, st.sampled_from(KINDS), st.floats(0.01, 0.99), st.none() | losses, st.randoms())
 @settings(max_examples=40)
-def test_shares(means, kind, beta, epsilon, random) -> None:
-    """Shares are shares; a given beta is kept and cannot be better; order does not matter; better rivals get more."""
+def test_fractions(means, kind, beta, epsilon, random) -> None:
+    """They are fractions; a given beta is kept and cannot be better; order does not matter; better rivals get more."""
     if kind in ("TV", "TV2"):
         epsilon = None
     free, w = (f(means, kind, epsilon=epsilon) for f in (characteristic_time, proportions))
@@ -234,10 +234,10 @@ def test_shares(means, kind, beta, epsilon, random) -> None:
     assert free <= bound * LIMIT
     assert characteristic_time(means, kind, 0.5, epsilon) <= 2 * free * LIMIT
     assert characteristic_time(means, kind, float(w[best]), epsilon) == pytest.approx(free, rel=1e-6)
-    for shares in (w, w_beta):
-        assert (shares >= 0).all()
-        assert shares.sum() == pytest.approx(1)
-        rivals = [share for _, share in sorted(zip(means, shares, strict=True))][:-1]
+    for fractions in (w, w_beta):
+        assert (fractions >= 0).all()
+        assert fractions.sum() == pytest.approx(1)
+        rivals = [fraction for _, fraction in sorted(zip(means, fractions, strict=True))][:-1]
         assert all(a <= b * LIMIT for a, b in pairwise(rivals))
     assert w_beta[best] == pytest.approx(beta)
     order = random.sample(range(len(means)), len(means))

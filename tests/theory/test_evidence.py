@@ -27,7 +27,7 @@ MANY = 12  # scales; of what is below, hardly anything is gained
 
 
 def chances(law: Law, n: int, mu: float) -> dict[float, float]:
-    """The law of a release of n bits of mean mu, as it is told."""
+    """The distribution of a release of n bits of mean mu."""
     if law.kind == RESPONSE:
         flip = law.flip
         bit = flip + (1 - 2 * flip) * mu
@@ -91,14 +91,14 @@ def whole_evidence(law: Law, a: Releases, b: Releases, z: float) -> float:
     gain_b = [log_likelihood(law, b, max(z - shift(j), 0.0))[0] - here[1] for j in range(MANY)]
     terms = [math.log(ALONE) + log_weight(j) + gain for gains in (gain_a, gain_b) for j, gain in enumerate(gains)]
     for t in range(MANY):
-        for place, weight in enumerate(RATIOS):
-            s = t + place - FIRST  # t = s 2^(place - FIRST), in shifts: the s-th is 2^(t's - place + FIRST)
+        for position, weight in enumerate(RATIOS):
+            s = t + position - FIRST  # t = s 2^(position - FIRST), in shifts: the s-th is 2^(t's - position + FIRST)
             if 0 <= s < MANY:
                 terms.append(log_weight(t) + weight + gain_a[s] + gain_b[t])
     return float(np.logaddexp.reduce(terms))
 
 
-def told(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> Releases:
+def released(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> Releases:
     """Releases of these sizes."""
     totals = []
     for n in sizes:
@@ -109,22 +109,24 @@ def told(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> R
 
 
 def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> int:
-    """Where the evidence is seen to reach a level, it does at 90 values of z; how often it was, out of all cases.
+    """Where the evidence is seen to reach a threshold, it does at 90 values of z; how often it was, out of all cases.
 
-    The level is what M reaches at its least on a coarse grid, less a little, so it is near the edge.
+    The threshold is what M reaches at its least on a coarse grid, less a little, so it is near the edge.
     """
     rng, yes = np.random.Generator(np.random.PCG64(seed)), 0
     for _ in range(cases):
         low, gap = rng.uniform(0.0, 0.6), rng.uniform(0.1, 0.4)
-        a, b = told(law, low + gap, [12, 40], rng), told(law, low, [30], rng)
+        a, b = released(law, low + gap, [12, 40], rng), released(law, low, [30], rng)
         mean_a, mean_b = likeliest(law, a, 0.5), likeliest(law, b, 0.5)
         if mean_a <= mean_b:
             continue
         fine = np.concatenate([np.linspace(0.01, 0.99, 30), np.linspace(mean_b, mean_a, 62)[1:-1]])
         least = min(whole_evidence(law, a, b, float(z)) for z in fine)
-        for level in (least - 0.3, least + 0.02, least + 1.0):
-            if level > 0 and kernel(law, a, b, mean_a, mean_b, level) > 1:
-                assert level <= least + 1e-9, f"seen to be {level:.3f} everywhere, but it is {least:.3f} somewhere"
+        for threshold in (least - 0.3, least + 0.02, least + 1.0):
+            if threshold > 0 and kernel(law, a, b, mean_a, mean_b, threshold) > 1:
+                assert threshold <= least + 1e-9, (
+                    f"seen to be {threshold:.3f} everywhere, but it is {least:.3f} somewhere"
+                )
                 yes += 1
     return yes
 
@@ -134,9 +136,9 @@ def test_what_is_seen_everywhere_is_there(name):
     assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else 4) > 0
 
 
-def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
-    """A broken twin: evidence at three values of z stands for all."""
-    return min(2.0 if evidence(law, a, b, mean_a - mean_b, z)[0] >= level else z for z in (0.25, 0.5, 0.75))
+def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
+    """A mutant: evidence at three values of z stands for all."""
+    return min(2.0 if evidence(law, a, b, mean_a - mean_b, z)[0] >= threshold else z for z in (0.25, 0.5, 0.75))
 
 
 def test_a_coarse_grid_is_rejected():
@@ -145,7 +147,7 @@ def test_a_coarse_grid_is_rejected():
 
 
 def test_the_wrong_ends_of_intervals_are_rejected():
-    """A twin that takes the greater likelihood of a bet, and of the null what it is at both ends, not between them."""
+    """A mutant that takes the greater likelihood of a bet, and of the null the one at both ends, not between them."""
     blind = mutant(everywhere, "if slope > 0.0 and slope_to < 0.0:", "if False:", both=mutant(both, "min(a", "max(a"))
     with pytest.raises(AssertionError, match="somewhere"):
         check_everywhere(LAWS["none"], 1, blind, cases=40)

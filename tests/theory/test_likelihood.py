@@ -18,7 +18,7 @@ from tests.policies.mutants import mutant
 LAWS = {
     "laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1),
     "narrow laplace": Law(LAPLACE, scale=0.3, grid=1, per_release=1),
-    "shares of laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1, honest=0.7),
+    "noise shares of laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1, honest=0.7),
     "gaussian": Law(GAUSSIAN, scale=3.0, grid=1, per_release=1),
     "skellam": Law(SKELLAM, scale=3.0, grid=1, per_release=1),
     "coins": Law(COINS, scale=0.5, grid=1, per_release=40),
@@ -84,8 +84,8 @@ def test_bits_without_noise_and_randomized_ones():
     found = log_likelihood(Law(NO_NOISE), Releases(total, n, 2), 0.4)[0]
     assert found == pytest.approx(43 * math.log(0.4) + 27 * math.log(0.6), rel=1e-14)
     law = Law(RESPONSE, grid=1, flip=0.25)
-    told = (np.array([30.0]) - 50 * 0.25) / 0.5
-    value, slope = log_likelihood(law, Releases(told, np.array([50]), 1), 0.4)
+    released = (np.array([30.0]) - 50 * 0.25) / 0.5
+    value, slope = log_likelihood(law, Releases(released, np.array([50]), 1), 0.4)
     bit = 0.25 + 0.5 * 0.4
     assert value == pytest.approx(30 * math.log(bit) + 20 * math.log(1 - bit), rel=1e-14)
     assert slope == pytest.approx(0.5 * (30 / bit - 20 / (1 - bit)), rel=1e-12)

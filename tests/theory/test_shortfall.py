@@ -1,4 +1,4 @@
-"""What is left of epsilon when noise is missing: a table computed apart from the package, and exact laws."""
+"""What is left of epsilon when noise is missing: a table computed apart from the package, and exact distributions."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -25,12 +25,12 @@ ENTRIES = [
 ]
 
 
-def largest_ratio(epsilon, steps, fraction, far=6, law=None):
+def largest_ratio(epsilon, steps, fraction, far=6, noise=None):
     """Over all outputs within `far` scales and all shifts up to a whole reward, from the noise's own pmf."""
     reach = int(far * steps / epsilon) + 3 * steps
     z = np.arange(reach + 1)
-    log = np.log((law or DiscreteLaplace(steps / epsilon)).pmf(z, fraction))
-    both = np.concatenate([log[:0:-1], log])  # the law is symmetric
+    log = np.log((noise or DiscreteLaplace(steps / epsilon)).pmf(z, fraction))
+    both = np.concatenate([log[:0:-1], log])  # the distribution is symmetric
     return max(np.max(np.abs(both[shift:] - both[:-shift])) for shift in {1, (steps + 1) // 2, steps})
 
 
@@ -59,12 +59,12 @@ class TestOwnLaw:
         assert worst > epsilon * (1 - 1e-9 - fraction / 30)
         assert epsilon_left(epsilon, steps, fraction) == epsilon
 
-    def test_a_share_too_little_is_seen(self):
+    def test_a_noise_share_too_little_is_seen(self):
         with pytest.raises(AssertionError):
             assert largest_ratio(1, 32, 0.99) <= 1 * (1 + 1e-9)
 
-    def test_the_law_falls_and_its_logarithm_is_convex(self):
-        """The proof; for shares above 1 it is not convex."""
+    def test_the_distribution_falls_and_its_logarithm_is_convex(self):
+        """The proof; for noise shares above 1 it is not convex."""
 
         def bends(fraction):
             log = np.log(DiscreteLaplace(10).pmf(np.arange(200), fraction))

@@ -1,7 +1,7 @@
 """Levels at which to stop, against published numbers, other formulas and simulations of how often they are passed.
 
-A correct level fails a simulation with probability at most ALPHA = 1e-9, because what is counted has probability at
-most delta (`at_most`); each comes with a level that is too low, and that the same simulation rejects.
+A correct threshold fails a simulation with probability at most ALPHA = 1e-9, because what is counted has probability at
+most delta (`at_most`); each comes with a threshold that is too low, and that the same simulation rejects.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def test_gaussian_levels():
 
 
 @given(st.integers(1, 10**6), st.floats(0, 1))
-def test_redundancies_are_those_of_the_mixture_and_between_their_bounds(n, share):
-    for ones in (round(n * share), n * share):  # sums of bits, and of rewards
+def test_redundancies_are_those_of_the_mixture_and_between_their_bounds(n, fraction):
+    for ones in (round(n * fraction), n * fraction):  # sums of bits, and of rewards
         best = xlogy(ones, ones / n) + xlogy(n - ones, 1 - ones / n)
         assert highest_likelihood(ones, n) == pytest.approx(best, rel=1e-9, abs=1e-9)
         exact = best - betaln(ones + 0.5, n - ones + 0.5) + math.log(math.pi)
@@ -115,7 +115,7 @@ def test_rewards_are_no_worse_than_coins(x, q, mu):
 LONG, RUNS, DELTA = 600, 2000, 0.1
 
 
-def passes(level: float, redundancies: bool, beta: bool = False) -> int:
+def passes(threshold: float, redundancies: bool, beta: bool = False) -> int:
     """Runs in which two arms with one mean look as different as this at any time, pulled by turns of growing length."""
     rng = np.random.Generator(np.random.PCG64(1))
     draw = rng.beta(0.6, 1.4, (RUNS, LONG)) if beta else (rng.random((RUNS, LONG)) < 0.3).astype(float)
@@ -132,7 +132,7 @@ def passes(level: float, redundancies: bool, beta: bool = False) -> int:
     if redundancies:
         mixture = gammaln(ones + 0.5) + gammaln(n - ones + 0.5) - gammaln(n + 1) - math.log(math.pi)
         excess -= (likely(ones, n) - mixture).sum(axis=0)
-    return int((excess >= level).any(axis=1).sum())
+    return int((excess >= threshold).any(axis=1).sum())
 
 
 @pytest.mark.parametrize("beta", [False, True], ids=["bits", "rewards"])
@@ -146,12 +146,12 @@ def test_a_threshold_without_redundancies_is_rejected():
 
 
 def far(extra: float) -> int:
-    """Runs in which two Gaussian arms with one mean pass the Gaussian level less `extra`, pulled in turns."""
+    """Runs in which two Gaussian arms with one mean pass the Gaussian threshold less `extra`, pulled in turns."""
     rng = np.random.Generator(np.random.PCG64(2))
     n = np.arange(1, LONG + 1)
     gap = np.cumsum(rng.normal(size=(RUNS, LONG)) - rng.normal(size=(RUNS, LONG)), axis=1) / n
-    level = gaussian_base(2, DELTA) + 4 * np.log(4 + np.log(n)) - extra
-    return int((gap * gap * n / 4 >= level).any(axis=1).sum())
+    threshold = gaussian_base(2, DELTA) + 4 * np.log(4 + np.log(n)) - extra
+    return int((gap * gap * n / 4 >= threshold).any(axis=1).sum())
 
 
 def test_the_gaussian_level_is_passed_rarely_at_all_times():

@@ -1,4 +1,4 @@
-"""Costs of a pair of arms, and shares of pulls, against brute force, published numbers and the compiler."""
+"""Costs of a pair of arms, and fractions of pulls, against brute force, published numbers and the compiler."""
 
 import math
 
@@ -110,10 +110,10 @@ def test_excess_is_smooth_where_its_formula_changes() -> None:
         assert excess(u * (1 - 1e-12)) == pytest.approx(excess(u * (1 + 1e-12)), rel=1e-11)
 
 
-# --- shares of pulls ----------------------------------------------------------------------------------------
+# --- fractions of pulls ----------------------------------------------------------------------------------------
 
 
-def shares(*means: float) -> np.ndarray:
+def fractions(*means: float) -> np.ndarray:
     out = np.empty(len(means))
     kl_proportions(np.array(means), out)
     return out
@@ -129,8 +129,8 @@ def shares(*means: float) -> np.ndarray:
         ((0.75, 0.625, 0.5, 0.375, 0.25), (0.4569, 0.4338, 0.0660, 0.0279, 0.0154)),
     ],
 )
-def test_shares_are_the_published_ones(means, numbers) -> None:
-    assert shares(*means).round(4).tolist() == list(numbers)
+def test_fractions_are_the_published_ones(means, numbers) -> None:
+    assert fractions(*means).round(4).tolist() == list(numbers)
 
 
 @given(st.lists(st.floats(0.01, 0.99) | st.sampled_from([0.0, 1.0, 0.5, 1e-6, 1 - 1e-6]), min_size=2, max_size=6))
@@ -141,7 +141,7 @@ def test_shares_are_the_published_ones(means, numbers) -> None:
 @example([1e-11, 0.0])
 @example([math.nextafter(0.01, 1), 0.01])
 def test_the_kernel_agrees_with_the_solver(means) -> None:
-    found = shares(*means)
+    found = fractions(*means)
     assert found.sum() == pytest.approx(1)
     best = np.asarray(means) >= max(means) - SAME
     if best.sum() > 1:  # the limit of ever closer arms

@@ -20,7 +20,7 @@ class Known(SecAgg):
         return Aggregate(0, range(len(values)), phases)
 
 
-def test_a_device_bears_its_share_of_the_round_and_a_whole_ring(monkeypatch) -> None:
+def test_a_device_bears_its_part_of_the_round_and_a_whole_ring(monkeypatch) -> None:
     """Bytes that it sends, and the time of all over n, but of the ring, which each draws for itself."""
     ticks = count(100.0, 0.25)  # a quarter of a second from one look at the clock to the next
     monkeypatch.setattr(growth, "time", SimpleNamespace(process_time=lambda: next(ticks)))

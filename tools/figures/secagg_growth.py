@@ -1,9 +1,9 @@
 """The figure of what secure aggregation costs a device: `python -m tools.figures.secagg_growth FILE` draws it.
 
-A device does the same for each of its neighbours: two key agreements, two shares, a seal and its opening. So its cost
-is c k(n), with k(n) from the calculator and c measured once, at the largest cohort: on the complete graph k = n - 1, on
-a sparse one k grows with log n [BBG20]. On top come n hashes for the ring, which one process draws once for all of its
-devices; they are shown on their own.
+A device does the same for each of its neighbours: two key agreements, two key shares, a seal and its opening. So its
+cost is c k(n), with k(n) from the calculator and c measured once, at the largest cohort: on the complete graph k = n -
+1, on a sparse one k grows with log n [BBG20]. On top come n hashes for the ring, which one process draws once for all
+of its devices; they are shown on their own.
 """
 
 from __future__ import annotations

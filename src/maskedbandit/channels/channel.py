@@ -3,7 +3,7 @@
 R, `randomize`, runs on the device of each of the n users of a cohort; S, `aggregate`, sums what they send; A,
 `analyze`, runs on the server and gives the released total. All three go by the `Offer` for the cohort. Trust models
 differ only in who adds noise: a trusted server (central), all users together (distributed), each user alone (local).
-The lab draws `perturb` instead, which has the same law; it is a real protocol that carries the sum if the channel's
+The lab draws `perturb` instead, which has the same distribution; a real protocol carries the sum if the channel's
 `backend` is one.
 
 A user may add a vector of statistics instead of a reward, which is the vector of one number: `carrying` gives the
@@ -73,7 +73,7 @@ def whole_steps(total: float) -> int:
 
 
 class Nothing(NamedTuple):
-    """The parameters of a channel whose kernel needs only the law, and the memory of one that keeps nothing."""
+    """The parameters of a channel whose kernel needs only the `Law`, and the memory of one that keeps nothing."""
 
     unused: int = 0
 
@@ -103,12 +103,13 @@ class Channel(ABC):
     def perturb(self) -> Any:
         """A release in the lab: a kernel (parameters, memory, law, stream, total, n, noise, rng).
 
-        It has the law of what `analyze` makes of the devices' answers; `total` is the sum of the rounded rewards, in
-        steps, `noise` what `draws` gave. It gives nan if such a cohort cannot be released; `check_size` says why.
+        It has the distribution of what `analyze` makes of the devices' answers; `total` is the sum of the rounded
+        rewards, in steps, `noise` what `draws` gave. It gives nan if such a cohort cannot be released; `check_size`
+        says why.
         """
 
     def parameters(self) -> NamedTuple:
-        """What `perturb` needs besides the law, and never changes."""
+        """What `perturb` needs besides the `Law`, and never changes."""
         return Nothing()
 
     def memory(self, k: int) -> NamedTuple:
@@ -118,13 +119,13 @@ class Channel(ABC):
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         """Raise if a cohort of n cannot be released: to be asked before it is opened.
 
-        With `memory`, also if the stream, or any if it is left out, has no room for one more release.
+        With `memory`, also if the stream, or any if it is left out, cannot have one more release.
         """
         check_cohort_size(n)
 
     @abstractmethod
     def law(self) -> Law:
-        """The law of the noise in what is released."""
+        """The distribution of the noise in what is released."""
 
     @abstractmethod
     def loss(self, n: int) -> Loss:

@@ -105,17 +105,17 @@ def tail(rule: ModulusRule, law: Law, n: int) -> int:
 
 
 @kernel
-def room_needed(rule: ModulusRule, n: int, g: int, room: int) -> int:
+def least_modulus(rule: ModulusRule, n: int, g: int, margin: int) -> int:
     """The least modulus in which all sums of n users have residues of their own."""
-    return n * (1 - rule.low) * g + 2 * room + 1
+    return n * (1 - rule.low) * g + 2 * margin + 1
 
 
 @kernel
-def modulus(rule: ModulusRule, law: Law, n: int, room: int) -> int:
-    """The modulus for a cohort of n with `room` for the noise: fixed before the cohort starts, whoever drops out."""
+def modulus(rule: ModulusRule, law: Law, n: int, margin: int) -> int:
+    """The modulus for a cohort of n with this margin for noise: fixed before the cohort starts, whoever drops out."""
     if rule.fixed > 0:
         return rule.fixed
-    least = room_needed(rule, n, steps(law, n), room)
+    least = least_modulus(rule, n, steps(law, n), margin)
     if rule.tight == 1:
         return least
     power = 1
@@ -125,16 +125,16 @@ def modulus(rule: ModulusRule, law: Law, n: int, room: int) -> int:
 
 
 def fitted(rule: ModulusRule, law: Law, n: int, g: int, draws: float, announced: int = 0) -> tuple[int, int]:
-    """The modulus for a cohort of n and its room: for exact numbers of steps and draws, which a law has as floats.
+    """The modulus for a cohort of n and its margin, from exact numbers of steps and draws, which a `Law` has as floats.
 
     A modulus that was announced is kept.
     """
     law = law._replace(grid=float(g), root=0.0, per_release=draws, honest=1.0)
-    room = tail(rule, law, n)
-    m, least = announced or modulus(rule, law, n, room), room_needed(rule, n, g, room)
+    margin = tail(rule, law, n)
+    m, least = announced or modulus(rule, law, n, margin), least_modulus(rule, n, g, margin)
     if m < least:
         raise ModulusTooSmall(m, n, least)
-    return m, room
+    return m, margin
 
 
 def check_modulus(m: int, n: int, g: int, low: int) -> None:
@@ -146,20 +146,20 @@ def check_modulus(m: int, n: int, g: int, low: int) -> None:
 def decoded(total: int, m: int, rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
     """The sum of n rewards that a residue modulo m stands for.
 
-    What is outside of the room for noise is refused, if honest noise goes there once in 10^9 cohorts at most: a single
-    device can put it there. What it can do without being refused is `worst_shift`.
+    A sum outside of the margin for noise is refused, if honest noise exceeds the margin in at most one of 10^9 cohorts:
+    then a device caused it. How far a device can move a sum without being refused is `worst_shift`.
     """
-    m, room = fitted(rule, law, n, g, draws, m)
-    found = unwrap(total % m, m, n * g + room)
-    if found < rule.low * n * g - room and rule.failure <= 1e-9:
+    m, margin = fitted(rule, law, n, g, draws, m)
+    found = unwrap(total % m, m, n * g + margin)
+    if found < rule.low * n * g - margin and rule.failure <= 1e-9:
         raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")
     return found / g
 
 
-def worst_shift(residues: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
+def worst_shift(rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
     """How far one device that sends what it likes can move the sum of n rewards, at most, so that it is not refused."""
-    m, room = fitted(residues, law, n, g, draws)
-    accepted = room_needed(residues, n, g, room) if residues.failure <= 1e-9 else m
+    m, margin = fitted(rule, law, n, g, draws)
+    accepted = least_modulus(rule, n, g, margin) if rule.failure <= 1e-9 else m
     return (accepted - 1) / g
 
 

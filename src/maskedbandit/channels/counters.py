@@ -20,7 +20,7 @@ class Streams(NamedTuple):
 
     released: np.ndarray  # [k] releases so far
     sums: np.ndarray  # [k, levels] plain sum of the finished node of each level; 0 where there is none
-    told: np.ndarray  # [k, levels] its estimate, from noisy sums alone
+    estimates: np.ndarray  # [k, levels] the estimate of that sum, from noisy sums alone
     noise: np.ndarray  # [k, levels, (arity - 1) / 2] noise of the nodes that a k-ary estimate adds or subtracts
     fresh: np.ndarray  # noises drawn for the release under way, of no use after it
 
@@ -41,7 +41,7 @@ def needed(law: Law, m: int) -> int:
         return count
     if law.counter == KARY:
         count, half = 0, law.arity // 2
-        while (m + half) % law.arity == 0:  # the digit has become -half: a new node, but for its last children
+        while (m + half) % law.arity == 0:  # the digit has become -half: a new node, except for its last children
             count, m = count + half, (m + half) // law.arity
         return count + ((m + half) % law.arity > half)
     return 1
@@ -76,23 +76,23 @@ def subtracting(s: Streams, law: Law, stream: int, total: int) -> float:
 def merging(s: Streams, law: Law, stream: int, total: int) -> float:
     """The next release of the other counters: finished nodes become one that is twice as large."""
     leaf, level, levels, exact = leaf_of(law, s.released[stream]), 0, s.sums.shape[1], total
-    told, past, size = float(exact + s.fresh[0]), 0.0, 1.0
+    estimate, past, size = float(exact + s.fresh[0]), 0.0, 1.0
     while level < levels and (leaf >> level) % 2 == 0:
         exact += s.sums[stream, level]
-        past += s.told[stream, level]
+        past += s.estimates[stream, level]
         size *= 2.0
         if law.counter == HONAKER:  # its own sum and its halves', weighted by the inverses of their variances
-            halves = s.told[stream, level] + told
-            told = (size * float(exact + s.fresh[level + 1]) + (size - 1) * halves) / (2 * size - 1)
+            halves = s.estimates[stream, level] + estimate
+            estimate = (size * float(exact + s.fresh[level + 1]) + (size - 1) * halves) / (2 * size - 1)
         s.sums[stream, level] = 0
-        s.told[stream, level] = 0.0
+        s.estimates[stream, level] = 0.0
         level += 1
     if law.counter != HONAKER:
-        told = float(exact + s.fresh[0])
+        estimate = float(exact + s.fresh[0])
     if level < levels:  # else a hybrid tree is closed: its sum has become part of the past
         s.sums[stream, level] = exact
-        s.told[stream, level] = told
-    return told - past
+        s.estimates[stream, level] = estimate
+    return estimate - past
 
 
 @kernel

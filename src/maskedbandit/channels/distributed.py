@@ -1,9 +1,9 @@
-"""Distributed trust: every device adds a share of the noise, and the server sees the sum alone.
+"""Distributed trust: every device adds a noise share, and the server sees the sum alone.
 
 The sum of a whole cohort carries the noise that a trusted server would have added, though there is no such server
 [CZ23, Thm. 1]. Devices work modulo m, so that masks can be uniform. Users who drop out or leave their noise away take
-their shares with them: shares are calibrated to `ceil(honest * n)` users, the least number whose noise is counted on,
-and a cohort that ends with fewer is thrown away. The secure aggregation is an ideal sum, or the real protocol that
+their noise shares with them. These are calibrated to `ceil(honest * n)` users, the least number whose noise is counted
+on, and a cohort that ends with fewer is thrown away. The secure aggregation is an ideal sum, or the real protocol that
 `backend` names.
 """
 
@@ -27,8 +27,8 @@ from maskedbandit.channels.codec import (
     decoded,
     encode,
     fitted,
+    least_modulus,
     modulus,
-    room_needed,
     tail,
     unwrap,
     worst_shift,
@@ -45,13 +45,13 @@ from maskedbandit.privacy.sampling import Bits
 
 @dataclass(frozen=True)
 class Distributed(NoisyChannel):
-    """Shares of noise on the devices, and a sum that hides its terms.
+    """Noise shares from the devices, and a sum that hides its terms.
 
-    **Guarantee**: if the sum modulo m is all that the server sees, and at least ceil(honest * n) of the n users
-    of a cohort add their share, the release costs a user at most `loss(n)`; with discrete Laplace noise that is the
+    **Guarantee**: if the sum modulo m is all that the server sees, and at least ceil(honest * n) of the n users of a
+    cohort add their noise share, the release costs a user at most `loss(n)`; with discrete Laplace noise that is the
     pure loss `epsilon`. With a real protocol behind the sum the statement is computational.
 
-    `failure` is the chance that a sum of a cohort wraps around its modulus, `tail` says how the room for noise is
+    `failure` is the chance that a sum of a cohort wraps around its modulus, `tail` says how the margin for noise is
     computed ("chernoff", or "paper": the formulas of [CZ23]), `modulus` is the "power of two" above the least one, the
     least one ("tight"), or a number. The server computes it and announces it in the offer.
 
@@ -102,7 +102,7 @@ class Distributed(NoisyChannel):
         return self.release_noise(n).loss(self.steps(n), self.counted_on(n), self.statistics) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
-        """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
+        """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
         return fitted(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
@@ -130,8 +130,8 @@ class Distributed(NoisyChannel):
     def poisoning(self, n: int) -> float:
         """How far a single device can move the sum of a cohort of n without being noticed.
 
-        It is n + 2 tau / g for rewards in steps of 1/g with room tau for the noise: more than all rewards together, and
-        many times more where epsilon n is small. It spoils the estimate, and the privacy of nobody.
+        It is n + 2 tau / g for rewards in steps of 1/g with margin tau for the noise: more than all rewards together,
+        and many times more where epsilon n is small. It spoils the estimate, and the privacy of nobody.
 
         >>> [round(Distributed(epsilon).poisoning(n) / n, 1) for epsilon, n in ((1, 1000), (1, 64), ("0.1", 64))]
         [1.1, 1.9, 9.7]
@@ -153,8 +153,8 @@ class Distributed(NoisyChannel):
         noise: int,
         rng: np.random.Generator,
     ) -> float:
-        g, room = steps(law, n), tail(parameters, law, n)
-        m = modulus(parameters, law, n, room)
-        if m < room_needed(parameters, n, g, room):
+        g, margin = steps(law, n), tail(parameters, law, n)
+        m = modulus(parameters, law, n, margin)
+        if m < least_modulus(parameters, n, g, margin):
             return math.nan  # the cohort does not fit
-        return unwrap((int(total) + noise) % m, m, n * g + room) / g
+        return unwrap((int(total) + noise) % m, m, n * g + margin) / g

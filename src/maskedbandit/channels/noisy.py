@@ -69,7 +69,7 @@ class NoisyChannel(Carrier, ABC):
         return self.noise.draws
 
     def noise_law(self, per_release: float = 0.0, per_pull: float = 0.0, honest: float = 1.0) -> Law:
-        """The law of so many draws: `per_release` in each release, and `per_pull` for each user."""
+        """The distribution of so many draws: `per_release` in each release, and `per_pull` for each user."""
         assert isinstance(self.grid, Grid)
         if not (per_release > 0 or per_pull > 0):  # else the lab would add no noise
             raise InvalidValue("per_release and per_pull", (per_release, per_pull), "above 0, at least one of them")

@@ -4,7 +4,7 @@
 
 The server makes the offer once, before anybody takes part. A device knows the channel to which its user agreed. From
 that and the size of the cohort it computes all numbers on which privacy rests, and takes part only if the offer states
-the same. It takes the modulus from the offer, because computing how much room noise needs takes floating point. Privacy
+the same. It takes the modulus from the offer, because computing the margin for the noise takes floating point. Privacy
 does not depend on the modulus; a device checks, in whole numbers, that the sums of rewards fit.
 
 That n users take part, and `least` of them honestly, is for the protocol that carries the sum to ensure. All its
@@ -36,7 +36,7 @@ _TEXT = re.compile(
 
 
 class NoiseShare(NamedTuple):
-    """The noise of a release: the shares of `least` users make one draw. One who adds a whole draw has `least` 1."""
+    """The noise of a release: the noise shares of `least` users make a draw. With `least` 1 each adds a whole draw."""
 
     noise: str  # the name of its class
     scale: Fraction  # of the draw, in steps

@@ -1,8 +1,8 @@
 """Shuffled trust without delta: Pólya noise inside a relaxed secure sum that a shuffler can compute [CZ23, Thm. 3].
 
 From enough anonymous bits a shuffler can make a sum modulo m that is nearly ideal [CY21]. It is (eps_hat, q)-relaxed:
-what it shows has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and but for a
-chance of q the true sum can be read from it. Then, for cohorts that differ in one reward,
+what it shows has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and except
+with probability q the true sum can be read from it. Then, for cohorts that differ in one reward,
 
     loss <= eps_hat + (loss of the true sum) + eps_hat = epsilon,     eps_hat = epsilon / 4,
 
@@ -40,9 +40,10 @@ class PureShuffled(Carrier):
     """Twice the noise of distributed trust, for pure privacy from a shuffler.
 
     **Guarantee**: if the server sees the sum of a cohort by an (epsilon/4, q)-relaxed secure sum in which every user
-    adds a share, a release has the pure loss `epsilon`, whatever q is; epsilon/4s, if users may differ in s numbers.
+    adds a noise share, a release has the pure loss `epsilon`, whatever q is; epsilon/4s, if users may differ in s
+    numbers.
 
-    `failure` bounds the chance that noise leaves the room in the modulus; the relaxed sum should have a q no larger.
+    `failure` bounds the chance that noise exceeds the margin in the modulus; the relaxed sum should have a q no larger.
     The theorem has `grid="paper"` and both at 1 / 2T; one step for each reward gives the same privacy.
 
     >>> PureShuffled(epsilon=0.5).loss(n=1000).epsilon()

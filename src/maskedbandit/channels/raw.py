@@ -1,4 +1,4 @@
-"""No privacy: the server receives every reward, the policy is told plain sums; the baseline of comparisons."""
+"""No privacy: the server receives every reward, and the policy plain sums; the baseline of comparisons."""
 
 from __future__ import annotations
 

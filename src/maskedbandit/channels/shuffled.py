@@ -2,7 +2,7 @@
 
 A reward becomes a bit of the same mean. The bits of a cohort and N fair coins reach the server as messages without
 senders, so all it learns is the number of ones: the sum of the bits plus Bin(N, 1/2). Subtracting N/2 leaves noise of
-variance N/4. A reward changes the sum by at most one, in law; so a release is (epsilon, delta)-private if
+variance N/4. A reward changes the sum by at most one, in distribution; so a release is (epsilon, delta)-private if
 
     delta(N) = sum_z max(0, P(z) - e^epsilon P(z - 1)) = F(k) - e^epsilon F(k - 1) <= delta,       P = Bin(N, 1/2),
 
@@ -54,8 +54,8 @@ def power_below(epsilon: Fraction) -> int:
 def hide(coins: int, power: int, delta: Fraction) -> bool:
     """Whether so many coins make delta(N) <= delta; never true if they do not.
 
-    With r(z) = P(z) / P(k), and w at most e^epsilon, delta(N) <= (1 - (w - 1) sum_{z<k} r(z)) / sum_z r(z): w in the
-    place of e^epsilon, in k too, can only make it larger, and so does rounding both sums down.
+    With r(z) = P(z) / P(k), and w at most e^epsilon, delta(N) <= (1 - (w - 1) sum_{z<k} r(z)) / sum_z r(z): with w
+    instead of e^epsilon, in k too, it can only be larger, and so it is if both sums are rounded down.
     """
     last = ((coins + 1) * ONE - 1) // (power + ONE)
     below, r, z = 0, ONE, last

@@ -1,8 +1,8 @@
-"""Split-and-mix: noise from the devices, and a sum that a shuffler carries in shares [IKOS06; BBGN20].
+"""Split-and-mix: noise from the devices, and a sum that a shuffler carries in parts [IKOS06; BBGN20].
 
-Devices round, add their share of Pólya noise and reduce modulo m as under distributed trust. Instead of masking that
-residue, a device splits it into k shares that are uniform but for their sum, and a shuffler mixes the shares of all.
-What the server then sees is within eta of what can be made of the noisy sum alone, which is epsilon-private; so
+Devices round, add their noise share and reduce modulo m as under distributed trust. Instead of masking that residue, a
+device splits it into k messages that are uniform except for their sum, and a shuffler mixes the messages of all. What
+the server then sees is within eta of what can be made of the noisy sum alone, which is epsilon-private; so
 
     delta = (1 + e^epsilon) eta:    from a cohort to what is made of its sum, to the same of the other cohort, and back,
 
@@ -61,7 +61,7 @@ def power_above(epsilon: Fraction) -> int:
 class SplitAndMix(Carrier):
     """The noise of distributed trust, from a shuffler.
 
-    **Guarantee**: if the server sees the shares of a cohort as a multiset, and at least `counted_on(n)` of its users
+    **Guarantee**: if the server sees the messages of a cohort as a multiset, and at least `counted_on(n)` of its users
     are honest and send theirs, a release is (epsilon, delta)-private for each of them, delta = (1 + e^epsilon) eta;
     the release of vectors of s numbers is so with s times that delta.
     With a real shuffler the statement is computational, and holds unless shuffler and server collude.
@@ -70,12 +70,12 @@ class SplitAndMix(Carrier):
     than two honest users are counted on is refused: it has no crowd to hide in.
 
     >>> channel = SplitAndMix(epsilon=0.5, honest=0.8)
-    >>> channel.loss(n=1000), channel.shares(n=1000)
+    >>> channel.loss(n=1000), channel.messages(n=1000)
     (Loss(ε = 0.5 at δ = 2.409e-12), 11)
     """
 
     trust = "shuffled"
-    sees = "server: an unordered multiset of shares, worth little more than a noisy sum"
+    sees = "server: an unordered multiset of messages, worth little more than a noisy sum"
 
     epsilon: Number = 1
     eta: Number = Fraction(1, 2**40)
@@ -114,9 +114,9 @@ class SplitAndMix(Carrier):
         """Least number of honest survivors of a cohort of n; fewer must not be released."""
         return self.summed.counted_on(n)
 
-    def shares(self, n: int) -> int:
+    def messages(self, n: int) -> int:
         """Messages that each device of a cohort of n sends."""
-        return int(dict(self.offer(n).terms)["shares"])
+        return int(dict(self.offer(n).terms)["messages"])
 
     @property
     def draws(self) -> Any:
@@ -135,8 +135,8 @@ class SplitAndMix(Carrier):
     def offer(self, n: int, modulus: int = 0) -> Offer:
         self.check_crowd(n)
         offer = replace(self.summed.offer(n, modulus), channel=type(self).__name__)
-        shares = messages_needed(self.counted_on(n), offer.modulus, Fraction(self.eta))
-        return offer.also(epsilon=self.epsilon, eta=self.eta, shares=shares)
+        messages = messages_needed(self.counted_on(n), offer.modulus, Fraction(self.eta))
+        return offer.also(epsilon=self.epsilon, eta=self.eta, messages=messages)
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         """The noisy residue, which the device sends as a bundle of messages alone."""
@@ -154,8 +154,8 @@ class SplitAndMix(Carrier):
         return self.summed.analyze(total, offer, bits, answers=answers)
 
     def bundle(self, sent: int, offer: Offer, bits: Bits) -> list[int]:
-        """The messages in which a device sends its value: uniform but for their sum."""
-        return split(sent, int(dict(offer.terms)["shares"]), offer.modulus, bits)
+        """The messages in which a device sends its value: uniform except for their sum."""
+        return split(sent, int(dict(offer.terms)["messages"]), offer.modulus, bits)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.check_crowd(n)
@@ -182,7 +182,7 @@ class SplitAndMix(Carrier):
     ) -> float:
         if calibration(law.honest, n) < 2:
             return math.nan
-        return sum_of_shares(parameters, memory, law, stream, total, n, noise, rng)
+        return released_sum(parameters, memory, law, stream, total, n, noise, rng)
 
 
-sum_of_shares = Distributed.perturb
+released_sum = Distributed.perturb

@@ -141,7 +141,7 @@ class Tree(NoisyChannel):
             return self.arity or 0
         best, least = 0, math.inf
         for h in range(30, 0, -1):
-            k, cost = 3, h * round(self.noise.norm_of_levels(h) ** 2)  # whole, but for a root that was rounded up
+            k, cost = 3, h * round(self.noise.norm_of_levels(h) ** 2)  # whole, except for a root that was rounded up
             while k**h < 2 * self.length + 1 and cost * (k - 1) < least:
                 k += 2
             if cost * (k - 1) < least:

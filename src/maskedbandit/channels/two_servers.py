@@ -1,10 +1,10 @@
 """Two servers that do not work together: each sees half of every reward, and adds noise of its own [CB17].
 
-A device splits its reward, in steps, into two shares modulo m, each of them uniform: one for each server. Both servers
-add a whole draw of noise to their sum of shares, and the two noisy sums together are the release. Whoever works for one
-server knows its noise and takes it off, so one draw is what protects a reward, while two harm the estimate: twice the
-variance of distributed trust. In return nothing rests on the devices: cohorts may be of any size, and any number of
-devices may be lost, or lie, without a loss of privacy.
+A device splits its reward, in steps, into two value shares modulo m, each of them uniform: one for each server. Both
+servers add a whole draw of noise to their sum of value shares, and the two noisy sums together are the release. Whoever
+works for one server knows its noise and takes it off, so one draw is what protects a reward, while two harm the
+estimate: twice the variance of distributed trust. In return nothing rests on the devices: cohorts may be of any size,
+and any number of devices may be lost, or lie, without a loss of privacy.
 
 The servers are ideal, or the real protocol that `backend` names.
 """
@@ -30,7 +30,7 @@ from maskedbandit.privacy.sampling import Bits
 
 @dataclass(frozen=True)
 class TwoServers(NoisyChannel):
-    """Two noisy sums of shares, each worth nothing without the other.
+    """Two noisy sums of value shares, each worth nothing without the other.
 
     **Guarantee**: if one of the servers is honest, the release and all that the other server sees cost a user at most
     `loss(n)`, however many of the n devices send something; with discrete Laplace noise that is the pure loss
@@ -43,7 +43,7 @@ class TwoServers(NoisyChannel):
     """
 
     trust = "distributed"
-    sees = "two servers: shares that mean nothing alone, and noisy sums"
+    sees = "two servers: value shares that mean nothing alone, and noisy sums"
 
     failure: float = 1e-12
     backend: NoisyAdder = field(default_factory=Ideal)
@@ -64,7 +64,7 @@ class TwoServers(NoisyChannel):
         return self.release_noise(n).loss(self.steps(n), statistics=self.statistics) * self.backend.attempts
 
     def residues(self, n: int) -> tuple[int, int]:
-        """The modulus m of a cohort of n, and the room tau that it leaves for noise."""
+        """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
         return fitted(self.parameters(), self.law(), n, self.steps(n), 2.0)
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
@@ -73,7 +73,7 @@ class TwoServers(NoisyChannel):
         return replace(offer, modulus=m)
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
-        # the two shares are made where they are sealed; a reward is below the modulus as it is, a statistic may be not
+        # the value shares are made where they are sealed; a reward is below the modulus, a statistic may be negative
         return encode(reward, self.steps(offer.n), bits, self.statistics) % offer.modulus
 
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:

@@ -18,7 +18,7 @@ proxy: Any = cgutils.create_struct_proxy
 element: Any = cgutils.gep
 native: Any = NativeValue
 
-PLACES = ("state_address", "state", "fnptr_next_double", "fnptr_next_uint64", "fnptr_next_uint32")
+ADDRESSES = ("state_address", "state", "fnptr_next_double", "fnptr_next_uint64", "fnptr_next_uint32")
 
 
 class GeneratorType(types.NumPyRandomGeneratorType):
@@ -30,14 +30,14 @@ class GeneratorType(types.NumPyRandomGeneratorType):
 
 
 def taken(kind: GeneratorType, generator: Any, c: Any) -> Any:
-    """What compiled code holds of a generator: its places, and a counted reference to it."""
+    """What compiled code holds of a generator: its addresses, and a counted reference to it."""
     builder, number = c.builder, c.context.get_value_type(types.uintp)
-    where = c.pyapi.object_getattr_string(generator, "places_at")
-    places = builder.inttoptr(c.unbox(types.uintp, where).value, number.as_pointer())
+    where = c.pyapi.object_getattr_string(generator, "addresses_at")
+    addresses = builder.inttoptr(c.unbox(types.uintp, where).value, number.as_pointer())
     c.pyapi.decref(where)
     bits = proxy(types.npy_bitgen)(c.context, builder)
-    for i, name in enumerate(PLACES):
-        setattr(bits, name, builder.load(element(builder, places, i)))
+    for i, name in enumerate(ADDRESSES):
+        setattr(bits, name, builder.load(element(builder, addresses, i)))
     bits.parent = generator
     found = proxy(kind)(c.context, builder)
     found.bit_generator, found.parent = bits._getvalue(), generator

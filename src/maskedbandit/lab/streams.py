@@ -58,8 +58,8 @@ class Generator(np.random.Generator):
         functions = [
             ctypes.cast(each, ctypes.c_void_p).value for each in (it.next_double, it.next_uint64, it.next_uint32)
         ]
-        self.places = np.array([it.state_address, it.state.value, *functions], np.uintp)
-        self.places_at = self.places.ctypes.data
+        self.addresses = np.array([it.state_address, it.state.value, *functions], np.uintp)
+        self.addresses_at = self.addresses.ctypes.data
 
     @property
     def _numba_type_(self) -> Any:

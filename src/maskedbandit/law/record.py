@@ -12,7 +12,7 @@ NO_NOISE, LAPLACE, SKELLAM, GAUSSIAN, RESPONSE, COINS, SUB_GAMMA = range(len(KIN
 BINARY, HONAKER, KARY, HYBRID = range(1, 5)  # how a running sum is counted; 0: releases are independent
 
 
-class LawNumbers(NamedTuple):
+class LawParameters(NamedTuple):
     """The fields of a `Law`, whose docstring explains them."""
 
     kind: int
@@ -29,7 +29,7 @@ class LawNumbers(NamedTuple):
     tail: float = 0.0  # of the same
 
 
-class Law(LawNumbers):
+class Law(LawParameters):
     """The distribution of the noise in released sums, as numbers: all that a policy may know of a channel.
 
     A sum over n pulls is kept in steps of 1/g, g = max(grid, ceil(root * sqrt(n))), after every reward has been

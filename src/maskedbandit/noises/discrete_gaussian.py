@@ -93,29 +93,29 @@ class DiscreteGaussian(Noise):
         parts = separate(float(self.scale), count)
         variance = count * float(self.scale) ** 2 / parts
         far = math.ceil(40 * math.sqrt(variance)) + 1
-        law: Probabilities = np.exp(-(np.arange(-far, far + 1) ** 2.0) / (2 * variance))
+        mass: Probabilities = np.exp(-(np.arange(-far, far + 1) ** 2.0) / (2 * variance))
         if parts == 1:
-            answer: Probabilities = np.exp(-(z.astype(float) ** 2) / (2 * variance)) / law.sum()
+            answer: Probabilities = np.exp(-(z.astype(float) ** 2) / (2 * variance)) / mass.sum()
             return answer
-        one = law = law / law.sum()
+        one = mass = mass / mass.sum()
         for bit in bin(parts)[3:]:
-            law = np.convolve(law, law)
-            law = np.convolve(law, one) if bit == "1" else law
-        far = law.size // 2
-        return np.where(abs(z) <= far, law[np.clip(z + far, 0, 2 * far)], 0.0)
+            mass = np.convolve(mass, mass)
+            mass = np.convolve(mass, one) if bit == "1" else mass
+        far = mass.size // 2
+        return np.where(abs(z) <= far, mass[np.clip(z + far, 0, 2 * far)], 0.0)
 
-    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
-        if shares == 1 and statistics == REWARD:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+        if noise_shares == 1 and statistics == REWARD:
             return Loss.discrete_gaussian(self.scale**2, sensitivity)
         unit, s = sensitivity / self.scale, statistics.moved
         square, l1 = statistics.square * unit**2, statistics.l1 * unit
-        if shares == 1:
+        if noise_shares == 1:
             return Loss.zcdp(square / 2)
-        self.check(shares)
+        self.check(noise_shares)
         # the terms fall with k, so that of k = 10^4 bounds all later ones
-        rate = 2 * math.pi**2 * float(self.scale**2) / shares
-        first = sum(math.exp(-rate * k / (k + 1)) for k in range(1, min(shares, 10_000)))
-        rest = max(0, shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
+        rate = 2 * math.pi**2 * float(self.scale**2) / noise_shares
+        first = sum(math.exp(-rate * k / (k + 1)) for k in range(1, min(noise_shares, 10_000)))
+        rest = max(0, noise_shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
         xi = Fraction(10 * (first + rest) * (1 + 1e-9))
         return Loss.zcdp(min(square + s * xi / 2, square + 2 * xi * l1 + s * xi**2) / 2)
 

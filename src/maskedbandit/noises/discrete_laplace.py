@@ -69,7 +69,7 @@ class DiscreteLaplace(Noise):
         answer: Probabilities = np.array([p[:terms] @ p[each : each + terms] for each in far])[where]
         return answer
 
-    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
         if statistics != REWARD:
             return Loss.pure(statistics.l1 * sensitivity / self.scale)
         return Loss.discrete_laplace(self.scale, sensitivity)

@@ -1,4 +1,4 @@
-"""A noise is a family of symmetric integer distributions whose shares, drawn by many users, sum to one draw.
+"""A noise is a family of symmetric integer distributions whose noise shares, drawn by many users, sum to one draw.
 
 The scale of a noise is that of a release with epsilon = 1 and sensitivity 1; a channel with privacy `epsilon` that
 keeps sums in steps of 1/g stretches it by g / epsilon. The same object draws the noise and states its privacy loss. A
@@ -77,8 +77,8 @@ class Noise(ABC):
         """P(Z = z), Z the sum of `count` independent draws: the reference that both samplers are tested against."""
 
     @abstractmethod
-    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
-        """Loss of releasing an integer of this sensitivity under the sum of `shares` noise shares of one draw.
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+        """Loss of releasing an integer of this sensitivity under the sum of so many noise shares of one draw.
 
         For other statistics `sensitivity` is the number of steps in one unit, and the loss is that of the whole vector.
         """

@@ -49,7 +49,7 @@ class Skellam(Noise):
         answer: Probabilities = ive(abs(z), count * float(self.scale) ** 2)
         return answer
 
-    def loss(self, sensitivity: int, shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
         if statistics != REWARD:
             return Loss.skellam_of_vector(
                 self.scale**2, statistics.l1 * sensitivity, statistics.square * sensitivity**2

@@ -5,8 +5,8 @@ same numbers whatever was asked before, so one that was lost in a crash is made 
 
 Every call of `ask` is a decision and has a number of its own, also one that answers WAIT. A policy may draw before it
 decides to wait; if the next call had the same number, it would see the same draws again, and a policy that waits by a
-coin would wait for ever. So the driver asks until the answer is WAIT, and then not before it has told something: then
-the numbers follow from what was told, and from nothing else.
+coin would wait for ever. So the driver asks until the answer is WAIT, and then not before it has delivered a release:
+then the numbers follow from the releases, and from nothing else.
 """
 
 from __future__ import annotations

@@ -35,13 +35,13 @@ def kl(p: float, q: float) -> float:
 
 
 @kernel
-def kl_upper(p: float, level: float) -> float:
-    """max{q : kl(p, q) <= level}, by Newton's method from the right, where it converges monotonically.
+def kl_upper(p: float, bound: float) -> float:
+    """max{q : kl(p, q) <= bound}, by Newton's method from the right, where it converges monotonically.
 
     >>> round(kl(0.5, kl_upper(0.5, 0.1)), 12), kl_upper(1.0, 0.3), kl_upper(0.5, 0.0)
     (0.1, 1.0, 0.5)
     """
-    if level <= 0.0:
+    if bound <= 0.0:
         return p
     if p >= 1.0:
         return 1.0
@@ -49,11 +49,11 @@ def kl_upper(p: float, level: float) -> float:
     if p > 0.0:
         entropy -= p * math.log(p)
     # two bounds from the right: kl >= 2 (q-p)^2, and kl >= -entropy - (1-p) ln(1-q)
-    q = min(p + math.sqrt(level / 2), -math.expm1(-(level + entropy) / (1 - p)))
+    q = min(p + math.sqrt(bound / 2), -math.expm1(-(bound + entropy) / (1 - p)))
     if q >= 1.0:
         return 1.0
     for _ in range(60):
-        step = (kl(p, q) - level) * q * (1 - q) / (q - p)
+        step = (kl(p, q) - bound) * q * (1 - q) / (q - p)
         if not step > 1e-15 * q:
             break
         q -= step
@@ -80,16 +80,16 @@ def private_divergence(x: float, y: float, epsilon: float) -> float:
 
 
 @kernel
-def private_upper(x: float, level: float, epsilon: float) -> float:
-    """max{q in [x, 1] : d_eps(x, q) <= level}.
+def private_upper(x: float, bound: float, epsilon: float) -> float:
+    """max{q in [x, 1] : d_eps(x, q) <= bound}.
 
     >>> round(private_upper(0.5, math.log(1000) / 16, 1.0), 6), private_upper(0.5, math.log(1000) / 16, 0.1)
     (0.958884, 1.0)
     """
-    if level <= 0.0 or x >= 1.0:
+    if bound <= 0.0 or x >= 1.0:
         return x
     epsilon = min(epsilon, 700.0)  # e^-700 is negligible beside x
     edge = x / (x + (1 - x) * math.exp(-epsilon))  # up to there d_eps is kl
-    if kl(x, edge) >= level:
-        return kl_upper(x, level)
-    return min(1.0, math.expm1(-epsilon * x - level) / math.expm1(-epsilon))
+    if kl(x, edge) >= bound:
+        return kl_upper(x, bound)
+    return min(1.0, math.expm1(-epsilon * x - bound) / math.expm1(-epsilon))

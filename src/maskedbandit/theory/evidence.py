@@ -10,7 +10,7 @@ then M(z) is a non-negative supermartingale from 1, however pulls and cohorts ar
 with probability <= alpha [Vil39]. Evidence that mu_a > mu_b is that M(z) >= 1/alpha for **all** z in [0, 1]: if mu_a <=
 mu_b, it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
 
-Bets are relative to z, so nothing is lost because the level of both means is unknown. A mixture over two unknown means,
+Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.
 
 `everywhere` checks M(z) >= 1/alpha for all z: on an interval of z, a concave function is at least the smaller of its

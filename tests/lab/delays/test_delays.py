@@ -1,4 +1,4 @@
-"""Delays: laws of single ones, the heap of what is in flight, and what the engine tells and when.
+"""Delays: distributions of single ones, the heap of what is in flight, and what the engine tells and when.
 
 What all delays promise is in tests/contracts/test_delay.py. Random assertions have a false-alarm probability of
 ALPHA = 1e-9 each; all others are exact.
@@ -32,7 +32,7 @@ from maskedbandit.policies.policy import Policy
 from tests.audit.plays import broken
 from tests.contracts.rules import LONG, RAW, of_goal
 from tests.golden import channel_for, interpreted
-from tests.statistics import mean_is, same_law
+from tests.statistics import mean_is, same_distribution
 
 INSTANCE = mb.Bernoulli([0.2, 0.8])
 
@@ -41,18 +41,18 @@ def rng(seed: int = 1) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seed))
 
 
-def test_a_geometric_delay_has_the_geometric_law() -> None:
+def test_a_geometric_delay_has_the_geometric_distribution() -> None:
     for mean in (2.5, 0.1):
-        d, generator, q = Geometric(mean=mean).numbers(), rng(), mean / (1 + mean)
+        d, generator, q = Geometric(mean=mean).parameters(), rng(), mean / (1 + mean)
         sample = np.array([drawn(d, generator) for _ in range(20_000)])
-        same_law(sample, lambda z, q=q: np.where(z >= 0, (1 - q) * q ** np.maximum(z, 0.0), 0))
+        same_distribution(sample, lambda z, q=q: np.where(z >= 0, (1 - q) * q ** np.maximum(z, 0.0), 0))
         mean_is(sample, mean)
 
 
 def test_recorded_delays_are_drawn_as_often_as_they_were_measured() -> None:
-    d, generator = Recorded([0, 0, 1, 4, 9]).numbers(), rng()
+    d, generator = Recorded([0, 0, 1, 4, 9]).parameters(), rng()
     sample = np.array([drawn(d, generator) for _ in range(20_000)])
-    same_law(sample, lambda z: np.array([[0, 0, 1, 4, 9].count(each) / 5 for each in z.tolist()]))
+    same_distribution(sample, lambda z: np.array([[0, 0, 1, 4, 9].count(each) / 5 for each in z.tolist()]))
 
 
 def test_cohorts_of_a_billion_cost_no_more() -> None:
@@ -67,26 +67,26 @@ def test_cohorts_of_a_billion_cost_no_more() -> None:
     for delay in (Constant(1000), Geometric(mean=1000), Recorded(range(1000))):
         Counting.calls = 0
         for _ in range(20):
-            assert last(delay.numbers(), 10**9, Counting()) <= delay.numbers().longest
+            assert last(delay.parameters(), 10**9, Counting()) <= delay.parameters().longest
         assert Counting.calls < 20 * 100
 
 
 def test_a_constant_delay_is_that_of_the_last_user() -> None:
-    assert {last(Constant(7).numbers(), n, rng()) for n in (1, 2, 1000, 10**15)} == {7}
-    assert {last(Recorded([0, 0]).numbers(), n, rng()) for n in (1, 10**15)} == {0}
+    assert {last(Constant(7).parameters(), n, rng()) for n in (1, 2, 1000, 10**15)} == {7}
+    assert {last(Recorded([0, 0]).parameters(), n, rng()) for n in (1, 10**15)} == {0}
 
 
 @given(st.lists(st.one_of(st.integers(0, 20), st.none()), max_size=80))
 @settings(max_examples=60, deadline=None)
 def test_the_heap_gives_the_first_due_and_of_equals_the_first_pushed(steps) -> None:
     """None pops; a list is the slow reference. Slots in use are never given out twice."""
-    flight, reference = in_flight(Constant(0).numbers()), []
+    flight, reference = in_flight(Constant(0).parameters()), []
     for turn, due in enumerate(steps):
         if due is not None:
             if full(flight):
                 flight = larger(flight)
             slot = push(flight, due)
-            assert 0 <= slot < flight.room
+            assert 0 <= slot < flight.capacity
             assert slot not in [other for _, _, other in reference]
             reference = sorted([*reference, (due, turn, slot)])
         elif reference:
@@ -97,14 +97,14 @@ def test_the_heap_gives_the_first_due_and_of_equals_the_first_pushed(steps) -> N
 
 def test_there_is_room_for_one_thing_a_round() -> None:
     for delay in (Constant(5), Geometric(mean=0.3)):
-        d = delay.numbers()
+        d = delay.parameters()
         flight = in_flight(d)
         for t in range(200):
             while first_due(flight) <= t:
                 pop(flight)
             assert not full(flight)
             push(flight, t + 1 + d.longest)
-    assert in_flight(Constant(10**12).numbers(), horizon=50).room == 52
+    assert in_flight(Constant(10**12).parameters(), horizon=50).capacity == 52
 
 
 def same(a, b) -> bool:
@@ -127,7 +127,7 @@ class Kept(NamedTuple):
     """What a scripted policy asks for, and what it was told."""
 
     asks: list
-    told: list
+    released: list
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Scripted(Policy):
     @staticmethod
     @kernel
     def tell(s, arm, n, total):
-        s.told.append((arm, n))
+        s.released.append((arm, n))
 
 
 class Heard(NamedTuple):
@@ -156,7 +156,7 @@ class Heard(NamedTuple):
 
     status: int
     asked: list[tuple[int, Decision]]
-    told: list[tuple[int, int, int, float]]  # users, arm, n, total
+    released: list[tuple[int, int, int, float]]  # users, arm, n, total
     waits: list[tuple[int, int, int]]  # users at the closing of a cohort, its size, the delay drawn for it
     out: Out
 
@@ -164,7 +164,7 @@ class Heard(NamedTuple):
 def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel: Any = RAW) -> Heard:
     """The loop, with its ears open."""
     k = 2
-    asked, told, waits = [], [], []
+    asked, released, waits = [], [], []
     counts = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     marks = checkpoints(horizon)
     out = Out(np.zeros(marks.size), np.zeros(marks.size), *counts)
@@ -174,7 +174,7 @@ def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel
         return asked[-1][1]
 
     def tell(s, arm, n, total):
-        told.append((int(out.pulls.sum()), int(arm), int(n), float(total)))
+        released.append((int(out.pulls.sum()), int(arm), int(n), float(total)))
         policy.tell(s, arm, n, total)
 
     def late(d, n, generator):
@@ -184,25 +184,25 @@ def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel
     names = {**kernels(policy, channel, INSTANCE, delay), "ask": ask, "tell": tell, "late": late}
     go = FunctionType(engine.__code__, {**engine.__globals__, **names})
     of_channel = channel.law(), channel.parameters(), channel.memory(k)
-    parts = policy.init(k, horizon), *of_channel, INSTANCE.numbers(), delay.numbers()
+    parts = policy.init(k, horizon), *of_channel, INSTANCE.parameters(), delay.parameters()
     with np.errstate(over="ignore"):
         status = go(*parts, horizon, policy.goal == "regret", False, marks, out, *Streams(3, "").of(0))
-    return Heard(status, asked, told, waits, out)
+    return Heard(status, asked, released, waits, out)
 
 
 def check_times(found: Heard, horizon: int) -> None:
     """Each release is told once, no sooner than it is due and before anything is asked after that; in order."""
     assert found.status == DONE
-    assert found.out.releases[0] == len(found.told)
+    assert found.out.releases[0] == len(found.released)
     due = sorted((t + wait, i, n) for i, (t, n, wait) in enumerate(found.waits))
     there = [each for each in due if each[0] <= horizon]
-    assert len(found.told) <= len(there), "more was told than is there"
-    for (when, _, n), (t, _, told, _) in zip(there, found.told, strict=False):
-        assert told == n, "told out of order"
-        assert t >= when, "told too soon"
-        assert not any(when <= users < t for users, _ in found.asked), "told too late"
+    assert len(found.released) <= len(there), "more was released than is there"
+    for (when, _, n), (t, _, users, _) in zip(there, found.released, strict=False):
+        assert users == n, "released out of order"
+        assert t >= when, "released too soon"
+        assert not any(when <= asked < t for asked, _ in found.asked), "released too late"
     if not any(decision.n == 0 and decision.arm >= 0 for _, decision in found.asked):  # a stop ends it all
-        assert len(found.told) == len(there), "never told"
+        assert len(found.released) == len(there), "never released"
 
 
 ONE = Decision(0, 1, 1)
@@ -224,10 +224,18 @@ def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("aloft > 0 and first_due(flight) <= t", "aloft > 0 and first_due(flight) <= t + 1", "too soon|more was told"),
-        ("aloft > 0 and first_due(flight) <= t", "aloft > 0 and first_due(flight) < t", "too late|never told"),
-        ("push(flight, t + wait)", "push(flight, t + 90)", "out of order|too soon|too late|more was told|never told"),
-        ("slot = pop(flight)", "slot = flight.heap[0]", "told too|more was told|never told|out of order"),
+        (
+            "aloft > 0 and first_due(flight) <= t",
+            "aloft > 0 and first_due(flight) <= t + 1",
+            "too soon|more was released",
+        ),
+        ("aloft > 0 and first_due(flight) <= t", "aloft > 0 and first_due(flight) < t", "too late|never released"),
+        (
+            "push(flight, t + wait)",
+            "push(flight, t + 90)",
+            "out of order|too soon|too late|more was released|never released",
+        ),
+        ("slot = pop(flight)", "slot = flight.heap[0]", "released too|more was released|never released|out of order"),
     ],
 )
 def test_an_engine_that_tells_at_the_wrong_time_is_rejected(old, new, said) -> None:
@@ -237,7 +245,7 @@ def test_an_engine_that_tells_at_the_wrong_time_is_rejected(old, new, said) -> N
 
 def test_rewards_that_are_later_are_told_later() -> None:
     found = hear(Scripted((ONE,)), Constant(100), 250)
-    assert [t for t, *_ in found.told] == list(range(101, 251))
+    assert [t for t, *_ in found.released] == list(range(101, 251))
 
 
 def test_out_of_order_cohorts_keep_their_sums() -> None:
@@ -246,15 +254,15 @@ def test_out_of_order_cohorts_keep_their_sums() -> None:
     policy = Scripted(script)
     names = mb.Bernoulli([0.5, 1.0])
     found = interpreted(policy, RAW, names, 2000, delay=Geometric(mean=100))
-    assert [n for _, n, _ in found.told] != sorted(n for _, n, _ in found.told)
-    assert all(total == n for _, n, total in found.told)
+    assert [n for _, n, _ in found.released] != sorted(n for _, n, _ in found.released)
+    assert all(total == n for _, n, total in found.released)
 
 
 def test_who_comes_while_the_policy_waits_is_served_and_nobody_asks_for_the_reward() -> None:
     script = Decision(0, 10, 1), Decision(1, 10, 1), WAIT, WAIT, Decision(0, 0, 0)
     found = hear(Scripted(script), Constant(30), 1000)
     assert [users for users, _ in found.asked] == [0, 10, 20, 40, 50]
-    assert [told[:3] for told in found.told] == [(40, 0, 10), (50, 1, 10)]
+    assert [each[:3] for each in found.released] == [(40, 0, 10), (50, 1, 10)]
     before, after = 20, 10  # until the first release arms come in turn, then the best one that was released
     assert found.out.pulls.tolist() == [10 + before // 2 + after + 950, 10 + before // 2]
     assert set(found.out.sizes.tolist()) == {0, 10}  # nobody else pays
@@ -263,20 +271,20 @@ def test_who_comes_while_the_policy_waits_is_served_and_nobody_asks_for_the_rewa
 def test_users_served_while_waiting_join_no_cohort() -> None:
     script = Decision(1, 4, 0), Decision(0, 10, 1), WAIT, Decision(1, 4, 1), WAIT, Decision(0, 0, 0)
     found = hear(Scripted(script), Constant(30), 1000)
-    assert [told[1:3] for told in found.told] == [(0, 10), (1, 8)]
-    assert all(total <= n for _, _, n, total in found.told)
+    assert [each[1:3] for each in found.released] == [(0, 10), (1, 8)]
+    assert all(total <= n for _, _, n, total in found.released)
 
 
 @pytest.mark.slow
 def test_waiting_for_nothing_is_still_a_mistake() -> None:
-    with pytest.raises(IllegalDecision, match="waits, but every release was already told"):
+    with pytest.raises(IllegalDecision, match="waits, but it already has every release"):
         compiled_script(Constant(50), stuck=1)
 
 
 @pytest.mark.slow
 def test_what_is_in_flight_at_the_horizon_is_never_told_but_paid_for() -> None:
     early, late = (hear(Scripted((Decision(0, 100, 1), WAIT)), Constant(wait), 200) for wait in (100, 101))
-    assert [len(found.told) for found in (early, late)] == [1, 0]
+    assert [len(found.released) for found in (early, late)] == [1, 0]
     assert late.out.sizes[0] == 100
     run = mb.simulate(mb.policies.SuccessiveElimination(), mb.channels.Central(epsilon=1), INSTANCE, 1000, delay=AGES)
     assert (run.releases[0], run.loss.epsilon(), run.pulls.sum()) == (0, 1.0, 1000)
@@ -450,4 +458,4 @@ def test_an_arm_whose_first_reward_is_late_is_not_forgotten(policy):
     """One reward in ten comes after the study: an arm whose first one does must be asked again."""
     delay, means = Recorded([0] * 9 + [10**6]), [0.9, 0.1, 0.1, 0.1]
     found = mb.simulate(policy, RAW, mb.Bernoulli(means), 4000, runs=60, seed=3, delay=delay)
-    assert found.pulls[:, 0].min() > 2000  # a twin that asks once forgets the best arm in one run of ten
+    assert found.pulls[:, 0].min() > 2000  # a mutant that asks once forgets the best arm in one run of ten

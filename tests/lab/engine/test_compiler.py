@@ -105,7 +105,7 @@ TABLE = np.array([1.0, 2.0])
 
 
 class Pair(NamedTuple):
-    """Two numbers of one type, told apart by their place alone."""
+    """Two numbers of one type, distinguished by their position alone."""
 
     first: float
     second: float
@@ -339,9 +339,11 @@ def line_of(function: Any, offset: int = 0) -> str:
 
 def test_a_missing_mark_is_named_with_file_and_line() -> None:
     step_: Any = plain
-    with pytest.raises(KernelError, match=re.escape(f"{line_of(plain)}: plain is no kernel: put @kernel above")):
+    with pytest.raises(KernelError, match=re.escape(f"{line_of(plain)}: plain is not a kernel: put @kernel above")):
         compiler.compiled(body, step=step_)
-    with pytest.raises(KernelError, match="plain is called by a kernel and is none: put @kernel above its definition"):
+    with pytest.raises(
+        KernelError, match="plain is called by a kernel and is not one: put @kernel above its definition"
+    ):
         compiler.compiled(body, step=calls_plain)(1.0)
 
 

@@ -31,7 +31,7 @@ LATE = 60  # seconds after which a test has failed; what works waits for process
 
 @contextmanager
 def nobody(locks: files.Locks, name: str) -> Any:
-    """The broken twin of a lock: everybody gets it."""
+    """The mutant of a lock: everybody gets it."""
     yield True
 
 

@@ -54,17 +54,17 @@ def test_a_run_becomes_a_row_for_each_run_and_checkpoint() -> None:
 
 
 def test_results_hold_every_setting_and_say_where_they_come_from(experiment, tmp_path) -> None:
-    told: list[str] = []
+    advanced: list[str] = []
     found = table.collect(
         experiment,
         experiment.settings,
         tmp_path / "out",
-        advance=lambda setting, runs: told.extend([setting.id] * runs),
+        advance=lambda setting, runs: advanced.extend([setting.id] * runs),
     )
     written = tmp_path / "out" / "table.parquet"
     assert pl.read_parquet(written).equals(found)
     assert found["id"].unique(maintain_order=True).to_list() == ["small/0", "small/1", "small/2"]
-    assert sorted(told) == ["small/0"] * 4 + ["small/1"] * 4 + ["small/2"] * 4
+    assert sorted(advanced) == ["small/0"] * 4 + ["small/1"] * 4 + ["small/2"] * 4
     about = pl.read_parquet_metadata(written)
     assert about["experiment"] == TEXT
     assert about["maskedbandit"] == mb.__version__
@@ -245,8 +245,8 @@ def test_runs_on_one_instance_are_one_observation(tmp_path) -> None:
     (tmp_path / "two.toml").write_text(TEXT.replace("[0.2, 0.8]", '"easy", k = 3') + '"instance.seed" = [0, 1]\n')
     found = table.collect(two := read(tmp_path / "two.toml"), two.settings, tmp_path / "out")
     raw = found.filter((pl.col("label") == "raw") & (pl.col("t") == 2000))
-    places = raw.group_by("instance.seed").agg(pl.col("regret").mean())["regret"]
-    error = places.std() / np.sqrt(2)
+    positions = raw.group_by("instance.seed").agg(pl.col("regret").mean())["regret"]
+    error = positions.std() / np.sqrt(2)
     row = summary(found).filter(pl.col("label") == "raw")
     assert (row["mean"][0], row["runs"][0]) == (pytest.approx(raw["regret"].mean()), 8)
     assert row["error"][0] == pytest.approx(error)

@@ -70,14 +70,15 @@ def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses)
     assert go[study]().loss == Loss.pure(3)
 
 
-# --- shares of vectors --------------------------------------------------------------------------------------------
+# --- noise shares of vectors
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("n", "honest", "least"), [(100, 1, 100), (100, "1/2", 50), (99, "1/2", 50), (7, "0.3", 3), (8000, "0.7", 5600)]
 )
-def test_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: int) -> None:
-    """With shares nearly as narrow as is allowed: those of all n users would be narrower."""
+def test_noise_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: int) -> None:
+    """With noise shares nearly as narrow as is allowed: those of all n users would be narrower."""
     statistics, epsilon = linear(2, False), 10**4
     unit = mb.channels.Distributed(epsilon, mb.noises.DiscreteGaussian(1)).carrying(statistics).release_noise(n).scale
     noise = mb.noises.DiscreteGaussian(Fraction(np.sqrt(2.02 * least) / float(unit)).limit_denominator(10**6))

@@ -31,7 +31,7 @@ class Asked(NamedTuple):
     arm: int
     n: int
     close: int
-    told: np.ndarray  # [2] sums told, users in them
+    released: np.ndarray  # [2] releases, users in them
 
 
 class Scripted(Policy):
@@ -54,8 +54,8 @@ class Scripted(Policy):
     @staticmethod
     @kernel
     def tell(s, arm, n, total):
-        s.told[0] += 1
-        s.told[1] += n
+        s.released[0] += 1
+        s.released[1] += n
 
 
 class Waiting(Scripted):
@@ -76,7 +76,7 @@ class Sizes(Scripted):
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        return Decision(0, s.told[0] + 1, 1)
+        return Decision(0, s.released[0] + 1, 1)
 
 
 def same(a, b) -> bool:
@@ -132,11 +132,11 @@ def test_realised_regret_is_not_made_up_where_rewards_are_not_drawn() -> None:
 def test_a_cohort_that_the_horizon_cuts_off_is_never_released() -> None:
     policy = Scripted(1, 300, 1)
     run = mb.simulate(policy, mb.channels.Central(epsilon=1), INSTANCE, 1000, seed=1)
-    assert policy.state.told.tolist() == [3, 900]
+    assert policy.state.released.tolist() == [3, 900]
     assert (run.releases[0], run.pulls[0].tolist()) == (3, [0, 1000, 0])
     whole = Scripted(1, 250, 1)
     mb.simulate(whole, mb.channels.Central(epsilon=1), INSTANCE, 1000, seed=1)
-    assert whole.state.told.tolist() == [4, 1000]  # a cohort that ends with the horizon is whole
+    assert whole.state.released.tolist() == [4, 1000]  # a cohort that ends with the horizon is whole
 
 
 def test_rewards_that_were_collected_are_paid_for_even_if_nothing_is_released() -> None:
@@ -155,7 +155,7 @@ def test_the_loss_is_that_of_the_worst_cohort() -> None:
     worst = ZERO
     for n in range(1, 99):
         worst |= channel.loss(n)
-    assert run.releases[0] == 99  # more different sizes than the engine first makes room for
+    assert run.releases[0] == 99  # more different sizes than the engine first holds
     assert run.loss == worst | channel.loss(99)
     assert run.loss != channel.loss(99)
 
@@ -171,7 +171,7 @@ def test_a_stop_serves_the_arm_and_releases_nothing_more() -> None:
         (Scripted(3, 1, 1), "asked for arm 3, which does not exist"),
         (Scripted(-2, 1, 1), "asked for arm -2"),
         (Scripted(0, -5, 1), "asked for -5 users"),
-        (Waiting(0, 1, 1), "waits, but every release was already told"),
+        (Waiting(0, 1, 1), "waits, but it already has every release"),
     ],
 )
 def test_what_a_policy_must_not_ask_for(policy, said) -> None:

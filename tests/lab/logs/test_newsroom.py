@@ -9,7 +9,7 @@ from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs.log import CHUNK, Chunk
 from maskedbandit.lab.logs.newsroom import DAY, Newsroom, drawn, write
 from tests.lab.logs.test_front_page import whole_log
-from tests.statistics import ALPHA, mean_is, same_law
+from tests.statistics import ALPHA, mean_is, same_distribution
 
 BUSY = Newsroom(events=5 * CHUNK + 1000, seed=2, lifetime=200_000)
 
@@ -24,7 +24,7 @@ def rates(log: Newsroom, chunk: Chunk) -> np.ndarray:
 
 
 def slots(log: Newsroom, chunk: Chunk) -> np.ndarray:
-    """The place of the arm in its pool."""
+    """The position of the arm in its pool."""
     starts, arms = log.pools()
     return np.argmax(arms[starts[chunk.pool][:, None] + np.arange(log.size)] == chunk.arm[:, None], axis=1)
 
@@ -49,9 +49,9 @@ def test_seeds_give_the_same_again_or_something_else(busy) -> None:
 
 
 def test_two_readers_do_not_disturb_each_other(busy) -> None:
-    for place, (a, b) in enumerate(zip(BUSY.chunks(1), BUSY.chunks(1), strict=True)):
+    for chunk, (a, b) in enumerate(zip(BUSY.chunks(1), BUSY.chunks(1), strict=True)):
         np.testing.assert_array_equal(a.user, b.user)
-        np.testing.assert_array_equal(a.click, busy.click[place * CHUNK :][: a.click.size])
+        np.testing.assert_array_equal(a.click, busy.click[chunk * CHUNK :][: a.click.size])
 
 
 def test_chunks_have_one_size_and_all_articles_are_candidates(busy) -> None:
@@ -131,7 +131,7 @@ def test_clicks_have_the_chance_that_is_said(busy) -> None:
     mean_is(busy.click - rate, 0, sd)
     for weight in (rate, np.arange(rate.size) / rate.size, *busy.user[:, 1:].T):
         mean_is((busy.click - rate) * (weight - weight.mean()), 0)
-    # twins: the chances of other users, of other articles, of another time, are found
+    # mutants: the chances of other users, of other articles, of another time, are found
     for wrong in (
         BUSY.click_rate(np.roll(busy.user, 1, axis=0), busy.arm, np.arange(rate.size)),
         BUSY.click_rate(busy.user, np.roll(busy.arm, 1), np.arange(rate.size)),
@@ -142,7 +142,7 @@ def test_clicks_have_the_chance_that_is_said(busy) -> None:
 
 
 def test_all_candidates_are_shown_alike(busy) -> None:
-    same_law(slots(BUSY, busy), lambda z: np.where((z >= 0) & (z < BUSY.size), 1 / BUSY.size, 0))
+    same_distribution(slots(BUSY, busy), lambda z: np.where((z >= 0) & (z < BUSY.size), 1 / BUSY.size, 0))
     assert np.all(busy.propensity == 1 / BUSY.size)
 
 

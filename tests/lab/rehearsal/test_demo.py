@@ -168,10 +168,10 @@ def test_the_picture_has_every_device_and_names_who_was_lost(round) -> None:
     assert f"{len(round.aggregate.survivors)} values are in the sum" in plot.get_title()
     assert f"with {round.plan.least - 1} it would not be opened" in plot.get_title()
     assert round.plan.least == 36
-    places = np.concatenate([np.column_stack(line.get_data()) for line in plot.lines])
-    assert len(places) == 48
-    assert len({(round_to(x), round_to(y)) for x, y in places}) == 48
-    assert np.hypot(*places.T) == pytest.approx(np.ones(48))
+    points = np.concatenate([np.column_stack(line.get_data()) for line in plot.lines])
+    assert len(points) == 48
+    assert len({(round_to(x), round_to(y)) for x, y in points}) == 48
+    assert np.hypot(*points.T) == pytest.approx(np.ones(48))
     early = sum(phase == 0 for phase in round.leaves.values())
     edges = sum(len(each.get_segments()) for each in plot.collections)
     assert edges == (48 - early) * (47 - early) // 2  # on a complete graph, of those who sent keys

@@ -1,4 +1,4 @@
-"""Rehearsals: the law of the compiled lab, and a policy that hears of nothing but releases.
+"""Rehearsals: the distribution of the compiled lab, and a policy that hears of nothing but releases.
 
 Seeds are fixed; under a new seed each random assertion rejects a correct subject with probability ALPHA = 1e-9.
 """
@@ -29,7 +29,7 @@ from maskedbandit.policies import room as policies
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.lab.scripted import INSTANCE, Scripted, Seeker, Watched, in_python, over
-from tests.statistics import same_law, same_law_of_two, seeded
+from tests.statistics import same_distribution, same_distribution_of_two, seeded
 
 
 def test_only_a_backend_that_is_not_ideal_is_rehearsed() -> None:
@@ -38,7 +38,7 @@ def test_only_a_backend_that_is_not_ideal_is_rehearsed() -> None:
     assert real(over(Watched()))
 
 
-# --- the law ------------------------------------------------------------------------------------------------
+# --- the distribution ------------------------------------------------------------------------------------------------
 
 
 class Sums(NamedTuple):
@@ -81,34 +81,34 @@ def outcomes(channel: Channel, runs: int) -> np.ndarray:
 
 
 class Quiet(Distributed):
-    """A broken twin: devices that add no noise."""
+    """A mutant: devices that add no noise."""
 
     def randomize(self, reward, offer, bits):
         return int(reward)
 
 
 class Half(Distributed):
-    """A broken twin: devices that add half of their noise, the shares of a cohort twice as large."""
+    """A mutant: devices that add half of their noise, the noise shares of a cohort twice as large."""
 
     def randomize(self, reward, offer, bits):
-        share = self.release_noise(offer.n).noise_share(2 * self.counted_on(offer.n), bits)
-        return (int(reward) + share) % offer.modulus
+        noise_share = self.release_noise(offer.n).noise_share(2 * self.counted_on(offer.n), bits)
+        return (int(reward) + noise_share) % offer.modulus
 
 
-def test_a_rehearsal_has_the_law_of_the_compiled_lab(monkeypatch) -> None:
+def test_a_rehearsal_has_the_distribution_of_the_compiled_lab(monkeypatch) -> None:
     """Of what a policy decides, and of what it was told."""
     in_python(monkeypatch)
     ideal = outcomes(mb.channels.Distributed(epsilon="0.5"), 300)
-    same_law_of_two(outcomes(over(Watched(), epsilon="0.5"), 300), ideal)
-    with pytest.raises(AssertionError, match="two laws"):
-        same_law_of_two(outcomes(Quiet(epsilon="0.5", backend=Watched()), 300), ideal)
+    same_distribution_of_two(outcomes(over(Watched(), epsilon="0.5"), 300), ideal)
+    with pytest.raises(AssertionError, match="two distributions"):
+        same_distribution_of_two(outcomes(Quiet(epsilon="0.5", backend=Watched()), 300), ideal)
 
 
 def noise(channel: Channel, cohorts: int, n: int = 3) -> list[int]:
     """What was told to a policy of arm 0, all of whose rewards are 1, less the number of them."""
     policy = Scripted(0, n)
     mb.simulate(policy, channel, mb.Bernoulli([1.0, 0.5]), n * cohorts, seed=1)
-    return [round(total) - told for _, told, total in policy.told]
+    return [round(total) - n for _, n, total in policy.released]
 
 
 @pytest.mark.parametrize(
@@ -116,17 +116,17 @@ def noise(channel: Channel, cohorts: int, n: int = 3) -> list[int]:
 )
 def test_the_noise_of_a_release_is_one_whole_draw(backend) -> None:
     whole = DiscreteLaplace(5).pmf  # of epsilon = 1/5
-    same_law(noise(over(backend, epsilon="0.2"), 700), whole)
-    for twin, cohorts in ((Quiet, 60), (Half, 700)):
-        with pytest.raises(AssertionError, match="another law"):
-            same_law(noise(twin("0.2", backend=backend), cohorts), whole)
+    same_distribution(noise(over(backend, epsilon="0.2"), 700), whole)
+    for broken, cohorts in ((Quiet, 60), (Half, 700)):
+        with pytest.raises(AssertionError, match="another distribution"):
+            same_distribution(noise(broken("0.2", backend=backend), cohorts), whole)
 
 
 def test_as_many_devices_as_are_counted_on_make_one_whole_draw() -> None:
     whole = DiscreteLaplace(5).pmf
-    same_law(noise(over(Watched(lost=1), epsilon="0.2", honest="2/3"), 700), whole)
-    with pytest.raises(AssertionError, match="another law"):  # one of three may be lost, and nobody is
-        same_law(noise(over(Watched(), epsilon="0.2", honest="1/3"), 700), whole)
+    same_distribution(noise(over(Watched(lost=1), epsilon="0.2", honest="2/3"), 700), whole)
+    with pytest.raises(AssertionError, match="another distribution"):  # one of three may be lost, and nobody is
+        same_distribution(noise(over(Watched(), epsilon="0.2", honest="1/3"), 700), whole)
 
 
 class Turns(Greedy):
@@ -173,9 +173,9 @@ def test_a_policy_is_told_releases_and_nothing_else() -> None:
     policy, channel = Scripted(1, 5), over(Watched())
     run = mb.simulate(policy, channel, INSTANCE, 53)
     expected = [
-        (1, 5, channel.analyze(total, channel.offer(5), seeded(1), answers=5)) for total in channel.backend.told
+        (1, 5, channel.analyze(total, channel.offer(5), seeded(1), answers=5)) for total in channel.backend.released
     ]
-    assert policy.told == expected
+    assert policy.released == expected
     assert run.releases[0] == len(expected) == 10
 
 
@@ -184,10 +184,11 @@ def test_a_sum_is_read_as_that_of_the_whole_cohort(lost) -> None:
     """Its modulus is that of the users who were asked, however many are lost."""
     channel, policy = over(Watched(lost=lost), honest="0.6", modulus="tight"), Scripted(0, 5)
     mb.simulate(policy, channel, INSTANCE, 500)
-    assert policy.told == [
-        (0, 5 - lost, channel.analyze(total, channel.offer(5), seeded(1), answers=5)) for total in channel.backend.told
+    assert policy.released == [
+        (0, 5 - lost, channel.analyze(total, channel.offer(5), seeded(1), answers=5))
+        for total in channel.backend.released
     ]
-    assert any(total < 0 for _, _, total in policy.told)
+    assert any(total < 0 for _, _, total in policy.released)
     assert channel.residues(5) != channel.residues(5 - max(lost, 1))
 
 
@@ -207,24 +208,24 @@ def test_every_device_has_its_place_in_the_cohort() -> None:
 def test_a_cohort_that_the_horizon_cuts_off_is_never_summed() -> None:
     channel, cut, whole = over(Watched()), Scripted(1, 30), Scripted(1, 25)
     run = mb.simulate(cut, channel, INSTANCE, 100)
-    assert [n for _, n, _ in cut.told] == [30] * 3
+    assert [n for _, n, _ in cut.released] == [30] * 3
     assert [len(values) for values, _ in channel.backend.seen] == [30] * 3
     assert run.pulls[0].tolist() == [0, 100]
     mb.simulate(whole, channel, INSTANCE, 100)
-    assert [n for _, n, _ in whole.told] == [25] * 4  # a cohort that ends with the horizon is whole
+    assert [n for _, n, _ in whole.released] == [25] * 4  # a cohort that ends with the horizon is whole
 
 
 def test_a_cohort_may_be_asked_for_piece_by_piece() -> None:
     channel, policy = over(Watched()), Scripted(1, 5, close=0)
     run = mb.simulate(policy, channel, INSTANCE, 100)
-    assert (run.releases[0], policy.told, channel.backend.seen) == (0, [], [])
+    assert (run.releases[0], policy.released, channel.backend.seen) == (0, [], [])
     assert run.loss == Loss.pure(1)  # they were charged when they were shown the arm
 
 
 def test_who_is_lost_is_not_counted() -> None:
     policy = Scripted(1, 5)
     run = mb.simulate(policy, over(Watched(lost=2), honest=0.6), INSTANCE, 20)
-    assert [n for _, n, _ in policy.told] == [3] * 4
+    assert [n for _, n, _ in policy.released] == [3] * 4
     assert run.pulls[0].tolist() == [0, 20]
 
 
@@ -232,8 +233,8 @@ def test_real_losses_are_told_as_survivors() -> None:
     policy = Scripted(1, 8)
     channel = over(SecAgg(smallest=1, dropout=0.2), honest=0.5)
     mb.simulate(policy, channel, INSTANCE, 80, seed=1)
-    assert {n for _, n, _ in policy.told} <= set(range(4, 9))
-    assert min(n for _, n, _ in policy.told) < 8
+    assert {n for _, n, _ in policy.released} <= set(range(4, 9))
+    assert min(n for _, n, _ in policy.released) < 8
 
 
 def test_after_a_stop_users_are_served_and_nobody_asks_for_their_rewards() -> None:
@@ -283,8 +284,8 @@ class Lossy(Watched):
     """Loses a device now and then."""
 
     def sum(self, values, modulus, least, cohort, bits):
-        here = [place for place in range(len(values)) if bits.below(10) or len(values) < 3]
-        return Aggregate(sum(values[place] for place in here) % modulus, here)
+        here = [position for position in range(len(values)) if bits.below(10) or len(values) < 3]
+        return Aggregate(sum(values[position] for position in here) % modulus, here)
 
 
 def fitting(goal: str) -> list[str]:
@@ -324,10 +325,10 @@ def test_every_channel_runs_over_every_protocol_that_it_takes(channel, backend) 
     carried = kind(epsilon=2, **how, backend=backends[backend](dropout=0.03))
     run = mb.simulate(policy, carried, INSTANCE, 4 * n, seed=6)
     assert run.loss == carried.loss(n) == replace(carried, backend=Ideal()).loss(n)
-    assert len(policy.told) == 4
+    assert len(policy.released) == 4
     deviation = np.sqrt(n * 0.09 + 2 * draws_of_one(carried.law(), n) * carried.law().scale ** 2)
-    for _, told, total in policy.told:
-        assert 45 <= told <= n
-        assert abs(total - 0.9 * told) < 10 * deviation
-    assert min(told for _, told, _ in policy.told) < n
+    for _, left, total in policy.released:
+        assert 45 <= left <= n
+        assert abs(total - 0.9 * left) < 10 * deviation
+    assert min(left for _, left, _ in policy.released) < n
     assert run.to_frame()["sees"][0] == f"{carried.sees}, over {backends[backend].__name__}"

@@ -62,7 +62,7 @@ class Plain:
         entropy = sum(-x * math.log(x / n) for x in (s, n - s) if x > 0)
         return float(math.log(math.pi) - entropy - betaln(s + 0.5, n - s + 0.5))
 
-    def level(self, a: int, b: int) -> float:
+    def needed(self, a: int, b: int) -> float:
         if self.threshold == "heuristic":
             return math.log((1 + math.log(self.t)) / self.delta)
         if self.threshold == "published":
@@ -72,7 +72,7 @@ class Plain:
     def verdicts(self, statistic: Callable[[int, int], float]) -> set[bool]:
         """Whether it may stop, whether it may go on."""
         a = self.best()[0]
-        excess = min(statistic(a, b) - self.level(a, b) for b in self.others(a))
+        excess = min(statistic(a, b) - self.needed(a, b) for b in self.others(a))
         return {excess >= 0, excess >= SLACK, excess >= -SLACK}
 
     def pulled(self, arm: int, s: Any) -> None:
@@ -135,9 +135,9 @@ class PlainTTUCB(PlainLeaders):
         gap = max(0.0, self.mean(a) - self.mean(b))
         return gap**2 / (2 * self.variance * (1 / self.n[a] + 1 / self.n[b]))
 
-    def level(self, a: int, b: int) -> float:
+    def needed(self, a: int, b: int) -> float:
         if self.threshold == "heuristic":
-            return super().level(a, b)
+            return super().needed(a, b)
         grown = 4 * math.log(4 + math.log(self.t / 2))
         return 2 * c_gaussian(math.log((self.k - 1) / self.delta) / 2) + grown
 
@@ -157,7 +157,7 @@ def root(rising: Callable[[float], float], low: float, high: float) -> float:
     return high
 
 
-def shares(means: list[float]) -> np.ndarray:
+def best_proportions(means: list[float]) -> np.ndarray:
     """w* by its definition [GK16]: all costs are equal, and a certain sum is 1."""
     best, second = sorted(range(len(means)), key=lambda a: -means[a])[:2]
     others = [a for a in range(len(means)) if a != best]
@@ -200,7 +200,7 @@ class PlainTracking(Plain):
         least = min(self.n)
         if not self.cumulative and least < math.sqrt(self.t) - self.k / 2:
             return {a for a in range(self.k) if self.n[a] == least}
-        w = shares([min(max(self.mean(a), 1e-12), 1 - 1e-12) for a in range(self.k)])
+        w = best_proportions([min(max(self.mean(a), 1e-12), 1 - 1e-12) for a in range(self.k)])
         if self.cumulative:
             floor = 1 / (2 * math.sqrt(self.k**2 + self.t))
             paid = root(lambda c: 1 - np.maximum(w - c, floor).sum(), 0, 1)
@@ -238,7 +238,7 @@ class PlainElimination(Plain):
         if self.threshold == "published":
             t = self.n[a]
             return self.mean(a) - self.mean(b) >= 2 * math.sqrt(math.log(5 * self.k * t**2 / self.delta) / t)
-        return self.ratio(a, b) >= self.level(a, b)
+        return self.ratio(a, b) >= self.needed(a, b)
 
 
 def check_replay(policy: Policy, plain: Plain, law: Law, means: tuple[float, ...], seed: int, most: int = 1500) -> int:

@@ -38,13 +38,13 @@ def c_gaussian(x: float) -> float:
 class AdaPTT:
     """State and steps of the printed AdaP-TT; `at` counts users, so the printed n is at + 1."""
 
-    def __init__(self, arms: int, epsilon: float, delta: float, share: float) -> None:
-        self.arms, self.epsilon, self.delta, self.share = range(arms), epsilon, delta, share
+    def __init__(self, arms: int, epsilon: float, delta: float, fraction: float) -> None:
+        self.arms, self.epsilon, self.delta, self.fraction = range(arms), epsilon, delta, fraction
         self.users, self.began = [1] * arms, [1] * arms  # N_n and N at T_k
         self.rewards: dict[tuple[int, int], list[float]] = defaultdict(list)  # by arm and phase
         self.k, self.size, self.noisy = [1] * arms, [1] * arms, [0.0] * arms
         self.led, self.own = [0] * arms, [0] * arms
-        self.level: dict[tuple[int, ...], float] = {}
+        self.thresholds: dict[tuple[int, ...], float] = {}
         self.favourite, self.noise = 0, [0.0] * arms  # the latter of all phases, for DP-TT
 
     def switch(self, a: int, noise: float) -> None:
@@ -82,9 +82,9 @@ class AdaPTT:
 
     def passes(self, a: int, b: int) -> bool:
         key = (a, b, *self.size, int(self.far(a, b)))
-        if key not in self.level:
-            self.level[key] = self.threshold(a, b)
-        return self.w(a, b, self.size) >= self.level[key]
+        if key not in self.thresholds:
+            self.thresholds[key] = self.threshold(a, b)
+        return self.w(a, b, self.size) >= self.thresholds[key]
 
     def far(self, a: int, b: int) -> bool:
         return False
@@ -104,12 +104,12 @@ class AdaPTT:
         return self.w(b, a, self.users)
 
     def challengers(self, leader: int) -> set[int]:
-        """Whoever is not behind its share, the arms of the least cost."""
+        """Whoever is not behind its fraction, the arms of the least cost."""
         others = [a for a in self.arms if a != leader]
         unsure = {
             a for b in self.arms if b != self.best() and not self.passes(self.best(), b) for a in (b, self.best())
         }
-        floor = self.share * sum(self.users) / len(self.arms)
+        floor = self.fraction * sum(self.users) / len(self.arms)
         behind = [a for a in others if self.users[a] < floor * (1 if a in unsure else 1 / 4)]
         if behind:
             return {a for a in behind if self.users[a] == min(self.users[c] for c in behind)}
@@ -156,7 +156,7 @@ class AdaPTTStar(AdaPTT):
 
 
 class DPTT(AdaPTT):
-    """DP-TT for eta = 1, with the closed form of the level and costs by a search."""
+    """DP-TT for eta = 1, with the closed form of the threshold and costs by a search."""
 
     def switch(self, a: int, noise: float) -> None:
         self.k[a] += 1
@@ -197,37 +197,37 @@ class DPTT(AdaPTT):
         return self.w(b, a, self.users) + math.log(self.users[a])
 
 
-def play(policy: Policy, twin: AdaPTT, law: Law, means: tuple[float, ...], seed: int, most: int = MOST) -> list[int]:
-    """Users of each arm until the policy stops, or so many; every pull and the stop are those of the twin.
+def play(policy: Policy, paper: AdaPTT, law: Law, means: tuple[float, ...], seed: int, most: int = MOST) -> list[int]:
+    """Users of each arm until the policy stops, or so many; every pull and the stop are those of the paper's program.
 
     Noise is continuous, so that two costs are equal only where both are 0; there the policy may take either arm.
     """
     rng, own = (np.random.Generator(np.random.PCG64([seed, purpose])) for purpose in range(2))
-    k, s = len(means), policy.init(len(means), twin.delta)
+    k, s = len(means), policy.init(len(means), paper.delta)
     open_users, open_total, pulls = [0] * k, [0.0] * k, [0] * k
     while sum(pulls) < most:
         arm, n, close = policy.ask(s, law, own)
-        twin.favourite = int(s.phases.clock[BEST])
+        paper.favourite = int(s.phases.clock[BEST])
         assert (arm, n, close) != WAIT
         if n == 0:
-            assert twin.sure()
-            assert arm == twin.best()
+            assert paper.sure()
+            assert arm == paper.best()
             return pulls
         reward = float(rng.random() < means[arm])
         open_users[arm], open_total[arm], pulls[arm] = open_users[arm] + 1, open_total[arm] + reward, pulls[arm] + 1
         if sum(pulls) <= k:
-            twin.rewards[arm, 0].append(reward)
+            paper.rewards[arm, 0].append(reward)
             over = True
-            twin.began[arm] = 0
-            twin.k[arm] = 0
+            paper.began[arm] = 0
+            paper.k[arm] = 0
         else:
-            assert not twin.sure()
-            assert arm in twin.choices()
-            over = twin.pulled(arm, reward)
+            assert not paper.sure()
+            assert arm in paper.choices()
+            over = paper.pulled(arm, reward)
         assert close == over
         if over:
-            noise = rng.laplace(0, 1 / twin.epsilon)
-            twin.switch(arm, noise)
+            noise = rng.laplace(0, 1 / paper.epsilon)
+            paper.switch(arm, noise)
             policy.tell(s, arm, open_users[arm], open_total[arm] + noise)
             open_users[arm], open_total[arm] = 0, 0.0
     return pulls

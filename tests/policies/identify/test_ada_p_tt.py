@@ -76,16 +76,16 @@ def test_linear_costs_begin_at_three_epsilon():
     assert linear_from(gaussian) == pytest.approx(0.6 / math.sqrt(2))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5])
+@pytest.mark.parametrize("fraction", [0.0, 0.5])
 @pytest.mark.parametrize("kind", ["AdaPTT", "AdaPTTStar"])
 @pytest.mark.parametrize(
     ("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.25)]
 )
-def test_pulls_are_those_of_the_paper(kind, means, epsilon, share):
-    policy = mb.policies.room[{"AdaPTT": "ada_p_tt", "AdaPTTStar": "ada_p_tt_star"}[kind]](forced=share)
+def test_pulls_are_those_of_the_paper(kind, means, epsilon, fraction):
+    policy = mb.policies.room[{"AdaPTT": "ada_p_tt", "AdaPTTStar": "ada_p_tt_star"}[kind]](forced=fraction)
     for seed in range(2):
-        twin = getattr(published, kind)(len(means), epsilon, 0.1, share)
-        pulls = published.play(policy, twin, laplace(epsilon), means, seed)
+        paper = getattr(published, kind)(len(means), epsilon, 0.1, fraction)
+        pulls = published.play(policy, paper, laplace(epsilon), means, seed)
         assert min(pulls) > 50
         assert sum(pulls) < published.MOST
 
@@ -113,7 +113,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
     ],
 )
 def test_other_pulls_are_rejected(kernel, old, new):
-    """Negative controls: sizes of phases where all pulls count, and the reverse; no cure; no positive part."""
+    """Negative controls: sizes of phases where all pulls count, or the reverse; nothing forced; no positive part."""
     with pytest.raises(AssertionError):
         several(broken(old, new, kernel)())
 
@@ -131,18 +131,18 @@ def check_phases(found: Trail) -> None:
     """Users come one by one; phases have 1, 1, 2, 4, ... of them; every reward is in one released phase at most."""
     filled = [0] * len(found.pulls)
     sizes: list[list[int]] = [[] for _ in found.pulls]
-    told = iter(found.told)
+    released = iter(found.released)
     for arm, n, close in found.decisions:
         if n == 0:
             break
         assert n == 1
         filled[arm] += 1
         if close:
-            where, users, _ = next(told)
+            where, users, _ = next(released)
             assert (where, users) == (arm, filled[arm])
             sizes[arm].append(filled[arm])
             filled[arm] = 0
-    assert next(told, None) is None
+    assert next(released, None) is None
     for arm, each in enumerate(sizes):
         assert each == [1, *(2**i for i in range(len(each) - 1))]
         assert sum(each) + filled[arm] == found.pulls[arm]

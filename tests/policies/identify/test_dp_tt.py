@@ -55,10 +55,10 @@ def test_closed_threshold():
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1])
 def test_closed_threshold_is_that_of_the_plain_program(epsilon):
-    twin = published.DPTT(5, epsilon, 0.01, 0.0)
+    paper = published.DPTT(5, epsilon, 0.01, 0.0)
     for k in range(1, 25):
-        twin.k[0], twin.size[0] = k, 2 ** (k - 1)
-        assert closed_threshold(laplace(epsilon), k, 2 ** (k - 1), part(k)) == pytest.approx(twin.c(0), rel=1e-9)
+        paper.k[0], paper.size[0] = k, 2 ** (k - 1)
+        assert closed_threshold(laplace(epsilon), k, 2 ** (k - 1), part(k)) == pytest.approx(paper.c(0), rel=1e-9)
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=repr)
@@ -133,11 +133,11 @@ def test_a_threshold_that_is_too_low_is_rejected():
         at_most(deviations(CHANNELS[0], 9, math.log(100), 0.5), 100_000, 0.01)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5])
+@pytest.mark.parametrize("fraction", [0.0, 0.5])
 @pytest.mark.parametrize(("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.5)])
-def test_pulls_are_those_of_the_paper(means, epsilon, share):
-    twin = published.DPTT(len(means), epsilon, 0.1, share)
-    pulls = published.play(DPTT(forced=share, threshold="closed"), twin, laplace(epsilon), means, seed=1)
+def test_pulls_are_those_of_the_paper(means, epsilon, fraction):
+    paper = published.DPTT(len(means), epsilon, 0.1, fraction)
+    pulls = published.play(DPTT(forced=fraction, threshold="closed"), paper, laplace(epsilon), means, seed=1)
     assert min(pulls) > 10
     assert sum(pulls) < published.MOST
 
@@ -175,7 +175,7 @@ def test_phases_end_at_powers():
     found = interpreted(DPTT(eta=0.3), mb.channels.Central(epsilon=1), mb.Bernoulli([0.55, 0.45]), 3000)
     ends = sorted({max(1, math.ceil(1.3**k)) for k in range(30)})
     for arm in range(2):
-        sizes = [n for a, n, _ in found.told if a == arm]
+        sizes = [n for a, n, _ in found.released if a == arm]
         assert len(sizes) > 15
         assert np.cumsum(sizes).tolist() == ends[: len(sizes)]
 

@@ -69,7 +69,7 @@ class DeafDPSE(BestArmDPSE):
     "policy", [DeafAdaPTT(), DeafAdaPTTStar(), DPTT(threshold="heuristic"), DeafDPSE()], ids=lambda p: type(p).__name__
 )
 def test_whoever_ignores_noise_is_rejected(policy):
-    """Negative controls. The heuristic level of DP-TT does not know how many draws of noise there are."""
+    """Negative controls. The heuristic threshold of DP-TT does not know how many draws of noise there are."""
     found = mb.identify(policy, mb.channels.Central(epsilon=0.003), PAIR, DELTA, 300, max_pulls=10**7)
     with pytest.raises(AssertionError):
         at_most(int((~found.correct).sum()), 300, DELTA)
@@ -109,7 +109,7 @@ def test_without_forced_exploration_some_starve(policy):
     assert not found.stopped.all()
 
 
-TABLE = {  # of users at delta = 0.01, by means of 20 to 100 runs of another program, with another cure
+TABLE = {  # of users at delta = 0.01, by means of 20 to 100 runs of another program, with other forced exploration
     (AdaPTT(), MU1): {1000: 3.70e5, 0.464: 3.86e5, 0.1: 5.94e5, 0.0215: 1.26e6, 0.00464: 9.6e6},
     (AdaPTT(), MU2): {1000: 4.58e5, 0.464: 4.92e5, 0.1: 4.97e5, 0.0215: 8.25e5, 0.00464: 2.46e6},
     (AdaPTT(), SS19): {1000: 30_100, 0.464: 36_600, 0.1: 80_600, 0.0215: 3.17e5, 0.00464: 1.49e6},

@@ -1,4 +1,4 @@
-"""The policy of released likelihood: right as often as it says on every channel, and broken twins that are not.
+"""The policy of released likelihood: right as often as it says on every channel, and mutants that are not.
 
 Counts of errors are exact tests: a correct policy fails one with probability at most ALPHA = 1e-9.
 """
@@ -11,7 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.law.record import LawNumbers
+from maskedbandit.law.record import LawParameters
 from maskedbandit.policies.identify import released_likelihood as subject
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
 from maskedbandit.theory.evidence import everywhere, evidence
@@ -57,7 +57,7 @@ def test_rewards_that_are_not_bits():
 
 
 class HalfTheLevel(ReleasedLikelihood):
-    """A broken twin: it stops at ln(1 / delta) / 2."""
+    """A mutant: it stops at ln(1 / delta) / 2."""
 
     def init(self, k, delta):
         s = super().init(k, delta)
@@ -65,8 +65,8 @@ class HalfTheLevel(ReleasedLikelihood):
 
 
 @kernel
-def silent(law: Law) -> LawNumbers:
-    return LawNumbers(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0)
+def silent(law: Law) -> LawParameters:
+    return LawParameters(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0)
 
 
 def with_bet(bet, **certain):
@@ -76,27 +76,27 @@ def with_bet(bet, **certain):
 
 
 @large_kernel
-def deaf_everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
-    return everywhere(silent(law), a, b, mean_a, mean_b, level)
+def deaf_everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
+    return everywhere(silent(law), a, b, mean_a, mean_b, threshold)
 
 
 class Deaf(ReleasedLikelihood):
-    """A broken twin: its likelihood takes what was released for the rewards themselves."""
+    """A mutant: its likelihood takes what was released for the rewards themselves."""
 
     bet = mutant(subject.bet, "law, releases(s, a)", "silent(law), releases(s, a)", silent=silent)
     ask = with_bet(bet, everywhere=deaf_everywhere)
 
 
 @large_kernel
-def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, level: float) -> float:
+def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
     for z in (0.25, 0.5, 0.75):
-        if evidence(law, a, b, mean_a - mean_b, z)[0] < level:
+        if evidence(law, a, b, mean_a - mean_b, z)[0] < threshold:
             return z
     return 2.0
 
 
 class Coarse(ReleasedLikelihood):
-    """A broken twin: it looks at the evidence at three values of z alone."""
+    """A mutant: it looks at the evidence at three values of z alone."""
 
     bet = mutant(subject.bet, "s.mean[b] + at * gap", "round(4 * (s.mean[b] + at * gap)) / 4 + 0.0")
     ask = with_bet(bet, everywhere=coarse)
@@ -104,16 +104,16 @@ class Coarse(ReleasedLikelihood):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("twin", "channel", "means", "delta"),
+    ("broken", "channel", "means", "delta"),
     [
         (HalfTheLevel(), RAW, [0.5, 0.49999], 0.001),
         (Deaf(), mb.channels.Central(epsilon=0.05), [0.5, 0.49], 0.1),
         (Coarse(), RAW, [0.61, 0.6], 0.1),
     ],
-    ids=["half the level", "deaf", "coarse"],
+    ids=["half the threshold", "deaf", "coarse"],
 )
-def test_broken_twins_are_wrong_more_often(twin, channel, means, delta):
-    wrong = errors(twin, channel, means, delta, 10_000)
+def test_mutants_are_wrong_more_often(broken, channel, means, delta):
+    wrong = errors(broken, channel, means, delta, 10_000)
     with pytest.raises(AssertionError):
         at_most(wrong, 10_000, delta)
 
@@ -141,7 +141,7 @@ def test_users_it_takes(means, epsilon, most):
 
 @pytest.mark.slow
 def test_no_run_starves_and_without_the_cure_some_do():
-    """Tied rivals, loud noise: a best arm that begins badly must come back; the cure is a parameter."""
+    """Tied rivals, loud noise: a best arm that begins badly must come back; forced exploration is a parameter."""
     channel, instance, most = mb.channels.Central(epsilon=0.464), mb.Bernoulli(MU1), 2 * 10**5
     cured = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=2000, seed=5, max_pulls=most)
     assert cured.stopped.all()
@@ -150,7 +150,7 @@ def test_no_run_starves_and_without_the_cure_some_do():
 
 
 def test_a_state_keeps_room_for_more_releases():
-    """From the 192nd release on an arm's count doubles, so that 256 places are never used up."""
+    """From the 192nd release on an arm's count doubles, so that 256 entries are never used up."""
     s = ReleasedLikelihood().init(2, 0.1)
     s.leader[0], s.n[:], s.m[:] = 0, 1000, subject.MANY
     s.gains[0, 1], s.found[1], s.mean[0] = 100.0, 2.0, 0.9
@@ -159,7 +159,7 @@ def test_a_state_keeps_room_for_more_releases():
     assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
 
 
-def told(*totals: float, n: int = 100, delta: float = 0.1) -> subject.State:
+def released(*totals: float, n: int = 100, delta: float = 0.1) -> subject.State:
     """A state in which each arm had one release of n users."""
     s = ReleasedLikelihood().init(len(totals), delta)
     s.clock[0] = len(totals)
@@ -175,10 +175,10 @@ def test_the_level_counts_the_ways_to_err():
 
 def test_it_stops_only_if_the_evidence_is_there_for_all_z():
     """The evidence at one z may suffice where that at another does not."""
-    law, rng, s = RAW.law(), np.random.default_rng(1), told(90.0, 10.0)
+    law, rng, s = RAW.law(), np.random.default_rng(1), released(90.0, 10.0)
     assert ReleasedLikelihood.ask(s, law, rng) == (0, 0, 0)
     assert ReleasedLikelihood.ask(s, law, rng) == (0, 0, 0), "asked again, it says the same"
-    s = told(60.0, 55.0)
+    s = released(60.0, 55.0)
     subject.think(s, law, rng)
     s.found[1] = s.threshold + 1  # as if it had been seen at one z
     assert not subject.certain(s, law)
@@ -187,7 +187,7 @@ def test_it_stops_only_if_the_evidence_is_there_for_all_z():
 
 
 def test_what_was_sure_is_not_so_after_a_release():
-    law, rng, s = RAW.law(), np.random.default_rng(1), told(90.0, 10.0)
+    law, rng, s = RAW.law(), np.random.default_rng(1), released(90.0, 10.0)
     assert ReleasedLikelihood.ask(s, law, rng).n == 0
     assert s.sure[1] == 1
     s.clock[0] += 1
@@ -202,7 +202,7 @@ def test_what_was_sure_is_not_so_after_a_release():
 )
 @pytest.mark.parametrize("means", [[1.0, 0.999, 0.999], [0.001, 0.0], [1.0, 0.0], [0.5, 0.0, 0.0, 1.0]], ids=str)
 def test_means_at_the_ends(means, channel):
-    """Where a likelihood is zero nothing is divided by it, and no state runs out of places."""
+    """Where a likelihood is zero nothing is divided by it, and no state runs out of entries."""
     found = mb.identify(ReleasedLikelihood(), channel, mb.Bernoulli(means), delta=0.1, runs=50, seed=1, max_pulls=10**6)
     assert found.releases.max() < subject.MOST
     at_most(int((found.stopped & ~found.correct).sum()), 50, 0.1)
@@ -210,7 +210,7 @@ def test_means_at_the_ends(means, channel):
 
 def test_one_that_was_beaten_by_bad_luck_comes_back():
     """Tied rivals have little evidence for ever; the beaten one is asked again when it has few of their users."""
-    s, rng = told(60.0, 59.0, 58.0, 0.0), np.random.default_rng(1)
+    s, rng = released(60.0, 59.0, 58.0, 0.0), np.random.default_rng(1)
     subject.think(s, RAW.law(), rng)
     assert s.found[3] > s.threshold
     s.n[3], s.n[1], s.n[2] = 100, 6500, 6600
@@ -221,7 +221,7 @@ def test_one_that_was_beaten_by_bad_luck_comes_back():
 
 def test_hardly_any_noise_runs_as_python_too():
     policy, law, rng = ReleasedLikelihood(), mb.channels.Central(epsilon=1000).law(), np.random.default_rng(1)
-    s = told(80.0, 20.0)
+    s = released(80.0, 20.0)
     assert policy.ask(s, law, rng) == (0, 0, 0)
 
 

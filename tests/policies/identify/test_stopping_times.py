@@ -33,7 +33,7 @@ MEANS = {
     "GK1": (0.5, 0.45, 0.43, 0.4),
     "GK2": (0.3, 0.21, 0.2, 0.19, 0.18),
 }
-# the level of Gaussian arms on the likelihood ratio of coins, as other programs have it; not proved
+# the threshold of Gaussian arms on the likelihood ratio of coins, as other programs have it; not proved
 TOO = mutant(
     certain,
     "a, excess = s.clock[BEST], s.z[b] - s.sure\n",
@@ -43,7 +43,7 @@ TOO = mutant(
 
 
 class Gaussian(P.EBTCI):
-    """EB-TCI with another level."""
+    """EB-TCI with another threshold."""
 
     ask = mutant(P.EBTCI.ask, decided=mutant(decided, certain=TOO))
 
@@ -136,9 +136,9 @@ def test_answers_are_wrong_with_probability_at_most_delta(policy, channel, means
 
 
 FLAT = (0.55, 0.5, 0.5, 0.45)
-# ln(1/delta) / 2 in place of the level
+# ln(1/delta) / 2 instead of the threshold
 LOW = mutant(certain, "a, excess = s.clock[BEST], s.z[b] - s.sure\n", "return 2 * s.z[b] >= s.sure\n")
-TWINS = [
+MUTANTS = [
     (P.EBTCI, {"decided": mutant(decided, certain=LOW)}),
     (P.UniformGLR, {"decided": mutant(decided, certain=LOW)}),
     (P.TrackAndStop, {"decided": mutant(decided, certain=LOW)}),
@@ -146,8 +146,8 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "names"), TWINS, ids=lambda case: getattr(case, "__name__", ""))
+@pytest.mark.parametrize(("policy", "names"), MUTANTS, ids=lambda case: getattr(case, "__name__", ""))
 def test_a_level_that_is_too_low_is_rejected(policy, names):
-    twin = type("Broken", (policy,), {"ask": mutant(policy.ask, **names)})
+    broken = type("Broken", (policy,), {"ask": mutant(policy.ask, **names)})
     with pytest.raises(AssertionError, match="more than"):
-        at_most(wrong(twin(threshold="heuristic"), RAW, FLAT), RUNS, DELTA)
+        at_most(wrong(broken(threshold="heuristic"), RAW, FLAT), RUNS, DELTA)

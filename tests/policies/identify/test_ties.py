@@ -16,7 +16,7 @@ from maskedbandit.policies.identify.ttucb import TTUCB
 from maskedbandit.policies.parts.choice import consider
 from maskedbandit.policies.parts.phases import LEADER, TIME, Progress
 from tests.policies.mutants import mutant
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 BEST, ARMS = 1, 4
 RNG = np.random.Generator(np.random.PCG64(1))
@@ -66,7 +66,7 @@ OTHERS = [arm for arm in range(ARMS) if arm != BEST]
 def check_ties(challenger, state, how) -> None:
     """The other arms are challengers equally often."""
     found = np.array([challenger(*state(*how)) for _ in range(2000)])
-    same_law(found, lambda v: np.isin(v, OTHERS) / len(OTHERS))
+    same_distribution(found, lambda v: np.isin(v, OTHERS) / len(OTHERS))
 
 
 @pytest.mark.parametrize(("home", "state", "how"), CASES, ids=range(len(CASES)))

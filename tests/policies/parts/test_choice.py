@@ -9,7 +9,7 @@ import pytest
 
 from maskedbandit.policies.parts.choice import consider, highest
 from tests.policies.mutants import mutant
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 
 def picks(index: list[float], pick=highest) -> np.ndarray:
@@ -20,7 +20,7 @@ def picks(index: list[float], pick=highest) -> np.ndarray:
 @pytest.mark.parametrize("index", [[0.0, 1.0, 1.0, 0.5, 1.0], [-math.inf] * 4, [1.0, 2.0, 2.0]], ids=str)
 def test_equals_are_chosen_alike(index):
     tied = np.array(index) == max(index)
-    same_law(
+    same_distribution(
         picks(index), lambda a: np.where((a >= 0) & (a < tied.size), tied[np.clip(a, 0, tied.size - 1)], 0) / tied.sum()
     )
 
@@ -32,5 +32,5 @@ def test_the_highest_is_chosen():
 
 def test_a_favourite_of_equals_is_rejected():
     unfair = mutant(consider, "rng.random() * equals < 1.0", "rng.random() < 0.6")
-    with pytest.raises(AssertionError, match="another law"):
-        same_law(picks([1.0, 1.0], mutant(highest, consider=unfair)), lambda a: np.isin(a, (0, 1)) / 2)
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(picks([1.0, 1.0], mutant(highest, consider=unfair)), lambda a: np.isin(a, (0, 1)) / 2)

@@ -1,4 +1,4 @@
-"""G-optimal designs: whole spaces, subspaces and single vectors; a twin that spreads evenly is not optimal."""
+"""G-optimal designs: whole spaces, subspaces and single vectors; a mutant that spreads evenly is not optimal."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Policies of single users against plain programs, decision by decision, and broken twins that these must reject."""
+"""Policies of single users against plain programs, decision by decision, and mutants that these must reject."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.policies.identify.plain import (
     check_replay,
 )
 from tests.policies.mutants import mutant
-from tests.statistics import same_law
+from tests.statistics import same_distribution
 
 P = mb.policies
 ALL = [P.TTUCB, P.EBTCI, P.TrackAndStop, P.UniformGLR, P.BestArmElimination]
@@ -94,15 +94,15 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("policy", "plain", "names"), BROKEN, ids=range(len(BROKEN)))
-def test_broken_twins_are_rejected(policy, plain, names):
-    twin = type("Broken", (policy,), {"ask": mutant(policy.ask, **names)})
+def test_mutants_are_rejected(policy, plain, names):
+    broken = type("Broken", (policy,), {"ask": mutant(policy.ask, **names)})
     with pytest.raises(AssertionError, match=r"not one of|may not"):
-        check_replays(twin(), plain, {}, RAW, THREE if policy is P.TrackAndStop else FAR)
+        check_replays(broken(), plain, {}, RAW, THREE if policy is P.TrackAndStop else FAR)
 
 
 @pytest.mark.parametrize("beta", [0.5, 0.2])
-def test_the_share_of_a_leader_is_tracked(beta):
-    """-1/2 <= N - L/2 <= 1 at all times [JD23, Lem. 1]; for other shares the bounds are theirs."""
+def test_the_fraction_of_a_leader_is_tracked(beta):
+    """-1/2 <= N - L/2 <= 1 at all times [JD23, Lem. 1]; for other fractions the bounds are theirs."""
     rng, s = np.random.Generator(np.random.PCG64(1)), turns(3, beta)
     for _ in range(3000):
         leads(s, int(rng.integers(3)))
@@ -132,7 +132,7 @@ def second(policy) -> np.ndarray:
 
 @pytest.mark.parametrize("policy", [P.TTUCB(), P.EBTCI(), P.TrackAndStop()], ids=str)
 def test_equal_arms_are_served_alike(policy):
-    same_law(second(policy), lambda v: ((v >= 0) & (v < 3)) / 3)
+    same_distribution(second(policy), lambda v: ((v >= 0) & (v < 3)) / 3)
 
 
 @pytest.mark.parametrize("policy", ALL)

@@ -1,4 +1,4 @@
-"""Starvation on states made by hand, and levels that are no number. All tests are exact."""
+"""Starvation on states made by hand, and thresholds that are no number. All tests are exact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RNG = np.random.Generator(np.random.PCG64(1))
 
 
 def check_starved(is_starved) -> None:
-    """Of 4 arms with a share of 1/2, after 800 pulls: below 100 if unsure, and below 25 if not."""
+    """Of 4 arms with a fraction of 1/2, after 800 pulls: below 100 if unsure, and below 25 if not."""
     p = phases(4, 2.0, 0.5)
     p.clock[TIME] = 800
     p.pulls[:], p.unsure[:] = [99, 100, 24, 25], [1, 1, 0, 0]
@@ -37,7 +37,7 @@ def check_fail(fail) -> None:
     assert not settled(p)
 
 
-def test_arms_starve_below_their_share():
+def test_arms_starve_below_their_fraction():
     check_starved(is_starved)
 
 
@@ -45,7 +45,7 @@ def test_a_failed_test_leaves_both_arms_unsure():
     check_fail(fail)
 
 
-def test_other_shares_and_failures_are_rejected():
+def test_other_fractions_and_failures_are_rejected():
     """Negative controls."""
     for wrong in (0, 1, 0.5):
         with pytest.raises(AssertionError):

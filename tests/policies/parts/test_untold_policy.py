@@ -11,7 +11,7 @@ from maskedbandit.policies.contextual.random_choice import RandomChoice
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.privacy.loss import ZERO
 from tests.policies.contextual_play import played
-from tests.statistics import mean_is, same_law
+from tests.statistics import mean_is, same_distribution
 
 LAW, AIM = Law(NO_NOISE), Aim(d=2, horizon=100)
 DISJOINT, SHARED = mb.LinearContexts(d=2, k=3), mb.LinearContexts(d=2, k=3, model="shared")
@@ -21,7 +21,7 @@ ROWS = [[0.1, 0.9], [0.5, -0.5], [0.3, 0.3]]
 def test_random_choice_is_uniform_on_the_pool() -> None:
     s, rng, pool = RandomChoice().init(9, AIM), np.random.default_rng(1), np.array([0, 4, 7, 8])
     found = np.array([RandomChoice.ask(s, np.ones((1, 2)), pool, LAW, rng) for _ in range(4000)])
-    same_law(found, lambda z: np.isin(z, pool) / 4)
+    same_distribution(found, lambda z: np.isin(z, pool) / 4)
 
 
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:1]])
@@ -41,22 +41,22 @@ def test_fixed_weights_are_greedy(rows, contexts) -> None:
 def test_equal_weights_are_a_tie() -> None:
     s, rng = FixedWeights([[0.2, 0.1]] * 3).init(3, AIM), np.random.default_rng(3)
     found = np.array([FixedWeights.ask(s, np.ones((1, 2)), np.arange(3), LAW, rng) for _ in range(3000)])
-    same_law(found, lambda z: np.isin(z, range(3)) / 3)
+    same_distribution(found, lambda z: np.isin(z, range(3)) / 3)
 
 
 @pytest.mark.parametrize("policy", [RandomChoice(), FixedWeights(ROWS)])
 @pytest.mark.parametrize("channel", [mb.channels.Raw(), mb.channels.Local(epsilon=1)])
 def test_they_cost_nobody_anything(policy, channel) -> None:
     trail = played(policy, channel, DISJOINT, 200, delay=mb.delays.Constant(3))
-    assert trail.told == []
+    assert trail.released == []
     assert trail.play.loss == ZERO
     learner = played(mb.policies.LinUCB(), channel, DISJOINT, 200)
-    assert learner.told
+    assert learner.released
     assert learner.play.loss != ZERO  # the negative control
 
 
 def test_the_value_of_fixed_weights_is_known() -> None:
-    weights = DISJOINT.numbers().weights
+    weights = DISJOINT.parameters().weights
     best = played(FixedWeights(weights), mb.channels.Raw(), DISJOINT, 2000)
     assert best.regret == 0
     mean_is([each.reward - weights[each.arm] @ each.x for each in best.served], 0.0)

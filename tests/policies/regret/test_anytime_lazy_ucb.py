@@ -81,12 +81,12 @@ def test_cohorts_of_several_arms_fill_at_once():
     assert any(not closes for _, _, closes in found.decisions)
     assert len(found.decisions) < 100
     for arm in range(5):
-        sizes = [n for a, n, _ in found.told if a == arm]
+        sizes = [n for a, n, _ in found.released if a == arm]
         assert sizes == [2**i for i in range(len(sizes))]
 
 
 def test_asking_for_too_many_is_rejected():
-    """Negative control: a twin that fills the cohort without looking whether another arm overtakes."""
+    """Negative control: a mutant that fills the cohort without looking whether another arm overtakes."""
 
     class Hasty(AnytimeLazyUCB):
         ask = mutant(AnytimeLazyUCB.ask, "low, high = 1, int", "low, high = int(2 * s.n[arm] - s.filled[arm]), int")

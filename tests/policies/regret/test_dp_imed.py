@@ -1,4 +1,4 @@
-"""DP-IMED: its decisions recomputed from what was told, and the law of its regret against a plain program."""
+"""DP-IMED: its decisions recomputed from what was told, and the distribution of its regret against a plain program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.policies.replays import (
     C3,
     C4,
     check_choice,
-    check_law,
+    check_distribution,
     check_number,
     check_prefix,
     check_waits,
@@ -80,7 +80,8 @@ def test_the_horizon_only_cuts():
     check_prefix(DPIMED(), Central(epsilon=1))
 
 
-# --- regret: rare runs dominate its mean, so tables of means say little, and laws are compared ------------------
+# --- regret: rare runs dominate its mean, so tables of means say little, and distributions are compared
+# ------------------
 
 far = numba.vectorize(divergence)
 
@@ -96,29 +97,29 @@ def reference(epsilon: float, means: tuple[float, ...], horizon: float, runs: in
 
 @pytest.mark.parametrize("epsilon", [1, 0.25])
 @pytest.mark.slow
-def test_regret_has_the_law_of_a_plain_program(epsilon):
-    check_law(regrets(DPIMED(), Central(epsilon=epsilon), C2, 1e5, 4000), reference(epsilon, C2, 1e5, 4000))
+def test_regret_has_the_distribution_of_a_plain_program(epsilon):
+    check_distribution(regrets(DPIMED(), Central(epsilon=epsilon), C2, 1e5, 4000), reference(epsilon, C2, 1e5, 4000))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("means", [C1, C2, C3, C4], ids=str)
-def test_regret_at_a_million_has_the_law_of_a_plain_program(means):
+def test_regret_at_a_million_has_the_distribution_of_a_plain_program(means):
     for epsilon in (0.1, 0.5, 1):
         found = regrets(DPIMED(), Central(epsilon=epsilon), means, 1e6, 10_000)
-        check_law(found, reference(epsilon, means, 1e6, 10_000))
+        check_distribution(found, reference(epsilon, means, 1e6, 10_000))
 
 
-def test_the_law_of_a_policy_that_forgets_is_rejected():
+def test_the_distribution_of_a_policy_that_forgets_is_rejected():
     class Forgetful(DPIMED):
         tell = mutant(DPIMED.tell, "s.total[arm] += total", "s.total[arm] = total")
 
-    with pytest.raises(AssertionError, match="two laws"):
-        check_law(regrets(Forgetful(), Central(epsilon=0.25), C2, 1e5, 4000), reference(0.25, C2, 1e5, 4000))
+    with pytest.raises(AssertionError, match="two distributions"):
+        check_distribution(regrets(Forgetful(), Central(epsilon=0.25), C2, 1e5, 4000), reference(0.25, C2, 1e5, 4000))
 
 
 def test_regret_with_noise_of_another_width_is_rejected():
-    with pytest.raises(AssertionError, match="two laws"):
-        check_law(regrets(DPIMED(), Central(epsilon="0.3"), C2, 1e5, 4000), reference(0.25, C2, 1e5, 4000))
+    with pytest.raises(AssertionError, match="two distributions"):
+        check_distribution(regrets(DPIMED(), Central(epsilon="0.3"), C2, 1e5, 4000), reference(0.25, C2, 1e5, 4000))
 
 
 def test_regret_without_noise_to_speak_of_is_that_of_the_table():

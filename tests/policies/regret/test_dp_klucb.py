@@ -22,7 +22,7 @@ from tests.policies.replays import (
     C3,
     C4,
     check_choice,
-    check_law,
+    check_distribution,
     check_number,
     check_prefix,
     check_waits,
@@ -84,7 +84,7 @@ def test_another_index_or_schedule_is_rejected(old, new):
 
 
 def test_forgetting_is_rejected():
-    """Negative control: a twin that keeps the last batch alone."""
+    """Negative control: a mutant that keeps the last batch alone."""
 
     class Forgetful(DPKLUCB):
         tell = mutant(DPKLUCB.tell, "s.total[arm] += total", "s.total[arm] = total")
@@ -173,12 +173,12 @@ def upper(m: np.ndarray, n: np.ndarray, t: np.ndarray) -> np.ndarray:
     return np.round(low, 9)
 
 
-def test_regret_has_the_law_of_a_plain_program():
+def test_regret_has_the_distribution_of_a_plain_program():
     """And has not with less noise."""
     other = plain(upper, 0.25, C2, 1e5, 4000)
-    check_law(regrets(DPKLUCB(), Central(epsilon=0.25), C2, 1e5, 4000), other)
-    with pytest.raises(AssertionError, match="two laws"):
-        check_law(regrets(DPKLUCB(), Central(epsilon="0.3"), C2, 1e5, 4000), other)
+    check_distribution(regrets(DPKLUCB(), Central(epsilon=0.25), C2, 1e5, 4000), other)
+    with pytest.raises(AssertionError, match="two distributions"):
+        check_distribution(regrets(DPKLUCB(), Central(epsilon="0.3"), C2, 1e5, 4000), other)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from maskedbandit.policies.regret.dpse import epoch
 from tests.golden import interpreted
 from tests.policies.coverage import drops
 from tests.policies.mutants import mutant
-from tests.statistics import at_most, same_law
+from tests.statistics import at_most, same_distribution
 
 DPSE = mb.policies.DPSE
 CENTRAL = mb.channels.Central(epsilon=1)
@@ -60,7 +60,7 @@ def test_epochs_are_the_least_on_channels_whose_noise_grows(channel):
 
 def test_epochs_as_they_are_played():
     found = interpreted(DPSE(failure=0.01), CENTRAL, EQUAL, 20_000)
-    assert [n for arm, n, _ in found.told if arm == 0] == [epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
+    assert [n for arm, n, _ in found.released if arm == 0] == [epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
 
 
 @pytest.mark.parametrize("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
@@ -105,7 +105,7 @@ def test_every_cohort_is_released_once_and_costs_its_users_epsilon():
     instance = mb.Bernoulli([0.2, 0.75, 0.8])
     found = interpreted(DPSE(failure=0.1), CENTRAL, instance, 50_000)
     closed = [(arm, n) for arm, n, close in found.decisions if close]
-    assert [(arm, n) for arm, n, _ in found.told] == closed
+    assert [(arm, n) for arm, n, _ in found.released] == closed
     run = mb.simulate(DPSE(failure=0.1), CENTRAL, instance, 50_000)
     assert run.releases[0] == found.releases == len(closed) > 3
     assert run.loss.epsilon() == 1.0
@@ -113,7 +113,7 @@ def test_every_cohort_is_released_once_and_costs_its_users_epsilon():
 
 def test_before_the_first_release_no_arm_is_preferred():
     arms = [interpreted(DPSE(), CENTRAL, EQUAL, 100, seed).decisions[0][0] for seed in range(1000)]
-    same_law(np.array(arms), lambda v: ((v == 0) | (v == 1)) / 2)
+    same_distribution(np.array(arms), lambda v: ((v == 0) | (v == 1)) / 2)
 
 
 @pytest.mark.parametrize(

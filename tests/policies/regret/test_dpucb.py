@@ -90,10 +90,10 @@ def test_the_index_is_as_documented(interval):
 
 
 def test_another_index_is_rejected():
-    """Negative control: sqrt(ln t / n) in the place of sqrt(2 ln t / n)."""
+    """Negative control: sqrt(ln t / n) instead of sqrt(2 ln t / n)."""
 
     class Half(DPUCB):
-        ask = mutant(DPUCB.ask, "math.sqrt(2 * level)", "math.sqrt(level)")
+        ask = mutant(DPUCB.ask, "math.sqrt(2 * log_t)", "math.sqrt(log_t)")
 
     with pytest.raises(AssertionError, match="another arm"):
         check_index(Half(failure=0.1), "corrected")

@@ -1,4 +1,5 @@
-"""Gaussian Thompson sampling: decisions have the law of an argmax of normals, and its privacy is what is proved.
+"""Gaussian Thompson sampling: decisions have the distribution of an argmax of normals, and its privacy is what is
+proved.
 
 Seeds are fixed; a correct sampler fails under a new seed with probability ALPHA = 1e-9 per assertion, if nothing else
 is stated.
@@ -26,7 +27,7 @@ from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import ORDERS, ZERO, Loss
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
-from tests.statistics import at_most, same_law
+from tests.statistics import at_most, same_distribution
 
 RAW, LAW = mb.channels.Raw(), Law(NO_NOISE)
 C2 = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
@@ -58,11 +59,11 @@ def state(totals, n, inflation=1):
 
 def chances(totals, n, inflation=1) -> np.ndarray:
     """P(theta_a is the largest) = E prod_b F_b(theta_a), by quadrature."""
-    laws = [norm(x / (m + 1), math.sqrt(inflation / (m + 1))) for x, m in zip(totals, n, strict=True)]
+    posteriors = [norm(x / (m + 1), math.sqrt(inflation / (m + 1))) for x, m in zip(totals, n, strict=True)]
 
     def integrand(u: float, arm: int) -> float:
-        x = laws[arm].ppf(u)
-        return math.prod(law.cdf(x) for other, law in enumerate(laws) if other != arm)
+        x = posteriors[arm].ppf(u)
+        return math.prod(each.cdf(x) for other, each in enumerate(posteriors) if other != arm)
 
     points = [1e-9, 1e-6, 1e-3, 0.5, 1 - 1e-3, 1 - 1e-6]
     answer = np.array(
@@ -90,30 +91,30 @@ def check_decisions(name: str, ask: Kernel = GaussianThompson.ask) -> None:
     p, arms = chances(totals, n, inflation), np.empty(N, np.int64)
     many(ask)(state(totals, n, inflation), LAW, np.random.Generator(np.random.PCG64(1)), arms)
     if np.sum(N * p >= 5) > 1:
-        same_law(arms, lambda v: np.where((v >= 0) & (v < p.size), p[np.clip(v, 0, p.size - 1)], 0))
+        same_distribution(arms, lambda v: np.where((v >= 0) & (v < p.size), p[np.clip(v, 0, p.size - 1)], 0))
     else:  # one arm is nearly sure: too few others to fill a cell
         at_most(int(np.sum(arms != p.argmax())), N, 1 - p.max() + 1e-9)
 
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.slow
-def test_decisions_have_the_law_of_the_argmax(name):
+def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name)
 
 
 @pytest.mark.slow
 def test_accepting_every_proposal_is_rejected():
-    """Negative control: a twin that skips the acceptance step."""
+    """Negative control: a mutant that skips the acceptance step."""
     always = mutant(challenge, "if rng.random() < math.exp(-d * d / 2):", "if rng.random() < 2.0:")
-    with pytest.raises(AssertionError, match="another law"):
+    with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("equal arms", mutant(GaussianThompson.ask, challenge=always))
 
 
 @pytest.mark.slow
 def test_reusing_the_coin_is_rejected():
-    """Negative control: a twin that tosses the coin of the next arm without renewing it."""
+    """Negative control: a mutant that tosses the coin of the next arm without renewing it."""
     once = mutant(challenge, "u = (u - chance) / (1 - chance)", "u = u")
-    with pytest.raises(AssertionError, match="another law"):
+    with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("many arms", mutant(GaussianThompson.ask, challenge=once))
 
 

@@ -55,15 +55,15 @@ def check_choices(policy: Policy, channel: Channel, instance: Instance, horizon:
     law, k = channel.law(), len(instance.true_means())
     found = interpreted(policy, channel, instance, horizon)
     total, n = np.zeros(k), np.zeros(k, np.int64)
-    for t, ((arm, *_), (told, users, value)) in enumerate(zip(found.decisions, found.told, strict=True), start=1):
+    for t, ((arm, *_), (of, users, value)) in enumerate(zip(found.decisions, found.released, strict=True), start=1):
         if t <= k:
             assert arm == t - 1
         else:
             index = [highest(law, total[a], int(n[a]), math.log(t)) for a in range(k)]
             assert index[arm] >= max(index) - 1e-12, "another index is higher"
-            twins = [a for a in range(arm) if (total[a], n[a]) == (total[arm], n[arm])]
-            assert not twins, "an equal arm comes first"
-        assert (told, users) == (arm, 1)
+            equals = [a for a in range(arm) if (total[a], n[a]) == (total[arm], n[arm])]
+            assert not equals, "an equal arm comes first"
+        assert (of, users) == (arm, 1)
         total[arm] += value
         n[arm] += 1
 

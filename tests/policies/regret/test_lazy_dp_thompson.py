@@ -1,4 +1,4 @@
-"""Lazy-DP-TS: decisions have the law of the argmax of Beta draws, and the regret is that of tables.
+"""Lazy-DP-TS: decisions have the distribution of the argmax of Beta draws, and the regret is that of tables.
 
 Seeds are fixed; a correct sampler fails under a new seed with probability 1e-9 per assertion.
 """
@@ -29,13 +29,13 @@ from maskedbandit.policies.regret.lazy_dp_thompson import (
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import C2, C4, check_number, check_prefix, check_waits, regrets
-from tests.statistics import same_law_of_two
+from tests.statistics import same_distribution_of_two
 
 Central = mb.channels.Central
 # released totals, sizes of cohorts, epsilon, t
 STATES = {
     "first cohorts": ([1, 0, 1], [1, 1, 1], 1, 4),
-    "full of hope": ([1, 0, 3, 5], [2, 2, 4, 8], 0.1, 20),
+    "full of optimism": ([1, 0, 3, 5], [2, 2, 4, 8], 0.1, 20),
     "apart": ([90, 78, 10], [128, 128, 64], 1, 1000),
     "a close second": ([500, 480, 0], [1024, 1024, 64], 2, 50_000),
     "nobody leads": ([30, 31, 30, 29], [64, 64, 64, 64], 5, 500),
@@ -97,23 +97,23 @@ def check_decisions(name: str, late: bool, runs: int, loop=repeat, ask=LazyDPTho
     end = window(s, epsilon)
     t = end if late else t
     loop(ask, s, law(epsilon), t, end, rng, arms)
-    same_law_of_two(arms, posterior_draws(totals, n, epsilon, t, runs))
+    same_distribution_of_two(arms, posterior_draws(totals, n, epsilon, t, runs))
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_decisions_have_the_law_of_the_argmax(name):
+def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name, False, 4000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.parametrize("late", [False, True])
-def test_many_decisions_have_the_law_of_the_argmax(name, late):
+def test_many_decisions_have_the_distribution_of_the_argmax(name, late):
     check_decisions(name, late, 200_000, *compiled())
 
 
 def test_another_level_is_rejected():
-    with pytest.raises(AssertionError, match="two laws"):
+    with pytest.raises(AssertionError, match="two distributions"):
         check_decisions(
             "a close second",
             False,
@@ -175,21 +175,27 @@ def check_bounds(opening: Kernel = open_window, cheap: Kernel = rivals) -> None:
     """What `rivals` allows a single rival is at least its chance to propose, at every time of the window."""
     checked = 0
     for n in (1, 4, 64, 1024, 65536):
-        for share in (0.02, 0.3, 0.5, 0.7):
+        for fraction in (0.02, 0.3, 0.5, 0.7):
             for epsilon, t in ((0.2, 200), (1, 40), (1, 100_000), (20, 5000)):
-                good = share * n - 3 * math.log(t) / epsilon  # so that hope begins at that share
+                good = fraction * n - 3 * math.log(t) / epsilon  # so that optimism begins at that fraction
                 s = state([0.0, good], [1, n], t)
                 end = window(s, epsilon, opening)
                 s.window[LEAD] = 0
                 for at in (t, (t + end) // 2, end):
-                    hope = optimistic([0.0, good], [1, n], epsilon, at)[1]
+                    top = optimistic([0.0, good], [1, n], epsilon, at)[1]
                     for far in (0.01, 0.1, 0.3, 1, 2, 4):
-                        x = hope / n + far / math.sqrt(4 * n)
+                        x = top / n + far / math.sqrt(4 * n)
                         if not s.top[1] < x < 1 - 1e-9:
                             continue
-                        slope = (n - hope) / (1 - x) - hope / x
-                        log_f = xlogy(hope, x) + xlog1py(n - hope, -x) - betaln(1 + hope, 1 + n - hope)
-                        assert cheap(s, x) >= min(1.0, math.exp(log_f) / slope) * (1 - 1e-9), (n, share, epsilon, at, x)
+                        slope = (n - top) / (1 - x) - top / x
+                        log_f = xlogy(top, x) + xlog1py(n - top, -x) - betaln(1 + top, 1 + n - top)
+                        assert cheap(s, x) >= min(1.0, math.exp(log_f) / slope) * (1 - 1e-9), (
+                            n,
+                            fraction,
+                            epsilon,
+                            at,
+                            x,
+                        )
                         checked += 1
     assert checked > 500
 
@@ -216,9 +222,9 @@ def test_cohorts_double_and_fill_at_once():
     found = interpreted(LazyDPThompson(), Central(epsilon=1), mb.Bernoulli(C2), 3000)
     assert all(n == 1 for _, n, _ in found.decisions)
     for arm in range(5):
-        sizes = [n for a, n, _ in found.told if a == arm]
+        sizes = [n for a, n, _ in found.released if a == arm]
         assert sizes == [2**i for i in range(len(sizes))]
-    assert sum(n for _, n, _ in found.told) < 3000
+    assert sum(n for _, n, _ in found.released) < 3000
 
 
 def test_it_waits_for_releases():

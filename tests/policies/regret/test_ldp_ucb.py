@@ -45,7 +45,7 @@ def check_choices(policy: Policy, channel: Channel, horizon: int = 1500) -> None
     law, means = channel.law(), [0.7, 0.2, 0.6, 0.5]
     found = interpreted(policy, channel, mb.Bernoulli(means), horizon)
     total, n = np.zeros(4), np.zeros(4)
-    for t, ((arm, *_), (told, users, value)) in enumerate(zip(found.decisions, found.told, strict=True), start=1):
+    for t, ((arm, *_), (of, users, value)) in enumerate(zip(found.decisions, found.released, strict=True), start=1):
         few = [a for a in range(4) if n[a] <= (4 * math.log(t + 1) if law.kind == LAPLACE else 0)]
         if few:
             assert arm == few[0], "another arm has too few pulls"
@@ -56,7 +56,7 @@ def check_choices(policy: Policy, channel: Channel, horizon: int = 1500) -> None
             if law.kind == LAPLACE:
                 index += np.sqrt(32 * np.log(t) * law.scale**2 / n)
             assert index[arm] >= index.max() - 1e-12, "another index is higher"
-        assert (told, users) == (arm, 1)
+        assert (of, users) == (arm, 1)
         total[arm] += value
         n[arm] += 1
 

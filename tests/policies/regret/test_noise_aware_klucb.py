@@ -64,16 +64,16 @@ class TestIndex:
         ],
         ids=lambda value: type(value).__name__,
     )
-    @pytest.mark.parametrize(("share", "n", "m"), [(0.0, 64, 1), (0.3, 200, 3), (0.9, 5000, 9), (-0.2, 100, 2)])
-    def test_is_the_bound_that_defines_it(self, channel, most, share, n, m):
+    @pytest.mark.parametrize(("fraction", "n", "m"), [(0.0, 64, 1), (0.3, 200, 3), (0.9, 5000, 9), (-0.2, 100, 2)])
+    def test_is_the_bound_that_defines_it(self, channel, most, fraction, n, m):
         law = channel.law()
         for f in (0.5, 5.0, 12.0):
-            expected = by_definition(law, share * n, m, n, f, most * (1 - 1e-12))
-            value = index(law, share * n, m, n, f)
+            expected = by_definition(law, fraction * n, m, n, f, most * (1 - 1e-12))
+            value = index(law, fraction * n, m, n, f)
             assert value < 1e-9 if expected is None else value == pytest.approx(expected, abs=2e-6)
 
     @pytest.mark.parametrize(
-        ("channel", "n", "share", "f", "value"),
+        ("channel", "n", "fraction", "f", "value"),
         [
             (
                 mb.channels.Central(epsilon=0.1, noise=mb.noises.DiscreteGaussian()),
@@ -85,9 +85,9 @@ class TestIndex:
             (mb.channels.Shuffled(epsilon=1), 15, 0.0, math.log1p(100 / 15), 0.8687),
         ],
     )
-    def test_search_comes_down_from_bounds_above_one(self, channel, n, share, f, value):
+    def test_search_comes_down_from_bounds_above_one(self, channel, n, fraction, f, value):
         """Where noise is wide, most lam bound the mean by more than 1, and less so the larger they are."""
-        found = index(channel.law(), share * n, 1 if share else 2, n, f)
+        found = index(channel.law(), fraction * n, 1 if fraction else 2, n, f)
         assert found == pytest.approx(value, abs=1e-4)
 
     @pytest.mark.parametrize(("x", "n", "f"), [(0.0, 10, 3.0), (3.0, 10, 1.0), (900.0, 1000, 10.0), (1e7, 10**8, 20.0)])
@@ -97,9 +97,9 @@ class TestIndex:
     def test_on_randomized_response_it_is_that_of_kl_ucb_on_bits(self):
         law = mb.channels.Response(epsilon=1).law()
         bits, n, f = 420, 1000, 7.0
-        told = (bits - n * law.flip) / (1 - 2 * law.flip)
+        released = (bits - n * law.flip) / (1 - 2 * law.flip)
         expected = (kl_upper(bits / n, f / n) - law.flip) / (1 - 2 * law.flip)
-        assert index(law, told, 3, n, f) == pytest.approx(expected, abs=2e-6)
+        assert index(law, released, 3, n, f) == pytest.approx(expected, abs=2e-6)
 
     def test_lies_above_the_index_that_forgets_the_number_of_releases(self):
         """d_epsilon is the same bound with one release, whose noise counts for nothing."""

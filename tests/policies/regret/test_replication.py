@@ -18,7 +18,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.policies.policy import Policy
-from tests.statistics import same_law_of_two
+from tests.statistics import same_distribution_of_two
 
 HORIZON = 1_000_000
 INSTANCES = 20
@@ -97,13 +97,13 @@ def final_regret(channel: Channel, study: str) -> np.ndarray:
 def check_two(a: np.ndarray, b: np.ndarray) -> None:
     """Two samples of real numbers have one law, by twenty cells."""
     edges = np.unique(np.quantile(np.concatenate([a, b]), np.arange(1, 20) / 20))
-    same_law_of_two(np.searchsorted(edges, a), np.searchsorted(edges, b))
+    same_distribution_of_two(np.searchsorted(edges, a), np.searchsorted(edges, b))
 
 
 @pytest.mark.slow
-def test_distributed_and_central_trust_have_one_law():
-    """[CZ23, Thm. 1 and 5]: the shares of all users add up to the draw of a trusted server."""
+def test_distributed_and_central_trust_have_one_distribution():
+    """[CZ23, Thm. 1 and 5]: the noise shares of all users add up to the draw of a trusted server."""
     central = final_regret(mb.channels.Central(epsilon=0.5), "central")
     check_two(central, final_regret(mb.channels.Distributed(epsilon=0.5), "distributed"))
-    with pytest.raises(AssertionError, match="two laws"):  # negative control: a little more privacy
+    with pytest.raises(AssertionError, match="two distributions"):  # negative control: a little more privacy
         check_two(central, final_regret(mb.channels.Distributed(epsilon=0.45), "distributed"))

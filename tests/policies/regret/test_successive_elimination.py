@@ -14,7 +14,7 @@ from maskedbandit.policies.regret.successive_elimination import BATCH, SIZE, con
 from tests.golden import interpreted
 from tests.policies.coverage import drops
 from tests.policies.mutants import mutant
-from tests.statistics import at_most, same_law
+from tests.statistics import at_most, same_distribution
 
 SE = mb.policies.SuccessiveElimination
 EQUAL = mb.Bernoulli([0.5, 0.5, 0.5])
@@ -77,7 +77,7 @@ def test_an_arm_leaves_when_the_intervals_part(gap, left):
 def test_batches_grow(base, least, sizes):
     horizon = 3 * sum(sizes)
     found = interpreted(SE(base=base, least=least, failure=1e-9), CENTRAL, EQUAL, horizon)
-    assert [n for arm, n, _ in found.told if arm == 0] == sizes
+    assert [n for arm, n, _ in found.released if arm == 0] == sizes
     assert found.pulls == [sum(sizes)] * 3
 
 
@@ -114,7 +114,7 @@ def test_a_batch_that_cannot_finish_is_never_released(unfinished, horizon):
 def test_every_cohort_is_released_once_and_costs_its_users_epsilon():
     found = interpreted(SE(failure=0.1), CENTRAL, mb.Bernoulli([0.2, 0.5, 0.8]), 20_000)
     closed = [(arm, n) for arm, n, close in found.decisions if close]
-    assert [(arm, n) for arm, n, _ in found.told] == closed
+    assert [(arm, n) for arm, n, _ in found.released] == closed
     assert found.releases == len(closed)
     run = mb.simulate(SE(failure=0.1), CENTRAL, mb.Bernoulli([0.2, 0.5, 0.8]), 20_000)
     assert run.releases[0] == found.releases
@@ -124,7 +124,7 @@ def test_every_cohort_is_released_once_and_costs_its_users_epsilon():
 def test_a_survivor_is_served_for_ever():
     found = interpreted(SE(failure=0.1), CENTRAL, mb.Bernoulli([0.1, 0.9]), 20_000)
     assert found.decisions[-1] == [1, 0, 0]
-    assert found.pulls[0] == sum(n for arm, n, _ in found.told if arm == 0) < 500
+    assert found.pulls[0] == sum(n for arm, n, _ in found.released if arm == 0) < 500
 
 
 def answers(policy: SE, runs: int) -> np.ndarray:
@@ -133,7 +133,7 @@ def answers(policy: SE, runs: int) -> np.ndarray:
 
 
 def test_before_the_first_release_no_arm_is_preferred():
-    same_law(answers(SE(), 1000), lambda v: ((v >= 0) & (v < 3)) / 3)
+    same_distribution(answers(SE(), 1000), lambda v: ((v >= 0) & (v < 3)) / 3)
 
 
 def test_preferring_the_first_arm_is_rejected():
@@ -143,7 +143,7 @@ def test_preferring_the_first_arm_is_rejected():
         ask = mutant(SE.ask, "return answer(s, rng)", "return Decision(0, 0, 0)")
 
     with pytest.raises(AssertionError):
-        same_law(answers(First(), 1000), lambda v: ((v >= 0) & (v < 3)) / 3)
+        same_distribution(answers(First(), 1000), lambda v: ((v >= 0) & (v < 3)) / 3)
 
 
 def test_a_stop_is_final():

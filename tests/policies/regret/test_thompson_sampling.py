@@ -1,4 +1,4 @@
-"""Thompson sampling: the lazily drawn decision has exactly the law of the argmax of Beta draws.
+"""Thompson sampling: the lazily drawn decision has exactly the distribution of the argmax of Beta draws.
 
 Seeds are fixed; a correct sampler fails under a new seed with probability ALPHA = 1e-9 per assertion, if nothing else
 is stated.
@@ -22,7 +22,7 @@ from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling, challenge, counts, peak, update
 from tests.policies.mutants import mutant
-from tests.statistics import at_most, mean_is, same_law
+from tests.statistics import at_most, mean_is, same_distribution
 
 RAW, LAW = mb.channels.Raw(), Law(NO_NOISE)
 N = 200_000
@@ -57,11 +57,11 @@ def chances(totals: list[float], n: list[int]) -> np.ndarray:
     """P(theta_a is the largest) = E prod_b F_b(theta_a), by quadrature."""
     good = np.clip(totals, 0, n)
     a, b = 1 + good, 1 + np.array(n) - good
-    laws = [beta(*pair) for pair in zip(a, b, strict=True)]
+    posteriors = [beta(*pair) for pair in zip(a, b, strict=True)]
 
     def integrand(u: float, arm: int) -> float:
         x = betaincinv(a[arm], b[arm], u)
-        return math.prod(law.cdf(x) for other, law in enumerate(laws) if other != arm)
+        return math.prod(each.cdf(x) for other, each in enumerate(posteriors) if other != arm)
 
     points = [1e-9, 1e-6, 1e-3, 0.5, 1 - 1e-3, 1 - 1e-6]
     answer = np.array(
@@ -101,31 +101,31 @@ def check_decisions(name: str, ask: Kernel = ThompsonSampling.ask) -> None:
     p = chances(totals, n)
     arms = draw(totals, n, ask)
     if np.sum(N * p >= 5) > 1:
-        same_law(arms, lambda v: np.where((v >= 0) & (v < p.size), p[np.clip(v, 0, p.size - 1)], 0))
+        same_distribution(arms, lambda v: np.where((v >= 0) & (v < p.size), p[np.clip(v, 0, p.size - 1)], 0))
     else:  # one arm is nearly sure: too few others to fill a cell
         at_most(int(np.sum(arms != p.argmax())), N, 1 - p.max() + 1e-9)
 
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.slow
-def test_decisions_have_the_law_of_the_argmax(name):
+def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name)
 
 
 @pytest.mark.slow
 def test_accepting_every_proposal_is_rejected():
-    """Negative control: a twin that skips the acceptance step."""
+    """Negative control: a mutant that skips the acceptance step."""
     always = mutant(challenge, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
     broken = mutant(ThompsonSampling.ask, challenge=always)
-    with pytest.raises(AssertionError, match="another law"):
+    with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("a close second", broken)
 
 
 @pytest.mark.slow
 def test_reusing_the_coin_is_rejected():
-    """Negative control: a twin that tosses the coin of the next arm without renewing it."""
+    """Negative control: a mutant that tosses the coin of the next arm without renewing it."""
     once = mutant(challenge, "u = (u - chance) / (1 - chance)", "u = u")
-    with pytest.raises(AssertionError, match="another law"):
+    with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("many arms", mutant(ThompsonSampling.ask, challenge=once))
 
 
@@ -152,8 +152,8 @@ ENTERED = 99
 def grid():
     """(successes, failures, x): posteriors of all sizes, and values from their mode to their far tail."""
     for n in (1, 2, 5, 20, 100, 1000, 100_000):
-        for share in (0.0, 0.01, 0.2, 0.5, 0.9, 1.0):
-            good = round(share * n)
+        for fraction in (0.0, 0.01, 0.2, 0.5, 0.9, 1.0):
+            good = round(fraction * n)
             for tail in (0.4, 0.2, 0.05, 1e-2, 1e-4, 1e-8, 1e-12):
                 x = float(beta(1 + good, 1 + n - good).isf(tail))
                 if good / n < x < 1:
@@ -227,7 +227,7 @@ def tosses(total: float, n: int, tells: int, runs: int, tell=ThompsonSampling.te
 
 @pytest.mark.parametrize("x", [0.3, 0.95])
 def test_a_reward_counts_as_one_with_its_own_probability(x):
-    same_law(tosses(x, 1, 5, 2000).astype(int), binom(5, x).pmf)
+    same_distribution(tosses(x, 1, 5, 2000).astype(int), binom(5, x).pmf)
 
 
 def test_a_noisy_total_keeps_its_mean():
@@ -281,7 +281,7 @@ def test_another_regret_is_rejected():
 
 
 def test_rewards_that_are_not_bits_lose_no_more_than_bits_of_the_same_means():
-    """[AG12, Alg. 2]: the toss makes them bits, so the regret has the same law; 4 joint errors, wrong with 6e-5."""
+    """[AG12, Alg. 2]: the toss makes them bits, so regret has the same distribution; 4 joint errors, wrong: 6e-5."""
     means = np.array([0.3, 0.5, 0.7])
     found = [
         mb.simulate(ThompsonSampling(), RAW, instance, 5000, runs=400, seed=2).regret[:, -1]

@@ -82,7 +82,7 @@ def test_the_index_is_as_documented():
 
 
 def test_another_index_is_rejected():
-    """Negative control: sqrt(ln t / n) in the place of sqrt(2 ln t / n)."""
+    """Negative control: sqrt(ln t / n) instead of sqrt(2 ln t / n)."""
 
     class Half(UCB1):
         ask = mutant(UCB1.ask, "math.sqrt(2 * math.log(t + 1))", "math.sqrt(math.log(t + 1))")

@@ -14,7 +14,7 @@ from maskedbandit.lab.delays.delay import Delay, Delays, counted
 class Constant(Delay):
     """Every reward takes the same number of rounds.
 
-    >>> Constant(100).numbers().longest
+    >>> Constant(100).parameters().longest
     100
     """
 
@@ -24,7 +24,7 @@ class Constant(Delay):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rounds", counted("rounds", self.rounds))
 
-    def numbers(self) -> Delays:
+    def parameters(self) -> Delays:
         return Delays(np.array([self.rounds], np.int64), 0.0, self.rounds)
 
     def __str__(self) -> str:

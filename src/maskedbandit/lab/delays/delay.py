@@ -30,7 +30,7 @@ MOST = 10**12  # rounds
 
 
 class Delays(NamedTuple):
-    """The numbers of a delay of any kind."""
+    """The parameters of a delay of any kind."""
 
     table: Integers  # delays, sorted, each as likely as every other; unused where spread > 0
     spread: float  # -1 / ln q of a geometric distribution, else 0
@@ -43,13 +43,13 @@ class Delay(ABC):
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
 
     @abstractmethod
-    def numbers(self) -> Delays:
+    def parameters(self) -> Delays:
         """What the kernels need."""
 
     @property
     def late(self) -> Any:
         """The kernel of how late a cohort is: `last`, if there are delays at all."""
-        return last if self.numbers().longest > 0 else at_once
+        return last if self.parameters().longest > 0 else at_once
 
 
 def counted(name: str, value: Any) -> int:

@@ -20,7 +20,7 @@ class Geometric(Delay):
     P(D = j) = (1 - q) q^j, q = mean / (1 + mean), cut off at its quantile 1 - 2^-60.
 
     >>> from maskedbandit.lab.delays.delay import later
-    >>> round(later(Geometric(mean=1).numbers(), 2), 9)  # (1/2)^3
+    >>> round(later(Geometric(mean=1).parameters(), 2), 9)  # (1/2)^3
     0.125
     """
 
@@ -31,7 +31,7 @@ class Geometric(Delay):
         if not exact("mean", self.mean) <= 10**9:
             raise InvalidValue("mean", self.mean, "at most 1000000000")
 
-    def numbers(self) -> Delays:
+    def parameters(self) -> Delays:
         spread = 1 / math.log1p(1 / float(self.mean))
         return Delays(np.zeros(1, np.int64), spread, math.ceil(60 * math.log(2) * spread))
 

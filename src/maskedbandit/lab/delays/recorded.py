@@ -17,7 +17,7 @@ from maskedbandit.lab.delays.delay import Delay, Delays, counted
 class Recorded(Delay):
     """Delays that were measured, in rounds: one of them is drawn for each user, with replacement.
 
-    >>> Recorded([0, 0, 7]).numbers().longest
+    >>> Recorded([0, 0, 7]).parameters().longest
     7
     """
 
@@ -35,7 +35,7 @@ class Recorded(Delay):
             raise InvalidValue("recorded", {"rounds": rounds, "file": file}, "given either `rounds` or a `file`")
         return cls(rounds if file is None else read_rounds(file))
 
-    def numbers(self) -> Delays:
+    def parameters(self) -> Delays:
         table = np.sort(np.array(self.rounds, np.int64))
         return Delays(table, 0.0, int(table[-1]))
 

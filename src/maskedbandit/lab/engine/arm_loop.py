@@ -104,7 +104,7 @@ def loop(
         stop = idle and (aloft == 0 or not serve)
         if waits:
             if aloft == 0:
-                return DEADLOCK  # every release was told, so there is none to wait for
+                return DEADLOCK  # the policy has every release, so there is none to wait for
             arm, stop = best_released(seen_n, seen_total), False
         else:
             out.last[0], out.last[1] = arm, n

@@ -36,7 +36,7 @@ def interpreted() -> bool:
 
 
 class Loop:
-    """A function whose kernels are in place."""
+    """A function with its kernels."""
 
     def __init__(self, run: Callable[..., Any]) -> None:
         self._run = run
@@ -65,15 +65,15 @@ def where(wrong: BaseException) -> str:
 
 def explained(said: str) -> str:
     """What the compiler said, in one line that names file and line."""
-    places = re.findall(r'File "([^"]+)", line (\d+)', said)
+    found = re.findall(r'File "([^"]+)", line (\d+)', said)
     lines = [line.strip() for line in said.splitlines()]
     reasons = [line for line in lines if line and not line.startswith(("Failed in nopython", "During:", "File ", "-"))]
     reason = reasons[0] if reasons else "it does not compile"
     untyped = re.search(r"name '(\w+)': .*Cannot determine Numba type of <class 'function'>", said)
     if untyped:
-        reason = f"{untyped[1]} is called by a kernel and is none: put @kernel above its definition"
-    place = f"{places[0][0]}, line {places[0][1]}: " if places else ""
-    return f"{place}{reason} (MASKEDBANDIT_KERNELS=python runs kernels as Python)"
+        reason = f"{untyped[1]} is called by a kernel and is not one: put @kernel above its definition"
+    at = f"{found[0][0]}, line {found[0][1]}: " if found else ""
+    return f"{at}{reason} (MASKEDBANDIT_KERNELS=python runs kernels as Python)"
 
 
 @cache
@@ -106,8 +106,8 @@ def checked(name: str, kernel: Any) -> Kernel[Any, Any]:
     if isinstance(kernel, Kernel):
         return kernel
     code = getattr(kernel, "__code__", None)
-    place = f"{code.co_filename}, line {code.co_firstlineno}: " if code else ""
-    raise KernelError(f"{place}{getattr(kernel, '__qualname__', name)} is no kernel: put @kernel above its definition")
+    at = f"{code.co_filename}, line {code.co_firstlineno}: " if code else ""
+    raise KernelError(f"{at}{getattr(kernel, '__qualname__', name)} is not a kernel: put @kernel above its definition")
 
 
 def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:

@@ -44,7 +44,7 @@ class Progress(NamedTuple):
     sizes: Integers  # the different sizes of released cohorts, then zeros
     open: Integers  # [m] users in the open cohort of each model
     sums: Floats  # [m, size] what they added
-    told: Floats  # [size] a release
+    release: Floats  # [size] the one under way
     x: Floats  # [rows, d] contexts of the event at hand
     flight: InFlight  # which rewards are on their way
     arm: Integers  # of each of them
@@ -67,14 +67,14 @@ noise: Any = None
 @kernel
 def added(sums: Floats, z: Floats, reward: float, products: float) -> None:
     """What a user adds: z_i z_j for i <= j times `products`, unless that is 0, then r z."""
-    place = 0
+    at = 0
     if products > 0.0:
         for i in range(z.size):
             for j in range(i, z.size):
-                sums[place] += products * z[i] * z[j]
-                place += 1
+                sums[at] += products * z[i] * z[j]
+                at += 1
     for i in range(z.size):
-        sums[place + i] += reward * z[i]
+        sums[at + i] += reward * z[i]
 
 
 def loop(
@@ -101,7 +101,7 @@ def loop(
 
     An event whose arm was tried with chance 1/w is taken with chance `least` * w: so each is as likely as all others.
     """
-    stream, m, size = Rewards(of_rewards, keys), p.open.size, p.told.size
+    stream, m, size = Rewards(of_rewards, keys), p.open.size, p.release.size
     hidden = products > 0.0 and not is_noiseless(law)
     for i in range(events):
         t = p.counts[USERS]
@@ -116,8 +116,8 @@ def loop(
             begin, end = source.starts[p.pool[slot]], source.starts[p.pool[slot] + 1]
             if not hidden or m == 1:
                 begin, end = 0, 1
-            for place in range(begin, end):
-                model = source.arms[place] if hidden and m > 1 else own
+            for at in range(begin, end):
+                model = source.arms[at] if hidden and m > 1 else own
                 p.open[model] += 1
                 n = p.open[model]
                 if not due(s, law, model, n):
@@ -135,14 +135,14 @@ def loop(
                     if total != total:
                         p.counts[FAULT] = n
                         return NO_FIT
-                    p.told[j] = total
+                    p.release[j] = total
                     p.sums[model, j] = 0.0
                 p.open[model] = 0
                 p.counts[RELEASES] += 1
                 if not noted(p.sizes, n):
                     p.counts[FAULT] = p.sizes.size
                     return MORE_SIZES
-                tell(s, law, model, n, p.told)
+                tell(s, law, model, n, p.release)
         arms = source.arms[source.starts[pool] : source.starts[pool + 1]]
         arm = ask(s, p.x, arms, law, of_policy)
         if arm < 0 or arm >= p.pulls.size:

@@ -36,7 +36,7 @@ class Play:
         self.channel = channel.carrying(statistics)
         self.law, self.parameters = self.channel.law(), self.channel.parameters()
         self.memory = self.channel.memory(m * statistics.size)
-        self.state, self.delay = policy.init(contexts.k, Aim(contexts.d, horizon)), delay.numbers()
+        self.state, self.delay = policy.init(contexts.k, Aim(contexts.d, horizon)), delay.parameters()
         flight = in_flight(self.delay, horizon)
         slots = flight.heap.size
         self.progress = Progress(
@@ -49,7 +49,7 @@ class Play:
             sizes=np.zeros(SIZES, np.int64),
             open=np.zeros(m, np.int64),
             sums=np.zeros((m, statistics.size)),
-            told=np.zeros(statistics.size),
+            release=np.zeros(statistics.size),
             x=np.zeros((contexts.rows, contexts.d)),
             flight=flight,
             arm=np.zeros(slots, np.int64),
@@ -58,13 +58,13 @@ class Play:
             paid=np.zeros(slots),
         )
 
-    def go(self, numbers: Any, events: int, least: float, streams: Any) -> None:
-        """Go through so many events of these numbers."""
+    def go(self, source: Any, events: int, least: float, streams: Any) -> None:
+        """Go through so many events of a source: the parameters of contexts, or a chunk of a log."""
         kernels = {name: getattr(self.policy, name) for name in NAMES}
         kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
         kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
         kernels |= {"draws_of_one": draws_of_one, "steps": steps}
-        parts = self.state, self.law, self.parameters, self.memory, numbers, self.delay
+        parts = self.state, self.law, self.parameters, self.memory, source, self.delay
         run = compiled(loop, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
         how = events, self.horizon, least, products, signed, self.marks, self.progress

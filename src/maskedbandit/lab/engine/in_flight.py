@@ -19,7 +19,7 @@ COUNT, PUSHED = range(2)
 class InFlight(NamedTuple):
     """A heap of slots, ordered by when each is due; of those due together the first pushed is the first popped.
 
-    A slot is a place in arrays of the caller's, where whatever is in flight is kept.
+    A slot is an index into arrays of the caller's, where whatever is in flight is kept.
     """
 
     heap: Integers  # [slots] those in use, the first due first, as in a heap; then those that are free
@@ -28,19 +28,19 @@ class InFlight(NamedTuple):
     counts: Integers  # [2] slots in use, things pushed so far
 
     @property
-    def room(self) -> int:
+    def capacity(self) -> int:
         """Number of slots, used or free."""
         return self.heap.size
 
 
 def in_flight(d: Delays, horizon: int = MOST) -> InFlight:
-    """Nothing is in flight; there is room for one thing a round, each popped before the round after it is due."""
+    """Nothing is in flight; one thing a round may be, each popped before the round after it is due."""
     return empty(min(d.longest, horizon) + 2)
 
 
 @kernel
 def empty(slots: int) -> InFlight:
-    """Nothing is in flight, and there is room for so many things."""
+    """Nothing is in flight, and so many things may be."""
     heap = np.zeros(slots, np.int64)
     for slot in range(slots):
         heap[slot] = slot
@@ -65,7 +65,7 @@ def larger(f: InFlight) -> InFlight:
 
 @kernel
 def twice_as_long(kept: Floats) -> Floats:
-    """What a caller keeps by slot, with room for as many slots again."""
+    """What a caller keeps by slot, for twice as many slots."""
     found = np.zeros((2 * kept.shape[0], kept.shape[1]))
     for slot in range(kept.shape[0]):
         for i in range(kept.shape[1]):
@@ -88,15 +88,15 @@ def sooner(f: InFlight, a: int, b: int) -> bool:
 @lean_kernel
 def push(f: InFlight, due: int) -> int:
     """A free slot, from now on in use until it is popped; there has to be one."""
-    place = f.counts[COUNT]
-    slot = f.heap[place]
+    position = f.counts[COUNT]
+    slot = f.heap[position]
     f.due[slot], f.turn[slot] = due, f.counts[PUSHED]
     f.counts[COUNT] += 1
     f.counts[PUSHED] += 1
-    while place > 0 and sooner(f, slot, f.heap[(place - 1) // 2]):
-        f.heap[place] = f.heap[(place - 1) // 2]
-        place = (place - 1) // 2
-    f.heap[place] = slot
+    while position > 0 and sooner(f, slot, f.heap[(position - 1) // 2]):
+        f.heap[position] = f.heap[(position - 1) // 2]
+        position = (position - 1) // 2
+    f.heap[position] = slot
     return int(slot)
 
 
@@ -104,17 +104,17 @@ def push(f: InFlight, due: int) -> int:
 def pop(f: InFlight) -> int:
     """The slot that is due first, which is free from now on: what it holds stays until the next push."""
     f.counts[COUNT] -= 1
-    count, slot, place = f.counts[COUNT], f.heap[0], 0
+    count, slot, position = f.counts[COUNT], f.heap[0], 0
     moved = f.heap[count]
     f.heap[count] = slot
     while True:
-        child = 2 * place + 1
+        child = 2 * position + 1
         if child + 1 < count and sooner(f, f.heap[child + 1], f.heap[child]):
             child += 1
         if child >= count or sooner(f, moved, f.heap[child]):
             break
-        f.heap[place] = f.heap[child]
-        place = child
+        f.heap[position] = f.heap[child]
+        position = child
     if count > 0:
-        f.heap[place] = moved
+        f.heap[position] = moved
     return int(slot)

@@ -42,7 +42,7 @@ def highest(means: npt.NDArray[np.float64]) -> float:
 
 @kernel
 def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
-    """Whether n is among the sizes, or there was room for it."""
+    """Whether n is among the sizes, or could be added to them."""
     for i in range(sizes.size):
         if sizes[i] == n or sizes[i] == 0:
             sizes[i] = n
@@ -69,7 +69,7 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, mem
             "each of them is of another arm, of at least one user, closes after its users, and no other one is open"
         )
     if status == DEADLOCK:
-        raise IllegalDecision(f"{name} waits, but every release was already told")
+        raise IllegalDecision(f"{name} waits, but it already has every release")
     if status == UNSIZED:
         raise IllegalDecision(f"{name} opens cohorts of unknown size, but the size decides what {channel} does")
     if status == TOO_WIDE:

@@ -86,14 +86,14 @@ def drive(
     go: Any = None
     if not rehearsed:
         go = compiled(loop, **kernels(policy, channel, instance, delay))
-    parameters, world, lags = channel.parameters(), instance.numbers(), delay.numbers()
+    parameters, world, lags = channel.parameters(), instance.parameters(), delay.parameters()
     regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
     pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
     losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
     findings: list[dict[str, float]] = [{}] * runs
 
-    def single(run: int, streams: Streams, room: int = 64) -> None:
-        cohorts = np.zeros(room, np.int64)
+    def single(run: int, streams: Streams, capacity: int = 64) -> None:
+        cohorts = np.zeros(capacity, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
         memory = channel.memory(k)
@@ -108,7 +108,7 @@ def drive(
         else:
             status = go(state, law, parameters, memory, world, lags, horizon, serve, instance.moves, marks, out, *drawn)
         if status == MORE_SIZES:
-            return single(run, streams, 8 * room)
+            return single(run, streams, 8 * capacity)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
         findings[run] = policy.findings(state) | findings[run]
         for n in cohorts[cohorts > 0].tolist():

@@ -12,10 +12,10 @@ import polars as pl
 from maskedbandit.lab.goals.columns import VARIED
 
 CELL = 24  # longer text on the left goes over several lines
-Line = dict[str, str]  # cells by column heading
+Cells = dict[str, str]  # cells by column heading
 
 
-def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Line], width: int = 80) -> str:
+def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Cells], width: int = 80) -> str:
     """The summary as a table, and below it the trust model of each curve; `cells` are those of the goal.
 
     If a table is too wide, columns that are the same in all rows are stated once, and rows are split over several
@@ -23,7 +23,7 @@ def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Line], width: int
     """
     varied = [name for name in rows.columns if name.startswith(VARIED)]
     varied += [name for name in ("horizon", "delta", "max_pulls") if name in rows.columns and rows[name].n_unique() > 1]
-    left, right, about = list[Line](), list[Line](), list[str]()
+    left, right, about = list[Cells](), list[Cells](), list[str]()
     for row in rows.iter_rows(named=True):
         where = {name: "" if row[name] is None else str(row[name]) for name in varied}
         left.append({name: textwrap.fill(each, CELL) for name, each in {"curve": row["label"], **where}.items()})
@@ -49,20 +49,20 @@ def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Line], width: int
     return "\n\n".join([*tables, *said, "\n".join(below)])
 
 
-def widths(lines: list[Line]) -> dict[str, int]:
+def widths(lines: list[Cells]) -> dict[str, int]:
     """How wide the columns are."""
     return {
         name: max(map(len, [name, *(each for line in lines for each in line[name].split("\n"))])) for name in lines[0]
     }
 
 
-def span(lines: list[Line]) -> int:
+def span(lines: list[Cells]) -> int:
     """The width of all columns together, with two spaces between them."""
     found = widths(lines).values()
     return sum(found) + 2 * max(len(found) - 1, 0)
 
 
-def table(lines: list[Line], left: int) -> str:
+def table(lines: list[Cells], left: int) -> str:
     """Lines below their headings; the first `left` columns are text."""
     wide = widths(lines)
     pad = [str.ljust if i < left else str.rjust for i in range(len(wide))]

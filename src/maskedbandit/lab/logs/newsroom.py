@@ -163,10 +163,10 @@ def drawn(rng: np.random.Generator, n: int) -> Reals:
     return rounded(weight / weight.sum(axis=1, keepdims=True))
 
 
-def rounded(shares: Any) -> Reals:
+def rounded(memberships: Any) -> Reals:
     """A constant 1 and memberships of six decimals, as in the text and in a folder."""
-    out = np.ones((len(shares), 6))
-    out[:, 1:] = (np.rint(np.asarray(shares, np.float64) * STEP) / STEP).astype(np.float32)
+    out = np.ones((len(memberships), 6))
+    out[:, 1:] = (np.rint(np.asarray(memberships, np.float64) * STEP) / STEP).astype(np.float32)
     return out
 
 

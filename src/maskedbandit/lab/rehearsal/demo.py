@@ -142,7 +142,7 @@ def report(round: Round) -> str:
         "whom can rebuild its seeds (the threshold)",
         "noise": f"{least:,} honest devices are counted on, and each device adds 1/{least} of the noise",
         "sum": f"it is opened if at least {plan.least:,} values are in it, modulo m = {plan.modulus:,}, "
-        f"with room tau = {tau:,} for the noise",
+        f"with a margin tau = {tau:,} for the noise",
         "probabilities": "within these limits secrecy and success are certain"
         if complete
         else f"secrecy fails with less than 2^-{SECRECY[round.backend.server]} for each ring, and success with less "

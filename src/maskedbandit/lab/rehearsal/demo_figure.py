@@ -50,7 +50,7 @@ def drawn(round: Round) -> Figure:
         f"{len(round.aggregate.survivors):,} values are in the sum; with {plan.least - 1:,} it would not be opened",
         fontsize="medium",
     )
-    hollow = 3 * plan.neighbours < plan.n  # then there is room in the middle
+    hollow = 3 * plan.neighbours < plan.n  # then the middle is free
     position = (
         {"loc": "center", "bbox_to_anchor": (0.5, 0.47)} if hollow else {"loc": "outside lower center", "ncols": 2}
     )

@@ -2,9 +2,10 @@
 
 A user is shown an arm, gets a reward and keeps it on the device. When the cohort closes, each device checks what it is
 offered and adds its noise, and the channel's `backend` carries the sum; the policy gets the released sum and how many
-values are in it, and nothing else. What the compiled loop draws at once has the same law, unless devices are lost: then
-fewer values are in a sum, and on a fixed grid no more noise than `channel.law()` allows for. (On a grid that follows
-the size of the cohort, the law is that of the survivors' grid, which is a little coarser than the one that was used.)
+values are in it, and nothing else. What the compiled loop draws at once has the same distribution, unless devices are
+lost: then fewer values are in a sum, and on a fixed grid no more noise than `channel.law()` allows for. (On a grid that
+follows the size of the cohort, its distribution is that on the survivors' grid, which is a little coarser than the one
+that was used.)
 
 A user is charged before an arm is shown, so before there is a reward. Server and device both write down in which cohort
 the user takes part. A cohort whose protocol fails is tried again with the same users, see `study.cohorts`. After
@@ -69,7 +70,7 @@ def rehearse(
     of_policy: np.random.Generator,
 ) -> tuple[int, Loss, int]:
     """One run, as `loop` in arm_loop.py: how it ended, what the worst user was charged, and cohorts thrown away."""
-    law, numbers, k, bits = channel.law(), instance.numbers(), out.pulls.size, Bits(of_noise.bytes)
+    law, world, k, bits = channel.law(), instance.parameters(), out.pulls.size, Bits(of_noise.bytes)
     means, best, stream = instance.true_means(), instance.true_means().max(), Rewards(of_rewards, keys)
     cohorts, devices = Cohorts(channel, k, name, bits), dict[User, Device]()
     seed, decisions = of_policy.bytes(32), 0
@@ -105,10 +106,10 @@ def rehearse(
         while t < end:
             users = int(min(end, marks[mark])) - t
             if stop:  # they are served, and nobody asks for their rewards
-                rewards += instance.many(numbers, arm, users, 0, stream)
+                rewards += instance.many(world, arm, users, 0, stream)
             for user in range(t, t if stop else t + users):
                 cohorts.charge(str(user), planned)
-                reward = float(instance.one(numbers, arm, user, 0, stream))
+                reward = float(instance.one(world, arm, user, 0, stream))
                 devices[str(user)] = Device(str(user), reward, channel, planned)
                 cohorts.join(arm, str(user))
                 rewards += reward

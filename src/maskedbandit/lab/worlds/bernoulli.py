@@ -14,7 +14,7 @@ from maskedbandit.lab.worlds.instance import Floats, Instance, checked
 from maskedbandit.lab.worlds.named_means import listed_means
 
 
-class BernoulliNumbers(NamedTuple):
+class BernoulliParameters(NamedTuple):
     """Means."""
 
     means: Floats
@@ -42,15 +42,15 @@ class Bernoulli(Instance):
     def true_means(self) -> Floats:
         return np.array(self.means)
 
-    def numbers(self) -> BernoulliNumbers:
-        return BernoulliNumbers(self.true_means())
+    def parameters(self) -> BernoulliParameters:
+        return BernoulliParameters(self.true_means())
 
     @staticmethod
     @kernel
-    def one(i: BernoulliNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
+    def one(i: BernoulliParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
         return max(g, 1.0) * (uniform(stream, t) < i.means[arm])
 
     @staticmethod
     @kernel
-    def many(i: BernoulliNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
+    def many(i: BernoulliParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         return max(g, 1.0) * stream.generator.binomial(n, i.means[arm])

@@ -14,7 +14,7 @@ from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import Floats, Instance, checked, rounded
 
 
-class BetaNumbers(NamedTuple):
+class BetaParameters(NamedTuple):
     """Means and both parameters of each arm."""
 
     means: Floats
@@ -46,17 +46,17 @@ class Beta(Instance):
         answer: Floats = np.array(self.alpha) / (np.array(self.alpha) + np.array(self.beta))
         return answer
 
-    def numbers(self) -> BetaNumbers:
-        return BetaNumbers(self.true_means(), np.array(self.alpha), np.array(self.beta))
+    def parameters(self) -> BetaParameters:
+        return BetaParameters(self.true_means(), np.array(self.alpha), np.array(self.beta))
 
     @staticmethod
     @kernel
-    def one(i: BetaNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
+    def one(i: BetaParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
         return float(rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
 
     @staticmethod
     @kernel
-    def many(i: BetaNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
+    def many(i: BetaParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
             return float(stream.generator.binomial(n, i.means[arm]))
         total = 0.0

@@ -15,7 +15,7 @@ from maskedbandit.lab.worlds.named_means import listed_means
 from maskedbandit.privacy.exact import exact
 
 
-class ClippedGaussianNumbers(NamedTuple):
+class ClippedGaussianParameters(NamedTuple):
     """Means after and before clipping, standard deviation before."""
 
     means: Floats
@@ -54,17 +54,17 @@ class ClippedGaussian(Instance):
         answer: Floats = m * (norm.cdf(b) - norm.cdf(a)) + s * (norm.pdf(a) - norm.pdf(b)) + norm.sf(b)
         return answer
 
-    def numbers(self) -> ClippedGaussianNumbers:
-        return ClippedGaussianNumbers(self.true_means(), np.array(self.means), self.sd)
+    def parameters(self) -> ClippedGaussianParameters:
+        return ClippedGaussianParameters(self.true_means(), np.array(self.means), self.sd)
 
     @staticmethod
     @kernel
-    def one(i: ClippedGaussianNumbers, arm: int, t: int, g: int, stream: Rewards) -> float:
+    def one(i: ClippedGaussianParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
         return float(rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator))
 
     @staticmethod
     @kernel
-    def many(i: ClippedGaussianNumbers, arm: int, n: int, g: int, stream: Rewards) -> float:
+    def many(i: ClippedGaussianParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
             return float(stream.generator.binomial(n, i.means[arm]))
         total = 0.0

@@ -17,9 +17,9 @@ Integers = npt.NDArray[np.int64]
 class Contexts(ABC):
     """Where contexts and rewards come from, event by event. Subclasses are frozen dataclasses with two kernels."""
 
-    present: ClassVar[Any]  # kernel (numbers, i, t, x, stream) -> pool: write the contexts of event i, user t, to x
-    answer: ClassVar[Any]  # kernel (numbers, i, t, x, arm, stream) -> Answer
-    numbers: ClassVar[Any]  # () -> numbers; a log has others for every chunk of it
+    present: ClassVar[Any]  # kernel (parameters, i, t, x, stream) -> pool: write the contexts of event i, user t, to x
+    answer: ClassVar[Any]  # kernel (parameters, i, t, x, arm, stream) -> Answer
+    parameters: ClassVar[Any]  # () -> NamedTuple; a log has others for every chunk of it
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
     signed: ClassVar[bool] = True  # whether contexts have negative numbers
     fixed: bool = False  # whether all users have the same contexts

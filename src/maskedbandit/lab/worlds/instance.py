@@ -30,8 +30,8 @@ def rounded(x: float, g: int, rng: np.random.Generator) -> float:
 class Instance(ABC):
     """Distributions of rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
 
-    one: ClassVar[Any]  # kernel (numbers, arm, t, g, stream) -> float: the reward of user t
-    many: ClassVar[Any]  # kernel (numbers, arm, n, g, stream) -> float: the sum of n rewards
+    one: ClassVar[Any]  # kernel (parameters, arm, t, g, stream) -> float: the reward of user t
+    many: ClassVar[Any]  # kernel (parameters, arm, n, g, stream) -> float: the sum of n rewards
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
     moves: ClassVar[bool] = False  # means depend on the time, so that only `one` is asked
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
@@ -41,7 +41,7 @@ class Instance(ABC):
         """Expected reward of each arm."""
 
     @abstractmethod
-    def numbers(self) -> Any:
+    def parameters(self) -> Any:
         """What `one` and `many` need, and never change."""
 
 

@@ -24,7 +24,7 @@ from maskedbandit.lab.worlds.contexts import Answer, Contexts, Floats, Integers
 from maskedbandit.privacy.statistics import clip
 
 
-class LinearNumbers(NamedTuple):
+class LinearParameters(NamedTuple):
     """Weights of the models, which arms there are, and the contexts of fixed arms."""
 
     starts: Integers
@@ -52,7 +52,7 @@ class LinearContexts(Contexts):
 
     `fixed` arms have the same contexts in every round (of a shared model); `seed` draws weights and fixed contexts.
 
-    >>> LinearContexts(d=6, k=20).numbers().weights.shape
+    >>> LinearContexts(d=6, k=20).parameters().weights.shape
     (20, 6)
     """
 
@@ -78,7 +78,7 @@ class LinearContexts(Contexts):
     def rows(self) -> int:
         return 1 if self.model == "disjoint" else self.k
 
-    def numbers(self) -> LinearNumbers:
+    def parameters(self) -> LinearParameters:
         rng = np.random.Generator(np.random.Philox(self.seed))
         weights = rng.standard_normal((self.k if self.model == "disjoint" else 1, self.d))
         weights /= 2 * np.linalg.norm(weights, axis=1, keepdims=True)
@@ -86,28 +86,28 @@ class LinearContexts(Contexts):
         contexts = np.zeros((self.k if self.fixed else 0, self.d))
         for row in range(len(contexts)):
             draw(contexts, row, rng)
-        return LinearNumbers(np.array([0, self.k]), np.arange(self.k), weights, contexts)
+        return LinearParameters(np.array([0, self.k]), np.arange(self.k), weights, contexts)
 
     @staticmethod
     @kernel
-    def present(numbers: LinearNumbers, i: int, t: int, x: Floats, stream: Rewards) -> int:
+    def present(parameters: LinearParameters, i: int, t: int, x: Floats, stream: Rewards) -> int:
         for row in range(x.shape[0]):
-            if numbers.fixed.shape[0] > 0:
-                x[row] = numbers.fixed[row]
+            if parameters.fixed.shape[0] > 0:
+                x[row] = parameters.fixed[row]
             else:
                 draw(x, row, stream.generator)
         return 0
 
     @staticmethod
     @kernel
-    def answer(numbers: LinearNumbers, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> Answer:
+    def answer(parameters: LinearParameters, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> Answer:
         best, mean = -1.0, 0.0
-        for a in range(numbers.arms.size):
-            model = a if numbers.weights.shape[0] > 1 else 0
+        for a in range(parameters.arms.size):
+            model = a if parameters.weights.shape[0] > 1 else 0
             row = a if x.shape[0] > 1 else 0
             value = 0.0
             for j in range(x.shape[1]):
-                value += numbers.weights[model, j] * x[row, j]
+                value += parameters.weights[model, j] * x[row, j]
             value = min(max(value, 0.0), 1.0)
             best = max(best, value)
             if a == arm:

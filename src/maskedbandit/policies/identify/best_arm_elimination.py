@@ -11,8 +11,8 @@ the bound holds at all times, so for all rounds, whichever arms are left. The se
 Hoeffding's inequality. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits,
 whose gaps are smaller.
 
-Arms of equal means are never told apart. So if the best arm was dropped, which happens with probability <= delta, and
-the best of the others are equal, the policy does not stop: set a limit on the number of users.
+Arms of equal means are never distinguished. So if the best arm was dropped, which happens with probability <= delta,
+and the best of the others are equal, the policy does not stop: set a limit on the number of users.
 
 Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
 """

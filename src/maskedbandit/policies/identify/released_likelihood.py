@@ -229,7 +229,9 @@ class ReleasedLikelihood(Policy):
         if law.per_pull > 0:
             return "noise that is added to whole sums, not to every reward"
         if law.honest < 1:
-            return "noise of which every user adds a share (honest = 1), as otherwise its distribution is not known"
+            return (
+                "noise of which every user adds a noise share (honest = 1), as otherwise its distribution is not known"
+            )
         return ""
 
     def init(self, k: int, delta: float) -> State:

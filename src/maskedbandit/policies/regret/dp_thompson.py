@@ -12,7 +12,7 @@ probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort 
 fewer users are left than the next epoch of the pilot, or `first`, would take, `then` begins at once.
 
 Fewer rewards may be released than were asked for. If the least n_a of an epoch is n_e / w, its D counts as w times as
-large in both places, D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until
+large in both D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until
 every arm has enough users.
 
 **Regret.** No bound is proved for this version. The users of pilot and `first` are few, with the probabilities above:

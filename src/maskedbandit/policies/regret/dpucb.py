@@ -146,12 +146,12 @@ class DPUCB(Policy):
         if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
             s.best[0] = (t - 1) % k
             return Decision(int(s.best[0]), 1, 1)
-        level, top = math.log(t), -math.inf
-        spread = math.sqrt(2 * level)
+        log_t, top = math.log(t), -math.inf
+        spread = math.sqrt(2 * log_t)
         for a in range(k):
             if s.changed[a] == 1:
                 refresh(s, law, a)
-            index = s.mean[a] + spread * s.root[a] + level * s.inverse[a]
+            index = s.mean[a] + spread * s.root[a] + log_t * s.inverse[a]
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
                 top = index

@@ -95,7 +95,7 @@ def test_runs_on_generated_logs_have_the_error_between_them() -> None:
     assert row["taken"] == 101
     assert row["runs"] == 3
     assert row["error"] == pytest.approx(0.2 / sqrt(3))
-    assert row["interval"] == pytest.approx(0.2 / sqrt(3) * 4.302652729911275)  # Student's law of 2 degrees
+    assert row["interval"] == pytest.approx(0.2 / sqrt(3) * 4.302652729911275)  # Student's distribution of 2 degrees
 
 
 def test_ten_runs_have_an_interval_of_nine_degrees() -> None:

@@ -13,7 +13,7 @@ from maskedbandit.lab.goals.replay.figure import rates
 from maskedbandit.lab.goals.style import COLOURS, THEORY
 from tests.lab.goals.replay.test_clicks import FREE, table
 
-WIDE = 12.706204736432095  # Student's law of one degree: how many errors an interval of two runs has
+WIDE = 12.706204736432095  # Student's distribution of one degree: how many errors an interval of two runs has
 
 
 def drawn(kind: str, *tables: pl.DataFrame, **words: str) -> Axes:
@@ -27,8 +27,8 @@ def points(plot: Axes) -> dict[str, tuple[list[float], list[float], list[float]]
     for each in plot.containers:
         data, _, (bars,) = each.lines
         ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-        places = [segment[0, 0] for segment in bars.get_segments()]
-        assert places == pytest.approx(list(data.get_xdata()))
+        positions = [segment[0, 0] for segment in bars.get_segments()]
+        assert positions == pytest.approx(list(data.get_xdata()))
         assert ends.mean(axis=1) == pytest.approx(np.array(data.get_ydata()))
         found[each.get_label()] = (*(list(xs) for xs in data.get_data()), list(np.diff(ends, axis=1)[:, 0] / 2))
     return found

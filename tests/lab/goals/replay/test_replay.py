@@ -1,7 +1,7 @@
 """Replay is unbiased: where chances are known, all estimates are of what the policy is worth, or the log is refused.
 
 Seeds are fixed; under a new seed an estimate of a correct replay is 4 standard errors off with probability 6e-5, and a
-comparison of laws rejects it with probability ALPHA = 1e-9. Every twin is off by much more.
+comparison of distributions rejects it with probability ALPHA = 1e-9. Every mutant is off by much more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from maskedbandit.lab.logs.newsroom import Newsroom
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from tests.lab.corner import RATES, Corner, Live
-from tests.statistics import at_most, mean_is, same_law_of_two
+from tests.statistics import at_most, mean_is, same_distribution_of_two
 
 RAW, FAR = mb.channels.Raw(), 4.0
 UNIFORM = Newsroom(events=80_000, seed=3, size=5, lifetime=60_000)
@@ -94,9 +94,9 @@ def test_a_random_arm_is_worth_what_the_log_of_random_arms_earned():
 
 
 def test_a_biased_log_that_says_it_is_uniform_is_refused():
-    twin = SaidToBeUniform(BIASED.events, BIASED.seed, BIASED.size, BIASED.lifetime, 0.6)
+    broken = SaidToBeUniform(BIASED.events, BIASED.seed, BIASED.size, BIASED.lifetime, 0.6)
     with pytest.raises(BiasedLog, match="standard deviations off"):
-        replay(fixed(twin), RAW, twin, seed=1)
+        replay(fixed(broken), RAW, broken, seed=1)
 
 
 # --- a small log, and the same users in reality -------------------------------------------------------------------
@@ -128,15 +128,15 @@ def replayed(log: Log) -> np.ndarray:
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
 def test_a_policy_that_learns_lives_through_what_it_would_in_reality(lived, biased):
     """In pools of different sizes, and where what is shown depends on the user."""
-    same_law_of_two(replayed(Corner(biased=biased)), lived)
+    same_distribution_of_two(replayed(Corner(biased=biased)), lived)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
-def test_matches_that_are_all_taken_are_another_law(lived, biased, gullible):
+def test_matches_that_are_all_taken_are_another_distribution(lived, biased, gullible):
     """Users with fewer articles to show, or who are shown what the policy prefers, would be too many."""
-    with pytest.raises(AssertionError, match="two laws"):
-        same_law_of_two(replayed(Corner(biased=biased, least=1.0)), lived)
+    with pytest.raises(AssertionError, match="two distributions"):
+        same_distribution_of_two(replayed(Corner(biased=biased, least=1.0)), lived)
 
 
 WEIGHTS = FixedWeights([[0.0, 0.2], [0.1, 0.0], [-0.1, 1.0]])  # article 1 for group 0; for group 1 article 2, or else 0

@@ -28,7 +28,7 @@ RAW, ANY = mb.channels.Raw(), mb.policies.RandomChoice()
 class Two(Log):
     """Two articles, and visits as they are given."""
 
-    told: tuple[Chunk, ...] = ()
+    chunked: tuple[Chunk, ...] = ()
     least: float = 0.5
     d: int = 2
     read: list[int] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Two(Log):
         return np.array([11, 22]), np.eye(2)
 
     def chunks(self, seed: int = 0) -> Iterator[Chunk]:
-        for i, chunk in enumerate(self.told):
+        for i, chunk in enumerate(self.chunked):
             self.read.append(i)
             yield chunk
 
@@ -76,7 +76,7 @@ def test_every_number_of_the_user_is_looked_at() -> None:
     Scrutiny(Two()).add(honest)
     with pytest.raises(BiasedLog, match="standard deviations off"):
         Scrutiny(Two()).add(tilted)
-    Scrutiny(Two(d=1)).add(tilted)  # the twin that looks at the constant
+    Scrutiny(Two(d=1)).add(tilted)  # the mutant that looks at the constant
 
 
 def test_the_first_number_is_looked_at_too() -> None:
@@ -162,7 +162,7 @@ def refusals(log: Two) -> int:
 
 def test_a_truthful_log_with_a_rare_arm_is_believed() -> None:
     assert refusals(Two(least=RARE)) == 0
-    assert refusals(Two(least=1.0)) > 10  # the twin that goes by the largest weight seen
+    assert refusals(Two(least=1.0)) > 10  # the mutant that goes by the largest weight seen
 
 
 @pytest.mark.parametrize(("expected", "refused"), [(28, False), (31, False), (33, True)])

@@ -124,11 +124,11 @@ def drive_contexts(
     context_play.check_compatible(policy, channel, contexts, delay)
     horizon = int(marks[-1])
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
-    numbers = contexts.numbers()
+    world = contexts.parameters()
 
     def single(run: int, streams: Streams) -> Play:
         play = Play(policy, channel, contexts, horizon, marks, delay)
-        play.go(numbers, horizon, 1.0, streams.of(run))
+        play.go(world, horizon, 1.0, streams.of(run))
         return play
 
     plays = on_threads(single, runs, jobs, seed, study, advance)
