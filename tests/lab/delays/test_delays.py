@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskedbandit as mb
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, UnknownName
 from maskedbandit.lab.delays import recorded
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
@@ -164,22 +164,28 @@ class Heard(NamedTuple):
 def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel: Any = RAW) -> Heard:
     """The loop, with its ears open."""
     k = 2
-    asked, released, waits = [], [], []
+    asked, released, waits, deck = [], [], [], []  # deck: sizes of cohorts that were asked for together
     counts = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     marks = checkpoints(horizon)
     out = Out(np.zeros(marks.size), np.zeros(marks.size), *counts)
 
     def ask(*args):
-        asked.append((int(out.pulls.sum()), Decision(*policy.ask(*args))))
-        return asked[-1][1]
+        decision = Decision(*policy.ask(*args))
+        if decision.close == TOGETHER or deck:
+            deck.append(decision.n)
+        asked.append((int(out.pulls.sum()), decision))
+        return decision
 
     def tell(s, arm, n, total):
         released.append((int(out.pulls.sum()), int(arm), int(n), float(total)))
         policy.tell(s, arm, n, total)
 
     def late(d, n, generator):
-        waits.append((int(out.pulls.sum()), int(n), int(last(d, n, generator))))
-        return waits[-1][2]
+        wait = int(last(d, n, generator))
+        assert not deck or sum(deck) == n, "not the places of the deck"
+        waits.extend((int(out.pulls.sum()), int(size), wait) for size in deck or [n])
+        deck.clear()
+        return wait
 
     names = {**kernels(policy, channel, INSTANCE, delay), "ask": ask, "tell": tell, "late": late}
     go = FunctionType(engine.__code__, {**engine.__globals__, **names})
