@@ -31,11 +31,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, cumulant, draws_of_one, is_laplace, is_response, largest_tilt, steps, unit_variance
 
 ROWS = 128  # epochs in flight at most
+NEXT = 0  # in the clock of a policy: the next arm of the epoch that it asks for
 LARGEST, SMALLEST = 40.0, 1e-9  # lam
 
 
@@ -105,6 +106,33 @@ def arrive(f: Flight, arm: int, n: int, total: float) -> None:
     if found >= 0:
         f.n[found, arm], f.total[found, arm] = n, total
         f.awaited[found] -= 1
+
+
+@kernel
+def fold(p: Pairs, law: Law, f: Flight, n: np.ndarray, total: np.ndarray, flying: np.ndarray) -> int:
+    """Add all epochs whose releases are there to the pairs and to the arms; how many there were."""
+    found = 0
+    for row in range(ROWS):
+        if f.number[row] > 0 and f.awaited[row] == 0:
+            compare(p, law, f, row)
+            for a in range(n.size):
+                n[a] += f.n[row, a]
+                total[a] += f.total[row, a]
+                flying[a] -= f.asked[row, a]
+                f.asked[row, a], f.n[row, a] = 0, 0
+            f.number[row] = 0
+            found += 1
+    return found
+
+
+@kernel
+def launch(f: Flight, row: int, number: int, plan: np.ndarray, flying: np.ndarray) -> None:
+    """Put the cohorts of an epoch in flight, in a free row."""
+    f.number[row], f.awaited[row] = number, 0
+    for a in range(plan.size):
+        f.asked[row, a] = plan[a]
+        f.awaited[row] += plan[a] > 0
+        flying[a] += plan[a]
 
 
 @kernel
@@ -186,3 +214,18 @@ def evidence(p: Pairs, law: Law, a: int, c: int) -> float:
     for _ in range(26):
         section = narrowed(section, -exponent(p, law, a, c, q, g, math.exp(section.x)))
     return max(0.0, -section.least)
+
+
+@kernel
+def next_of_plan(plan: np.ndarray, clock: np.ndarray) -> Decision:
+    """The next cohort of an epoch, from arm clock[NEXT] on; WAIT if all were asked for."""
+    k, arm = plan.size, clock[NEXT]
+    while arm < k and plan[arm] == 0:
+        arm += 1
+    if arm == k:
+        return WAIT
+    after = arm + 1
+    while after < k and plan[after] == 0:
+        after += 1
+    clock[NEXT] = after
+    return Decision(int(arm), int(plan[arm]), TOGETHER if after < k else 1)

@@ -34,19 +34,21 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
+from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.epochs import (
-    ROWS,
+    NEXT,
     Flight,
     Pairs,
     arrive,
-    compare,
     evidence,
     flight,
+    fold,
     free_row,
+    launch,
+    next_of_plan,
     pairs,
     standardized,
     unlike,
@@ -54,7 +56,7 @@ from maskedbandit.policies.parts.epochs import (
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
-LEADER, NEXT, ROW, EPOCHS, ASKED = range(5)
+LEADER, EPOCHS, ASKED = range(1, 4)
 QUIET = 2.5  # first cohorts, in radii of the noise
 LEAD, STEEPNESS = 20.0, 3.0  # the largest lead, and how much it grows with the evidence
 AIM = 0.4  # the part of the users that are missing, at the rate so far
@@ -73,7 +75,7 @@ class State(NamedTuple):
     plan: np.ndarray  # [k] sizes of the epoch's cohorts
     pairs: Pairs
     flight: Flight
-    clock: np.ndarray  # [5] leader or -1, next arm of the plan, its row, epochs so far, users asked for
+    clock: np.ndarray  # [4] next arm of the plan, leader or -1, epochs so far, users asked for
     horizon: int
     ratio: float
     least: int
@@ -99,23 +101,6 @@ def first_size(s: State, law: Law) -> int:
         else:
             low = middle
     return min(high, most)
-
-
-@kernel
-def look(s: State, law: Law, rng: np.random.Generator) -> bool:
-    """Compare the arms of epochs that were released; whether there are any."""
-    news = False
-    for row in range(ROWS):
-        if s.flight.number[row] > 0 and s.flight.awaited[row] == 0:
-            compare(s.pairs, law, s.flight, row)
-            for a in range(s.n.size):
-                s.n[a] += s.flight.n[row, a]
-                s.total[a] += s.flight.total[row, a]
-                s.flying[a] -= s.flight.asked[row, a]
-                s.flight.asked[row, a], s.flight.n[row, a] = 0, 0
-            s.flight.number[row] = 0
-            news = True
-    return news
 
 
 @kernel
@@ -168,28 +153,9 @@ def begin(s: State) -> bool:
         return False
     s.clock[ASKED] += users
     s.clock[EPOCHS] += 1
-    s.flight.number[row], s.flight.awaited[row] = s.clock[EPOCHS], 0
-    for a in range(s.n.size):
-        s.flight.asked[row, a] = s.plan[a]
-        s.flight.awaited[row] += s.plan[a] > 0
-        s.flying[a] += s.plan[a]
+    launch(s.flight, row, s.clock[EPOCHS], s.plan, s.flying)
     s.clock[NEXT] = 0
     return True
-
-
-@kernel
-def next_of_plan(s: State) -> Decision:
-    """The next cohort of the epoch that is being asked for; WAIT if all were."""
-    k, arm = s.n.size, s.clock[NEXT]
-    while arm < k and s.plan[arm] == 0:
-        arm += 1
-    if arm == k:
-        return WAIT
-    after = arm + 1
-    while after < k and s.plan[after] == 0:
-        after += 1
-    s.clock[NEXT] = after
-    return Decision(int(arm), int(s.plan[arm]), TOGETHER if after < k else 1)
 
 
 @dataclass(frozen=True)
@@ -217,7 +183,7 @@ class ContemporaneousKLUCB(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         n, flying, plan = np.zeros((3, k), np.int64)
-        clock = np.array([-1, k, 0, 0, 0])
+        clock = np.array([k, -1, 0, 0])
         known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
 
@@ -228,15 +194,19 @@ class ContemporaneousKLUCB(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[NEXT] < s.n.size:
-            return next_of_plan(s)
-        if look(s, law, rng):
+            return next_of_plan(s.plan, s.clock)
+        if fold(s.pairs, law, s.flight, s.n, s.total, s.flying) > 0:
             judge(s, law, rng)
         if s.clock[LEADER] >= 0:
-            return next_of_plan(s) if challengers(s, law) and begin(s) else Decision(int(s.clock[LEADER]), 0, 0)
+            return (
+                next_of_plan(s.plan, s.clock)
+                if challengers(s, law) and begin(s)
+                else Decision(int(s.clock[LEADER]), 0, 0)
+            )
         first = first_size(s, law)
         for a in range(s.n.size):
             s.plan[a] = first if s.clock[EPOCHS] == 0 else max(BLIND * first, math.ceil(FLYING * s.flying[a]))
-        return next_of_plan(s) if begin(s) else WAIT
+        return next_of_plan(s.plan, s.clock) if begin(s) else WAIT
 
     @staticmethod
     @kernel
