@@ -8,10 +8,10 @@ the leader L, n_c its users whose rewards were released and m_c those in flight,
 
 users in flight count as if they showed what the others did. A challenger gets
 
-    min{(ratio - 1) n_c + m_c / 10,  max{n_c / 10, 2/5 (n_c f_c / I_c - n_c - m_c)}}
+    min{(ratio - 1) n_c + m_c / 10,  max{n_c / 20, .35 (n_c f_c / I_c - n_c - m_c)}}
 
-places, at least three tenths of the first size, and the leader as many as the largest challenger, times a lead between
-1 and 20 that is 1 + 3 min_c I_c: its places cost nothing if it is the best arm, and make its side of the comparison
+places, at least three tenths of the first size, and the leader as many as the largest challenger, times a lead of
+1.2 + 2.5 min_c I_c, at most 20: its places cost nothing if it is the best arm, and make its side of the comparison
 precise. The leader is the arm whose worst standardized difference to another one is highest. If there is no challenger,
 the leader is served.
 
@@ -58,9 +58,9 @@ from maskedbandit.policies.policy import Policy
 
 LEADER, EPOCHS, ASKED = range(1, 4)
 QUIET = 2.5  # first cohorts, in radii of the noise
-LEAD, STEEPNESS = 20.0, 3.0  # the largest lead, and how much it grows with the evidence
-AIM = 0.4  # the part of the users that are missing, at the rate so far
-LEAST_STEP, LEAST_PART = 0.1, 0.3  # of an arm's users, and of its first cohort
+LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 2.5, 20.0  # of the leader over a challenger; steepness: by nat of evidence
+AIM = 0.35  # the part of the users that are missing, at the rate so far
+LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
 
@@ -135,7 +135,7 @@ def challengers(s: State, law: Law) -> bool:
                 size = min(size, max(LEAST_STEP * n, AIM * (n * f / against - n - m)))
             s.plan[c] = max(s.least, math.ceil(max(size, LEAST_PART * first)))
             weakest, largest = min(weakest, against), max(largest, s.plan[c])
-    s.plan[leader] = math.ceil(min(LEAD, 1 + STEEPNESS * weakest) * largest) if largest > 0 else 0
+    s.plan[leader] = math.ceil(min(LARGEST_LEAD, LEAST_LEAD + STEEPNESS * weakest) * largest) if largest > 0 else 0
     return largest > 0
 
 
