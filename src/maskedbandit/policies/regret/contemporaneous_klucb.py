@@ -11,9 +11,12 @@ users in flight count as if they showed what the others did. A challenger gets
     min{(ratio - 1) n_c + m_c / 10,  max{n_c / 20, .35 (n_c f_c / I_c - n_c - m_c)}}
 
 places, at least three tenths of the first size, and the leader as many as the largest challenger, times a lead of
-1.2 + 2.5 min_c I_c, at most 20: its places cost nothing if it is the best arm, and make its side of the comparison
-precise. The leader is the arm whose worst standardized difference to another one is highest. If there is no challenger,
-the leader is served.
+
+    min{1.2 exp(.8 min_c I_c), 20}:
+
+its places cost nothing if it is the best arm, and make its side of the comparison precise; a wrong leader is about as
+unlikely as exp(-min_c I_c). The leader is the arm whose worst standardized difference to another one is highest. If
+there is no challenger, the leader is served.
 
 The first epoch gives every arm the least n >= 5/2 radius(noise of one release, f). Until it is released further epochs
 are larger: three times its size, or a tenth of what is in flight, as each brings noise of its own. Later, while
@@ -58,7 +61,7 @@ from maskedbandit.policies.policy import Policy
 
 LEADER, EPOCHS, ASKED = range(1, 4)
 QUIET = 2.5  # first cohorts, in radii of the noise
-LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 2.5, 20.0  # of the leader over a challenger; steepness: by nat of evidence
+LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 0.8, 20.0  # of the leader over a challenger
 AIM = 0.35  # the part of the users that are missing, at the rate so far
 LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
@@ -135,7 +138,11 @@ def challengers(s: State, law: Law) -> bool:
                 size = min(size, max(LEAST_STEP * n, AIM * (n * f / against - n - m)))
             s.plan[c] = max(s.least, math.ceil(max(size, LEAST_PART * first)))
             weakest, largest = min(weakest, against), max(largest, s.plan[c])
-    s.plan[leader] = math.ceil(min(LARGEST_LEAD, LEAST_LEAD + STEEPNESS * weakest) * largest) if largest > 0 else 0
+    s.plan[leader] = (
+        math.ceil(min(LARGEST_LEAD, LEAST_LEAD * math.exp(min(STEEPNESS * weakest, 50.0))) * largest)
+        if largest > 0
+        else 0
+    )
     return largest > 0
 
 
