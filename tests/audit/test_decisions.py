@@ -171,10 +171,10 @@ class TooNarrow(Central):
         return Central(2 * self.epsilon, self.noise).law()
 
 
-KEPT = """                if before > 0:
-                    open_n[arm], open_total[arm] = 0, 0.0
+KEPT = """                    if before > 0:
+                        open_n[arm], open_total[arm] = 0, 0.0
 """
-REUSED = (KEPT, "                open_n[arm], open_total[arm] = 0, total\n")
+REUSED = (KEPT, "                    open_n[arm], open_total[arm] = 0, total\n")
 MUTANTS = {
     "noise redrawn every round": (Redraws(), mb.channels.Raw(), loop),
     "no noise in the first release": (Probe(), FirstFree(1), loop),
