@@ -8,9 +8,9 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
-from maskedbandit.lab.rehearsal import rehearse
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
+from maskedbandit.study import driver
 from maskedbandit.study.decisions import decision_generator
 from tests.lab.scripted import INSTANCE, Watched, over
 from tests.statistics import mean_is, same_distribution
@@ -110,7 +110,7 @@ def test_a_rehearsal_asks_each_decision_with_its_own_generator(monkeypatch):
         seeds.add(seed)
         return decision_generator(seed, number)
 
-    monkeypatch.setattr(rehearse, "decision_generator", noted)
+    monkeypatch.setattr(driver, "decision_generator", noted)
     run = mb.simulate(Drawing(), over(Watched(fails=1)), INSTANCE, 60, seed=4)
     assert numbers == list(range(30))  # a cohort that failed is no other decision
     (seed,) = seeds

@@ -18,6 +18,12 @@ import numpy as np
 from maskedbandit.errors import InvalidValue
 
 
+def check_seed(seed: bytes) -> None:
+    """Raise unless it is the seed of a study, which is secret as long as the policy's draws are."""
+    if type(seed) is not bytes or len(seed) < 16:
+        raise InvalidValue("seed", "hidden", "at least 16 bytes")
+
+
 def decision_generator(seed: bytes, number: int) -> np.random.Generator:
     """The generator for decision number `number`, counted from 0, of the study with this seed.
 
@@ -27,8 +33,7 @@ def decision_generator(seed: bytes, number: int) -> np.random.Generator:
     >>> [int(decision_generator(bytes(16), number).integers(1000)) for number in (0, 1, 0)]
     [901, 226, 901]
     """
-    if type(seed) is not bytes or len(seed) < 16:
-        raise InvalidValue("seed", "hidden", "at least 16 bytes")
+    check_seed(seed)
     if type(number) is not int or not 0 <= number < 2**64:
         raise InvalidValue("number", number, "a whole number from 0 to 2^64 - 1")
     key = np.frombuffer(sha256(b"maskedbandit decisions" + seed).digest()[:16], "<u8")

@@ -14,6 +14,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.policies.policy import Policy
+from maskedbandit.study.illegal import no_such_arm, no_such_count, no_such_deck, nothing_to_wait_for, unknown_size
 
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK = range(9)
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
@@ -60,18 +61,15 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, mem
     """Raise what a run's status stands for."""
     name = type(policy).__name__
     if status == BAD_ARM:
-        raise IllegalDecision(f"{name} asked for arm {arm}, which does not exist")
+        raise no_such_arm(name, arm)
     if status == BAD_COUNT:
-        raise IllegalDecision(f"{name} asked for {n} users: the number of users is 0 (stop) or more")
+        raise no_such_count(name, n)
     if status == BAD_DECK:
-        raise IllegalDecision(
-            f"{name} asked for cohorts together, and then for {n} users of arm {arm}: "
-            "each of them is of another arm, of at least one user, closes after its users, and no other one is open"
-        )
+        raise no_such_deck(name, arm, n)
     if status == DEADLOCK:
-        raise IllegalDecision(f"{name} waits, but it already has every release")
+        raise nothing_to_wait_for(name)
     if status == UNSIZED:
-        raise IllegalDecision(f"{name} opens cohorts of unknown size, but the size decides what {channel} does")
+        raise unknown_size(name)
     if status == TOO_WIDE:
         allowed = "smaller: its sum or its noise has too many steps for 64-bit numbers"
         raise InvalidValue(f"a cohort of {type(channel).__name__}", n, allowed)

@@ -30,6 +30,7 @@ from maskedbandit.law import Law, draws_of_one, steps
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.study.driver import Driver
 
 LONGEST = 10**15
 
@@ -96,21 +97,21 @@ def drive(
         cohorts = np.zeros(capacity, np.int64)
         pulls[run], releases[run] = 0, 0
         out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
-        memory = channel.memory(k)
-        state = policy.init(k, aim)
         drawn: Any = streams.of(run)
         if rehearsed:
-            name = f"{study}, run {run}"
-            what = policy, channel, instance, state, name
+            name, (*others, of_policy, _) = f"{study}, run {run}", drawn
+            driver = Driver(policy, law, k, aim, of_policy.bytes(32))
             with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-                status, losses[name], thrown_away = rehearse(*what, horizon, serve, marks, out, *drawn[:-1])
-            findings[run] = {"thrown_away": thrown_away}
-        else:
-            status = go(state, law, parameters, memory, world, lags, horizon, serve, instance.moves, marks, out, *drawn)
+                losses[name], thrown_away = rehearse(driver, channel, instance, name, horizon, marks, out, *others)
+            findings[run] = policy.findings(driver.state) | {"thrown_away": thrown_away}
+            return
+        memory = channel.memory(k)
+        state = policy.init(k, aim)
+        status = go(state, law, parameters, memory, world, lags, horizon, serve, instance.moves, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * capacity)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
-        findings[run] = policy.findings(state) | findings[run]
+        findings[run] = policy.findings(state)
         for n in cohorts[cohorts > 0].tolist():
             if n not in losses:  # now, because a channel may refuse a size
                 losses[n] = channel.loss(n)

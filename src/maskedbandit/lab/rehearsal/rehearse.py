@@ -1,4 +1,4 @@
-"""A study over a real protocol, all parties in one process: the loop of the engine, in which every user has a device.
+"""A study over a real protocol, all parties in one process: the driver of a live study, and a device for every user.
 
 A user is shown an arm, gets a reward and keeps it on the device. When the cohort closes, each device checks what it is
 offered and adds its noise, and the channel's `backend` carries the sum; the policy gets the released sum and how many
@@ -9,11 +9,12 @@ that was used.)
 
 A user is charged before an arm is shown, so before there is a reward. Server and device both write down in which cohort
 the user takes part. A cohort whose protocol fails is tried again with the same users, see `study.cohorts`. After
-`backend.attempts` failures it is thrown away, with its users, and others are asked instead. So is a cohort whose sum
-is implausible, at once.
+`backend.attempts` failures it is thrown away, with its users, and its places are dealt to others. So is a cohort whose
+sum is implausible, at once.
 
-Each decision of the policy has a random stream of its own, see `study.decisions`. (The compiled loop has one stream for
-all decisions of a run, which is faster: a policy that draws decides otherwise there.)
+What the policy is asked, and who gets which arm, is up to the driver (study/driver.py). Each decision has a random
+stream of its own there. (The compiled loop has one stream for all decisions of a run, which is faster: a policy that
+draws decides otherwise there.) Rewards come at once: a cohort is closed when it is full, and told before the next ask.
 
 **Guarantee**: no user is charged more than `channel.loss(n)`, n the size of the user's one cohort.
 """
@@ -30,21 +31,21 @@ import numpy.typing as npt
 
 from maskedbandit import policies
 from maskedbandit.channels.channel import Channel, real
-from maskedbandit.core import Decision
 from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.account import marked
-from maskedbandit.lab.engine.outcomes import BAD_ARM, BAD_COUNT, DEADLOCK, DONE, UNSIZED, Out
+from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.user import User
 from maskedbandit.study.cohorts import Cohorts
-from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.device import Device
+from maskedbandit.study.driver import Driver
+from maskedbandit.study.illegal import unknown_size
 
 
 def refuse_late(channel: Channel, delay: Delay) -> None:
@@ -55,81 +56,70 @@ def refuse_late(channel: Channel, delay: Delay) -> None:
 
 
 def rehearse(
-    policy: Policy,
+    driver: Driver,
     channel: Channel,
     instance: Instance,
-    state: Any,
     name: str,
     horizon: int,
-    serve: bool,
     marks: npt.NDArray[np.int64],
     out: Out,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,
     of_noise: np.random.Generator,
-    of_policy: np.random.Generator,
-) -> tuple[int, Loss, int]:
-    """One run, as `loop` in arm_loop.py: how it ended, what the worst user was charged, and cohorts thrown away."""
-    law, world, k, bits = channel.law(), instance.parameters(), out.pulls.size, Bits(of_noise.bytes)
-    means, best, stream = instance.true_means(), instance.true_means().max(), Rewards(of_rewards, keys)
-    cohorts, devices = Cohorts(channel, k, name, bits), dict[User, Device]()
-    seed, decisions = of_policy.bytes(32), 0
-    t, mark, regret, rewards = 0, 0, 0.0, 0.0
-    again: Decision | None = None
+) -> tuple[Loss, int]:
+    """One run, as `loop` in arm_loop.py: what the worst user was charged, and cohorts thrown away."""
+    policy, world, k, bits = driver.policy, instance.parameters(), out.pulls.size, Bits(of_noise.bytes)
+    gaps, best = instance.true_means().max() - instance.true_means(), instance.true_means().max()
+    stream, cohorts, devices = Rewards(of_rewards, keys), Cohorts(channel, k, name, bits), dict[User, Device]()
+    t, mark, rewards = 0, 0, 0.0
+
+    def noted(arm: int, users: int, reward: float) -> None:
+        nonlocal t, mark, rewards
+        out.pulls[arm] += users
+        t, rewards = t + users, rewards + reward
+        mark = marked(marks, mark, t, float(gaps @ out.pulls), best * t - rewards, out.regret, out.realised)
+
     while t < horizon:
-        if again is None:
-            arm, n, close = map(int, policy.ask(state, law, decision_generator(seed, decisions)))
-            decisions += 1
-        else:
-            arm, n, close = again
-        out.last[0], out.last[1] = arm, n
-        if arm == -1:
-            return DEADLOCK, ZERO, 0
-        if arm < 0 or arm >= k:
-            return BAD_ARM, ZERO, 0
-        if n < 0:
-            return BAD_COUNT, ZERO, 0
-        stop = n == 0
-        if stop and not serve:
-            break
-        waiting = len(cohorts.waiting[arm])
-        planned = waiting + n
-        if waiting and cohorts.price(waiting) != cohorts.price(planned):
-            return UNSIZED, ZERO, 0  # waiting users were charged for a different cohort size
-        if law.root > 0.0 and not stop and (close == 0 or waiting):
-            return UNSIZED, ZERO, 0
-        if close == 1 and not stop:
-            with advised(policy, planned):
-                channel.check_size(planned, cohorts.memory, arm)
-        end = horizon if stop else min(t + n, horizon)
-        out.pulls[arm] += end - t
-        while t < end:
-            users = int(min(end, marks[mark])) - t
-            if stop:  # they are served, and nobody asks for their rewards
-                rewards += instance.many(world, arm, users, 0, stream)
-            for user in range(t, t if stop else t + users):
-                cohorts.charge(str(user), planned)
-                reward = float(instance.one(world, arm, user, 0, stream))
-                devices[str(user)] = Device(str(user), reward, channel, planned)
-                cohorts.join(arm, str(user))
-                rewards += reward
-            regret += (best - means[arm]) * users
-            t += users
-            mark = marked(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
-        if stop:
-            break
-        again = None
-        if close == 1 and len(cohorts.waiting[arm]) == planned:  # one cut off by the horizon is never released
-            with advised(policy, planned):
-                found = carried(cohorts, arm, devices, bits)
-            if found is None:
-                again = Decision(arm, planned, 1)
-                continue
-            out.releases[0] += 1
-            policy.tell(state, arm, *found)
+        driver.ask()
+        if (arm := driver.answer) is not None:
+            if policy.goal == "identify":
+                break
+            users = 1 if instance.moves else int(marks[mark]) - t  # they are served, and nobody asks for their rewards
+            one = users == 1
+            x = instance.one(world, arm, t, 0, stream) if one else instance.many(world, arm, users, 0, stream)
+            noted(arm, users, x)
+            continue
+        dealt = driver.deck.dealing
+        sizes = {places.arm: places.size for places in dealt}
+        for places in dealt:
+            waiting = len(cohorts.waiting[places.arm])
+            if waiting and cohorts.price(waiting) != cohorts.price(places.size):
+                raise unknown_size(type(policy).__name__)
+            if places.complete:
+                with advised(policy, places.size):
+                    channel.check_size(places.size, cohorts.memory, places.arm)
+        while t < horizon and driver.deck.left:
+            arm, user = driver.assign(bits).arm, str(t)
+            size = sizes[arm]
+            cohorts.charge(user, size)
+            reward = float(instance.one(world, arm, t, 0, stream))
+            devices[user] = Device(user, reward, channel, size)
+            cohorts.join(arm, user)
+            noted(arm, 1, reward)
+        for places in dealt:
+            if places.full:  # one cut off by the horizon is never released
+                driver.close(places.cohort)
+                with advised(policy, places.size):
+                    found = carried(cohorts, places.arm, devices, bits)
+                if found is None:
+                    driver.reopen(places.cohort)
+                else:
+                    out.releases[0] += 1
+                    driver.tell(places.cohort, *found)
+    out.last[:] = next(entry[2:4] for entry in reversed(driver.log) if entry[0] == "ask")
     if cohorts.thrown_away and not out.releases[0]:
         cohorts.give_up()
-    return DONE, cohorts.loss(), cohorts.thrown_away
+    return cohorts.loss(), cohorts.thrown_away
 
 
 def carried(cohorts: Cohorts, arm: int, devices: dict[User, Device], bits: Bits) -> tuple[int, float] | None:

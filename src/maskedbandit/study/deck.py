@@ -1,0 +1,146 @@
+"""The deck of a study: the places of its cohorts, which users get in random order.
+
+Who comes next gets an arm with the probability (places of the arm that are left) / (all places that are left), as if
+they had been shuffled like cards. So cohorts that are dealt together fill up over the same stretch of time, and each
+ends with exactly as many users as it was to have. A cohort goes from
+
+    open -> complete (no places are added) -> full (all are dealt) -> closed -> told
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from maskedbandit.core import TOGETHER, Decision
+from maskedbandit.errors import OutOfTurn, shown
+from maskedbandit.privacy.sampling import Bits
+
+
+@dataclass
+class Places:
+    """The places of a cohort, numbered from 0, and how far the cohort has come."""
+
+    cohort: int
+    arm: int
+    size: int = 0  # places so far
+    complete: bool = False
+    closed: bool = False
+    told: tuple[int, float] | None = None  # n and total of the release
+    _next: int = 0  # all places from here on are left, and
+    _returned: set[int] = field(default_factory=set)  # so are these
+
+    @property
+    def left(self) -> int:
+        """Places that are left to be dealt."""
+        return self.size - self._next + len(self._returned)
+
+    @property
+    def full(self) -> bool:
+        """Whether its last place was dealt."""
+        return self.complete and self.left == 0
+
+    def check_dealt(self, place: int, dealt: bool) -> None:
+        """Raise `OutOfTurn` unless it is a place of the cohort, and is dealt or is left."""
+        if type(place) is not int or not 0 <= place < self.size:
+            raise OutOfTurn(f"cohort {self.cohort} has no place {shown(place)}: its places are 0 to {self.size - 1}")
+        if dealt != (place < self._next and place not in self._returned):
+            raise OutOfTurn(f"place {place} of cohort {self.cohort} is {'not' if dealt else 'already'} dealt")
+
+    def deal(self) -> int:
+        """Deal the first place that is left."""
+        if self._returned:
+            place = min(self._returned)
+            self._returned.remove(place)
+        else:
+            place = self._next
+            self._next += 1
+        return place
+
+    def take(self, place: int) -> None:
+        """Deal this place, as it was dealt before."""
+        self.check_dealt(place, dealt=False)
+        self._returned |= set(range(self._next, place + 1))
+        self._next = max(self._next, place + 1)
+        self._returned.remove(place)
+
+    def give_back(self, place: int) -> None:
+        """Leave a place to be dealt again."""
+        self.check_dealt(place, dealt=True)
+        self._returned.add(place)
+
+    def all_dealt(self, dealt: bool) -> None:
+        """Deal all places, or leave all to be dealt again."""
+        self._next = self.size if dealt else 0
+        self._returned.clear()
+
+
+class Deck:
+    """All cohorts of a study, by number, and those of them that have places left.
+
+    >>> deck, bits = Deck(), Bits()
+    >>> deck.add(Decision(arm=1, n=3, close=TOGETHER))
+    >>> deck.add(Decision(arm=0, n=1, close=1))
+    >>> sorted(deck.deal(bits)[0].arm for user in range(4)), deck.left
+    ([0, 1, 1, 1], 0)
+    """
+
+    def __init__(self) -> None:
+        self.cohorts: list[Places] = []
+        self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
+        self._with_places: dict[int, Places] = {}
+
+    @property
+    def left(self) -> int:
+        """Places that are left to be dealt."""
+        return sum(places.left for places in self._with_places.values())
+
+    @property
+    def dealing(self) -> list[Places]:
+        """The cohorts that have places left, by number."""
+        return [self._with_places[cohort] for cohort in sorted(self._with_places)]
+
+    def cohort(self, number: int) -> Places:
+        """The places of a cohort, or raise `OutOfTurn`."""
+        if type(number) is not int or not 0 <= number < len(self.cohorts):
+            raise OutOfTurn(f"cohort {shown(number)} is unknown: there are {len(self.cohorts)} so far, numbered from 0")
+        return self.cohorts[number]
+
+    def growing(self, arm: int) -> bool:
+        """Whether the arm has a cohort to which places may be added."""
+        return arm in self._growing
+
+    def add(self, decision: Decision) -> None:
+        """Add the places of a decision that is legal to the arm's cohort, which may be a new one."""
+        arm, n, close = decision
+        places = self._growing.pop(arm, None)
+        if places is None:
+            places = Places(len(self.cohorts), arm)
+            self.cohorts.append(places)
+        places.size, places.complete = places.size + n, close in (1, TOGETHER)
+        if not places.complete:
+            self._growing[arm] = places
+        self.sort(places)
+
+    def sort(self, places: Places) -> None:
+        """Note whether the cohort has places left, after they changed."""
+        if places.left:
+            self._with_places[places.cohort] = places
+        else:
+            self._with_places.pop(places.cohort, None)
+
+    def deal(self, bits: Bits) -> tuple[Places, int, Fraction]:
+        """Deal one of the places that are left: its cohort, its number, and the propensity of its arm.
+
+        The propensity is exactly the probability with which the user got this arm: places of the arm / all places.
+        """
+        dealing, total = self.dealing, self.left
+        rest = bits.below(total) if len(dealing) > 1 else 0
+        for chosen in dealing:
+            if rest < chosen.left:
+                break
+            rest -= chosen.left
+        of_arm = sum(places.left for places in dealing if places.arm == chosen.arm)
+        place = chosen.deal()
+        self.sort(chosen)
+        return chosen, place, Fraction(of_arm, total)

@@ -1,0 +1,261 @@
+"""What a live study and the lab's rehearsals share: who gets which arm, and what the policy is asked and told.
+
+    ask -> assign -> ... -> assign -> close -> tell -> ask -> ...
+
+The driver asks the policy when no place is left to be dealt, and not again after an answer for nobody before something
+was told. It gives the users who come the places of the cohorts that were asked for (deck.py), or serves them an arm
+while there is nothing to ask for. The caller has the clock: it closes a cohort at the deadline of its last place, and
+tells its release. Meanwhile the next cohorts are dealt.
+
+There is no clock, no network and no file here. All that the policy decides follows from the seed of the study and from
+the log, which lists what was asked, with the answers, and what was told:
+
+    ("ask", number, arm, n, close)        number counts all asks from 0; each has a generator of its own (decisions.py)
+    ("tell", cohort, n, total)            cohorts are numbered from 0 in the order in which they were asked for
+
+Which places are dealt to whom is drawn with bits of the caller's, and it is the caller who stores it.
+
+Whatever is refused, is refused with a named error, and nothing has changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from fractions import Fraction
+from operator import index
+from typing import Any, NamedTuple
+
+from maskedbandit.checks import number
+from maskedbandit.core import TOGETHER, Decision
+from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shown
+from maskedbandit.law import Law
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.study.decisions import check_seed, decision_generator
+from maskedbandit.study.deck import Deck, Places
+from maskedbandit.study.illegal import no_such_arm, no_such_count, no_such_deck, nothing_to_wait_for, unknown_size
+
+
+class Assignment(NamedTuple):
+    """What a user gets; without a cohort the user is served the arm, and nobody asks for the reward."""
+
+    arm: int
+    cohort: int | None
+    place: int | None  # in the cohort
+    propensity: Fraction  # the probability with which the user was to get this arm
+
+
+class Driver:
+    """The driver of a study with k arms; `aim` is what the policy's `init` gets, the horizon or δ.
+
+    >>> from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
+    >>> from maskedbandit.channels.central import Central
+    >>> driver = Driver(SuccessiveElimination(least=4), Central(epsilon=1).law(), 2, 1000, bytes(16))
+    >>> [driver.assign(Bits()).arm for user in range(4)], driver.cohorts[0].full
+    ([0, 0, 0, 0], True)
+    >>> driver.close(0)
+    >>> driver.tell(0, 4, 3.0)
+    >>> driver.log
+    [('ask', 0, 0, 4, 1), ('tell', 0, 4, 3.0)]
+    """
+
+    def __init__(self, policy: Policy, law: Law, k: int, aim: Any, seed: bytes) -> None:
+        check_seed(seed)
+        if not isinstance(policy, Policy) or policy.goal == "contextual":
+            raise InvalidValue("policy", policy, "one of arms without contexts, such as UCB1()")
+        self.policy, self.law, self.k, self.seed = policy, law, whole("k", k, 1), seed
+        self.state = policy.init(self.k, aim)
+        self.log: list[tuple[Any, ...]] = []
+        self.deck = Deck()
+        self._asked, self._in_flight = 0, 0  # decisions so far; cohorts that are complete and not told
+        self._idle: Decision | None = None  # the last answer, if it was for nobody and nothing was told since
+        self._released = [(0, Fraction(0))] * self.k  # n and total of all releases
+
+    @property
+    def cohorts(self) -> Sequence[Places]:
+        """All cohorts, by number."""
+        return self.deck.cohorts
+
+    @property
+    def answer(self) -> int | None:
+        """The arm of the policy's final answer, with which all later users are served; None if it may ask for more."""
+        if self._idle is None or self._idle.arm < 0 or (self._in_flight and self.policy.goal == "regret"):
+            return None
+        return self._idle.arm
+
+    def ask(self) -> None:
+        """Ask the policy for its next decision, if it is due: no place is left, and there is something new."""
+        if self._due() and not self.deck.left:
+            self._ask()
+
+    def assign(self, bits: Bits) -> Assignment:
+        """What the next user gets: one of the places that are left, at random, or else just an arm.
+
+        While the policy asks for nobody that is the arm that it names, or else the one of the highest mean in what was
+        released; before the first release it is any arm, each with the same probability.
+        """
+        self.ask()
+        if self.deck.left and self.answer is None:
+            places, place, propensity = self.deck.deal(bits)
+            return Assignment(places.arm, places.cohort, place, propensity)
+        if self._idle is not None and self._idle.arm >= 0:
+            return Assignment(self._idle.arm, None, None, Fraction(1))
+        means = {arm: total / n for arm, (n, total) in enumerate(self._released) if n > 0}
+        if not means:
+            return Assignment(bits.below(self.k), None, None, Fraction(1, self.k))
+        return Assignment(max(means, key=means.__getitem__), None, None, Fraction(1))  # the first one of ties
+
+    def give_back(self, cohort: int, place: int) -> None:
+        """Leave a place to be dealt again, whose user was never shown the arm; the cohort is not closed yet."""
+        places = self.deck.cohort(cohort)
+        if places.closed:
+            raise OutOfTurn(f"cohort {cohort} is closed: none of its places can be given back")
+        places.give_back(place)
+        self.deck.sort(places)
+
+    def close(self, cohort: int) -> None:
+        """The deadline of the cohort's last place has passed: its places can no longer be given back."""
+        places = self.deck.cohort(cohort)
+        if places.closed or not places.full:
+            raise OutOfTurn(f"cohort {cohort} is {'already closed' if places.closed else 'not full'}")
+        places.closed = True
+
+    def reopen(self, cohort: int) -> None:
+        """A closed cohort was thrown away and can never be released: all its places are dealt again, to other users."""
+        places = self.deck.cohort(cohort)
+        if places.told or not places.closed:
+            raise OutOfTurn(f"cohort {cohort} is {'already told' if places.told else 'not closed'}")
+        places.closed = False
+        places.all_dealt(False)
+        self.deck.sort(places)
+
+    def tell(self, cohort: int, n: int, total: float) -> None:
+        """Tell the policy the release of a closed cohort, the noisy sum of n rewards; a second time has no effect."""
+        places = self.deck.cohort(cohort)
+        n = whole(f"n of the release of cohort {cohort}", n, 1, places.size)
+        if not number(total) or not abs(total) <= sys.float_info.max:
+            raise InvalidValue(f"the total of cohort {cohort}", total, "a finite number")
+        release = n, float(total)
+        if places.told and places.told != release:
+            raise Disagreement(f"the release of cohort {cohort} is {places.told}: it cannot be {release} as well")
+        if not places.closed:
+            raise OutOfTurn(f"cohort {cohort} is not closed: its release cannot be told")
+        if places.told:
+            return
+        with self._or_unchanged():
+            self.policy.tell(self.state, places.arm, *release)
+        before, sum_before = self._released[places.arm]
+        self._released[places.arm] = before + n, sum_before + Fraction(release[1])
+        if self.answer is None:
+            self._idle = None
+        places.told = release
+        self._in_flight -= 1
+        self.log.append(("tell", cohort, *release))
+
+    @classmethod
+    def replay(
+        cls,
+        policy: Policy,
+        law: Law,
+        k: int,
+        aim: Any,
+        seed: bytes,
+        log: Iterable[Sequence[Any]],
+        dealt: Iterable[tuple[int, int]] = (),
+        closed: Iterable[int] = (),
+    ) -> Driver:
+        """The driver that wrote this log, or raise `InvalidValue` if it does not fit.
+
+        Of the cohorts that were not told, `dealt` are those places, as cohort and place, that are dealt, and `closed`
+        the numbers of those that are closed.
+        """
+        driver = cls(policy, law, k, aim, seed)
+        entries = [tuple(entry) if isinstance(entry, list | tuple) else (entry,) for entry in log]
+        for i, entry in enumerate(entries):
+            if i == len(driver.log):
+                driver._follow(i, entry)
+            if driver.log[i] != entry:
+                raise InvalidValue(f"entry {i} of the log", entry, f"{driver.log[i]}, which this study did")
+        if len(driver.log) > len(entries):
+            raise InvalidValue("the length of the log", len(entries), "longer: it ends inside a deck")
+        for cohort, place in dealt:
+            places = driver.deck.cohort(cohort)
+            places.take(place)
+            driver.deck.sort(places)
+        for cohort in closed:
+            driver.close(cohort)
+        return driver
+
+    def _follow(self, i: int, entry: tuple[Any, ...]) -> None:
+        """Do again what entry i of a log says."""
+        if entry[:1] == ("ask",) and self._due():
+            self._ask()
+        elif entry[:1] == ("tell",) and len(entry) == 4:
+            try:
+                places = self.deck.cohort(entry[1])
+                if places.complete:  # else `tell` says why not
+                    places.closed = True
+                    places.all_dealt(True)
+                    self.deck.sort(places)
+                self.tell(*entry[1:])
+            except ProtocolError as why:
+                raise InvalidValue(f"entry {i} of the log", entry, f"one that fits those before it, but {why}") from why
+        if i == len(self.log):
+            raise InvalidValue(f"entry {i} of the log", entry, "an ask or a tell that is due after those before it")
+
+    def _due(self) -> bool:
+        """Whether the policy may say something new."""
+        return self._idle is None
+
+    def _ask(self) -> None:
+        """Ask until a decision is one that is not dealt together with the next."""
+        asked: list[Decision] = []
+        with self._or_unchanged():
+            while not asked or asked[-1].close == TOGETHER:
+                generator = decision_generator(self.seed, self._asked + len(asked))
+                asked.append(self._checked(self.policy.ask(self.state, self.law, generator), asked))
+        for decision in asked:
+            self.log.append(("ask", self._asked, *decision))
+            self._asked += 1
+            if decision.n == 0:
+                self._idle = decision
+                continue
+            self.deck.add(decision)
+            self._in_flight += decision.close != 0
+
+    def _checked(self, decision: Any, before: list[Decision]) -> Decision:
+        """The decision in Python's own numbers, or raise `IllegalDecision`; `before` are those of the same deck."""
+        name = type(self.policy).__name__
+        try:
+            arm, n, close = map(index, decision)
+        except (TypeError, ValueError):
+            raise IllegalDecision(f"{name} answered {shown(decision)}: a decision is three whole numbers") from None
+        if arm == -1 and n == 0 and not self._in_flight:
+            raise nothing_to_wait_for(name)
+        if not 0 <= arm < self.k and (arm, n) != (-1, 0):
+            raise no_such_arm(name, arm)
+        if n < 0:
+            raise no_such_count(name, n)
+        if close not in (0, 1, TOGETHER):
+            raise IllegalDecision(f"{name} answered with close = {close}: it is 0, 1 or TOGETHER")
+        growing = self.deck.growing(arm)
+        if before or close == TOGETHER:
+            if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):
+                raise no_such_deck(name, arm, n)
+        elif n > 0 and self.law.root > 0.0 and (close == 0 or growing):
+            raise unknown_size(name)
+        return Decision(arm, n, close)
+
+    @contextmanager
+    def _or_unchanged(self) -> Iterator[None]:
+        """The state of the policy is as it was before, if there is an error."""
+        before = deepcopy(self.state)
+        try:
+            yield
+        except BaseException:
+            self.state = before
+            raise
