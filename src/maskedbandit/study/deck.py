@@ -4,7 +4,7 @@ Who comes next gets an arm with the probability (places of the arm that are left
 they had been shuffled like cards. So cohorts that are dealt together fill up over the same stretch of time, and each
 ends with exactly as many users as it was to have. A cohort goes from
 
-    open -> complete (no places are added) -> full (all are dealt) -> closed -> told
+    open -> complete (no places are added) -> full (all are dealt) -> closed -> released
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Places:
     size: int = 0  # places so far
     complete: bool = False
     closed: bool = False
-    told: tuple[int, float] | None = None  # n and total of the release
+    release: tuple[int, float] | None = None  # n and total
     _next: int = 0  # all places from here on are left, and
     _returned: set[int] = field(default_factory=set)  # so are these
 

@@ -127,8 +127,8 @@ class Driver:
     def reopen(self, cohort: int) -> None:
         """A closed cohort was thrown away and can never be released: all its places are dealt again, to other users."""
         places = self.deck.cohort(cohort)
-        if places.told or not places.closed:
-            raise OutOfTurn(f"cohort {cohort} is {'already told' if places.told else 'not closed'}")
+        if places.release or not places.closed:
+            raise OutOfTurn(f"cohort {cohort} is {'already released' if places.release else 'not closed'}")
         places.closed = False
         places.all_dealt(False)
         self.deck.sort(places)
@@ -140,11 +140,11 @@ class Driver:
         if not number(total) or not abs(total) <= sys.float_info.max:
             raise InvalidValue(f"the total of cohort {cohort}", total, "a finite number")
         release = n, float(total)
-        if places.told and places.told != release:
-            raise Disagreement(f"the release of cohort {cohort} is {places.told}: it cannot be {release} as well")
+        if places.release and places.release != release:
+            raise Disagreement(f"the release of cohort {cohort} is {places.release}: it cannot be {release} as well")
         if not places.closed:
             raise OutOfTurn(f"cohort {cohort} is not closed: its release cannot be told")
-        if places.told:
+        if places.release:
             return
         with self._or_unchanged():
             self.policy.tell(self.state, places.arm, *release)
@@ -152,7 +152,7 @@ class Driver:
         self._released[places.arm] = before + n, sum_before + Fraction(release[1])
         if self.answer is None:
             self._idle = None
-        places.told = release
+        places.release = release
         self._in_flight -= 1
         self.log.append(("tell", cohort, *release))
 
