@@ -20,7 +20,7 @@ from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.shuffled import Shuffled
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.experiments.protocol_option import takes
 from maskedbandit.law import draws_of_one
@@ -262,6 +262,59 @@ def test_cohorts_of_unknown_size_need_noise_and_price_that_do_not_depend_on_it()
         with pytest.raises(IllegalDecision, match="unknown size"):
             mb.simulate(Scripted(0, 5, close=0), channel, INSTANCE, 100)
         mb.simulate(Scripted(0, 5), channel, INSTANCE, 100)
+
+
+# --- decks --------------------------------------------------------------------------------------------------
+
+
+class Decks(Greedy):
+    """Six users of one arm and four of the other, in random order, again and again."""
+
+    @staticmethod
+    @kernel
+    def ask(s, law, rng):
+        s.n[1] = 1 - s.n[1]
+        return Decision(0, 6, TOGETHER) if s.n[1] == 1 else Decision(1, 4, 1)
+
+    @staticmethod
+    @kernel
+    def tell(s, arm, n, total):
+        s.total[arm] += n
+
+
+SHOWN: list[int] = []
+
+
+class Shown(mb.Bernoulli):
+    """Says which arm a user was shown."""
+
+    @staticmethod
+    @kernel
+    def one(world, arm, t, g, stream):
+        SHOWN.append(arm)
+        return 1.0
+
+
+def test_cohorts_that_are_asked_for_together_are_dealt_together() -> None:
+    backend = Watched()
+    SHOWN.clear()
+    run = mb.simulate(Decks(), over(backend), Shown([0.2, 0.9]), 5003, seed=8)
+    decks = [SHOWN[t : t + 10] for t in range(0, 5000, 10)]
+    assert {sum(deck) for deck in decks} == {4}
+    assert [len(values) for values, _ in backend.seen] == [6, 4] * 500
+    assert (run.releases[0], run.findings["first"][0], run.findings["second"][0]) == (1000, 3000, 2000)
+    places = np.array([place for deck in decks for place in range(10) if deck[place] == 1])
+    same_distribution(places, lambda z: np.where((z >= 0) & (z < 10), 0.1, 0.0))
+
+
+def test_a_cohort_of_a_deck_that_is_thrown_away_is_dealt_again_alone() -> None:
+    backend = Watched(fails=1)
+    SHOWN.clear()
+    run = mb.simulate(Decks(), over(backend), Shown([0.2, 0.9]), 40, seed=8)
+    assert [len(values) for values, _ in backend.seen] == [6, 4, 6, 6, 6, 4, 6]  # the first and every other one fails
+    decks = [SHOWN[t:end] for t, end in ((0, 10), (10, 16), (16, 22), (22, 32), (32, 38), (38, 40))]
+    assert [(deck.count(0), deck.count(1)) for deck in decks] == [(6, 4), (6, 0), (6, 0), (6, 4), (6, 0), (2, 0)]
+    assert (run.releases[0], run.findings["thrown_away"][0]) == (3, 4)
 
 
 # --- small cohorts ------------------------------------------------------------------------------------------
