@@ -10,6 +10,9 @@ from maskedbandit.policies.identify.ada_p_tt import AdaPTT as AdaPTT
 from maskedbandit.policies.identify.ada_p_tt_star import AdaPTTStar as AdaPTTStar
 from maskedbandit.policies.identify.best_arm_dpse import BestArmDPSE as BestArmDPSE
 from maskedbandit.policies.identify.best_arm_elimination import BestArmElimination as BestArmElimination
+from maskedbandit.policies.identify.contemporaneous_elimination import (
+    ContemporaneousElimination as ContemporaneousElimination,
+)
 from maskedbandit.policies.identify.dp_tt import DPTT as DPTT
 from maskedbandit.policies.identify.eb_tci import EBTCI as EBTCI
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood as ReleasedLikelihood
@@ -20,6 +23,7 @@ from maskedbandit.policies.regret.ada_cucb import AdaCUCB as AdaCUCB
 from maskedbandit.policies.regret.ada_p_klucb import AdaPKLUCB as AdaPKLUCB
 from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB as AdaPUCB
 from maskedbandit.policies.regret.anytime_lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from maskedbandit.policies.regret.contemporaneous_klucb import ContemporaneousKLUCB as ContemporaneousKLUCB
 from maskedbandit.policies.regret.dp_imed import DPIMED as DPIMED
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB as DPKLUCB
 from maskedbandit.policies.regret.dp_thompson import DPThompson as DPThompson

@@ -325,7 +325,7 @@ def test_a_cohort_that_is_too_small_says_what_to_do() -> None:
         mb.simulate(mb.policies.SuccessiveElimination(least=8), over(SecAgg()), INSTANCE, 1000)
     with pytest.raises(InvalidValue, match=r"AdaPKLUCB asked for a cohort of 1; policies .*successive_elimination"):
         mb.simulate(mb.policies.AdaPKLUCB(), over(SecAgg()), INSTANCE, 1000)
-    with pytest.raises(InvalidValue, match=r"`least`: released_likelihood\)"):
+    with pytest.raises(InvalidValue, match=r"`least`: contemporaneous_elimination, released_likelihood\)"):
         mb.identify(mb.policies.BestArmDPSE(), over(SecAgg(smallest=10**4)), INSTANCE)
 
 
