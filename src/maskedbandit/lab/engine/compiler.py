@@ -80,6 +80,7 @@ def explained(said: str) -> str:
 def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]) -> Any:
     """The dispatcher of a kernel that compiled code calls; the kernels that it calls inherit its options."""
     import numba
+    from numba.core import types
 
     from maskedbandit.lab.engine.kernel_cache import KernelCache
 
@@ -98,6 +99,10 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     njit: Any = numba.njit
     found = njit(**OPTIONS, **INNER, **inherited)(own)
     found._cache = KernelCache(name)
+    ask: Any = found.get_call_template  # a constant of the caller is a type of its own to Numba; it is compiled as others
+    found.get_call_template = lambda kinds, named: ask(
+        [types.unliteral(kind) for kind in kinds], {name: types.unliteral(kind) for name, kind in named.items()}
+    )
     return found
 
 
