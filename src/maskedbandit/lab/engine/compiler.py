@@ -99,9 +99,11 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     njit: Any = numba.njit
     found = njit(**OPTIONS, **INNER, **inherited)(own)
     found._cache = KernelCache(name)
-    ask: Any = found.get_call_template  # a constant of the caller is a type of its own to Numba; it is compiled as others
-    found.get_call_template = lambda kinds, named: ask(
-        [types.unliteral(kind) for kind in kinds], {name: types.unliteral(kind) for name, kind in named.items()}
+    # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
+    template: Any = found.get_call_template
+    variable: Any = types.unliteral
+    found.get_call_template = lambda kinds, named: template(
+        [variable(kind) for kind in kinds], {name: variable(kind) for name, kind in named.items()}
     )
     return found
 
