@@ -81,7 +81,8 @@ class ContextualPolicy(Policy):
     @kernel
     def direction(s: Any, arm: int, x: np.ndarray, z: np.ndarray) -> None:
         """Write to z the vector that the reward is multiplied with; x is the row of the arm."""
-        z[:] = x
+        for i in range(z.size):  # Numba compiles `z[:] = x` for seconds
+            z[i] = x[i]
 
     @staticmethod
     @kernel

@@ -29,16 +29,16 @@ SAME = 1e-12  # the best means count as equal if they are closer
 
 @kernel
 def excess(u: float) -> float:
-    """(1+u) ln(1+u) - u, to full precision also where u is small.
+    """(1+u) ln(1+u) - u, to 12 digits also where u is small.
 
     >>> excess(0.0), excess(-1.0), round(excess(1e-9) * 1e18, 6)
     (0.0, 1.0, 0.5)
     """
-    if abs(u) < 0.01:  # the sum of (-u)^n / (n (n-1)) from n = 2 on
+    if abs(u) < 0.02:  # the sum of (-u)^n / (n (n-1)) from n = 2 on
         return u * u * (0.5 - u * (1 / 6 - u * (1 / 12 - u * (1 / 20 - u * (1 / 30 - u * (1 / 42 - u / 56))))))
     if u <= -1.0:
         return 1.0
-    return (1 + u) * math.log1p(u) - u
+    return (1 + u) * math.log(1 + u) - u  # log1p would give 13 digits, and is slower
 
 
 @kernel
@@ -94,11 +94,13 @@ def half_way(m: float, w: float, other: float, q: float, odds: float) -> float:
 
 
 @kernel
-def raised(m: float, x: float, y: float, gap: float, q: float, odds: float) -> float:
+def raised(m: float, x: float, y: float, gap: float, epsilon: float, q: float, odds: float) -> float:
     """d_eps(m, x) for x = m + gap and y = 1 - x: kl up to the edge, and a line from there on."""
     limit = edge(m, q, odds)
     if gap <= limit:
         return near(x, y, gap)
+    if 1000 * gap > m and q * x < 0.5:  # at most 4 digits cancel
+        return -epsilon * m - math.log1p(-q * x)
     steep = m + (1 - m) * odds
     fall = q * (gap - limit) * steep / odds  # the line adds -ln(1 - fall)
     added = -math.log1p(-fall) if fall < 0.5 else -math.log((y + odds * x) * steep / odds)
@@ -136,7 +138,7 @@ def private_parts(m_a: float, m_b: float, v: float, epsilon: float) -> tuple[flo
     q, odds = -math.expm1(-epsilon), math.exp(-epsilon)
     down, up = meeting(m_a, m_b, v, q, odds)
     x, y = m_b + up, 1 - m_a + down
-    return raised(1 - m_a, y, x, down, q, odds), raised(m_b, x, y, up, q, odds)
+    return raised(1 - m_a, y, x, down, epsilon, q, odds), raised(m_b, x, y, up, epsilon, q, odds)
 
 
 @kernel

@@ -209,6 +209,24 @@ def test_a_new_policy_finds_the_kernels_of_others_on_disk(tmp_path: Path) -> Non
     assert len(added) == 2  # the loop and `another`, not `inner`
 
 
+@kernel
+def halved(x):
+    return x / 2
+
+
+@kernel
+def halves_constants(x):
+    return halved(1) + halved(2) + halved(int(x))
+
+
+def test_a_constant_makes_no_kernel_of_its_own(tmp_path: Path, monkeypatch) -> None:
+    """To Numba 1, 2 and an integer that it does not know are three types: `halved` would be compiled for each."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    compiler.compiled_kernel.cache_clear()
+    assert compiler.compiled_loop.__wrapped__(body, step=halves_constants)(6.0) == 4.5
+    assert len(list(tmp_path.iterdir())) == 3  # the loop and two kernels
+
+
 def run_in(folder: Path, script: str) -> str:
     """What a new process prints."""
     env = {**os.environ, "MASKEDBANDIT_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -20,7 +20,7 @@ import maskedbandit as mb
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling, challenge, counts, peak, update
+from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling, challenge, counts, peak, sampled, update
 from tests.policies.mutants import mutant
 from tests.statistics import at_most, mean_is, same_distribution
 
@@ -116,7 +116,7 @@ def test_decisions_have_the_distribution_of_the_argmax(name):
 def test_accepting_every_proposal_is_rejected():
     """Negative control: a mutant that skips the acceptance step."""
     always = mutant(challenge, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
-    broken = mutant(ThompsonSampling.ask, challenge=always)
+    broken = mutant(ThompsonSampling.ask, sampled=mutant(sampled, challenge=always))
     with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("a close second", broken)
 
@@ -126,7 +126,7 @@ def test_reusing_the_coin_is_rejected():
     """Negative control: a mutant that tosses the coin of the next arm without renewing it."""
     once = mutant(challenge, "u = (u - chance) / (1 - chance)", "u = u")
     with pytest.raises(AssertionError, match="another distribution"):
-        check_decisions("many arms", mutant(ThompsonSampling.ask, challenge=once))
+        check_decisions("many arms", mutant(ThompsonSampling.ask, sampled=mutant(sampled, challenge=once)))
 
 
 class Script:
@@ -160,9 +160,9 @@ def grid():
                     yield good, n - good, x
 
 
-def check_bounds(ask: Kernel = ThompsonSampling.ask, tails: Kernel = challenge) -> None:
+def check_bounds(best: Kernel = sampled, tails: Kernel = challenge) -> None:
     """tail <= q <= cheap bound: whoever might win gets to propose, and a coin of exactly q decides."""
-    enter = mutant(ask, challenge=lambda *args: ENTERED)
+    enter = mutant(best, challenge=lambda *args: ENTERED)
     for good, bad, x in grid():
         n = good + bad
         s = state([0, good], [1, n])
@@ -175,7 +175,7 @@ def check_bounds(ask: Kernel = ThompsonSampling.ask, tails: Kernel = challenge) 
             continue
         for coin, proposes in ((q * (1 - 1e-7), True), (q * (1 + 1e-7), False)):
             if proposes:
-                assert enter(s, LAW, Script(x, coin)).arm == ENTERED, (good, bad, x)
+                assert enter(s, Script(x, coin)) == ENTERED, (good, bad, x)
             script = Script(x, coin)
             tails(s, 0, x, coin, script)
             assert script.proposed == proposes, (good, bad, x)
@@ -190,7 +190,7 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
 )
 def test_a_bound_that_is_too_low_is_rejected(old, new):
     with pytest.raises(AssertionError):
-        check_bounds(mutant(ThompsonSampling.ask, old, new))
+        check_bounds(mutant(sampled, old, new))
 
 
 def test_a_chance_that_is_too_high_is_rejected():

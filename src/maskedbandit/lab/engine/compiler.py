@@ -80,6 +80,7 @@ def explained(said: str) -> str:
 def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]) -> Any:
     """The dispatcher of a kernel that compiled code calls; the kernels that it calls inherit its options."""
     import numba
+    from numba.core import types
 
     from maskedbandit.lab.engine.kernel_cache import KernelCache
 
@@ -98,6 +99,12 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     njit: Any = numba.njit
     found = njit(**OPTIONS, **INNER, **inherited)(own)
     found._cache = KernelCache(name)
+    # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
+    template: Any = found.get_call_template
+    variable: Any = types.unliteral
+    found.get_call_template = lambda kinds, named: template(
+        [variable(kind) for kind in kinds], {name: variable(kind) for name, kind in named.items()}
+    )
     return found
 
 

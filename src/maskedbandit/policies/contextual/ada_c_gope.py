@@ -227,7 +227,8 @@ class AdaCGOPE(ContextualPolicy):
         z[:] = 0.0
         if s.open[arm] > 0:
             s.open[arm] -= 1
-            z[:] = s.z[arm]
+            for i in range(z.size):
+                z[i] = s.z[arm, i]
 
     @staticmethod
     @kernel

@@ -154,7 +154,8 @@ class AdaCOFUL(ContextualPolicy):
     @staticmethod
     @kernel
     def direction(s: State, arm: int, x: np.ndarray, z: np.ndarray) -> None:
-        z[:] = x
+        for i in range(z.size):
+            z[i] = x[i]
         clip(z, True)
 
     @staticmethod

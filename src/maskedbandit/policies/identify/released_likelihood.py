@@ -117,12 +117,15 @@ def bet(s: State, law: Law, b: int, at: float) -> None:
 
 @large_kernel
 def think(s: State, law: Law, rng: np.random.Generator) -> None:
-    """Update all estimates with the new releases."""
-    k, before = s.n.size, s.leader[0]
+    """Update all estimates with the new releases, if there are any."""
+    k, before, news = s.n.size, s.leader[0], False
     for a in range(k):
         if s.fresh[a] == 1:
+            news = True
             guess = s.total[a, 0] / s.n[a] if s.m[a] == 1 else s.mean[a]
             s.mean[a] = likeliest(law, releases(s, a), guess)
+    if not news:
+        return
     s.leader[0] = highest(s.mean, rng)
     for b in range(k):
         if b != s.leader[0] and (s.leader[0] != before or s.fresh[b] == 1 or s.fresh[s.leader[0]] == 1):
@@ -148,7 +151,7 @@ def certain(s: State, law: Law) -> bool:
     return True
 
 
-@kernel
+@large_kernel
 def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
     """The rival that is not beaten and has the least evidence against it; a starved one comes first."""
     a, most = s.leader[0], 0
@@ -165,7 +168,7 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
     return highest(doubt, rng), False
 
 
-@kernel
+@large_kernel
 def lacking(s: State) -> bool:
     """Whether the leader needs users more than its rivals: at the optimum this sum of ratios of gains is 1 [GK16].
 
@@ -178,7 +181,7 @@ def lacking(s: State) -> bool:
     return total > 1.0
 
 
-@kernel
+@large_kernel
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
     gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
@@ -251,8 +254,7 @@ class ReleasedLikelihood(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s):
             return first(s, beginning(s, law))
-        if s.fresh.max() == 1:
-            think(s, law, rng)
+        think(s, law, rng)
         if certain(s, law):
             return Decision(int(s.leader[0]), 0, 0)
         rival, starves = challenger(s, rng)

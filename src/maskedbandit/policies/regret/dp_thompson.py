@@ -36,19 +36,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import WAIT, Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, KARY, Law, is_laplace, radius
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, ThompsonSampling, update
+from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, sampled, update
 
-thompson: Any = ThompsonSampling.ask  # it reads fields of its state that are here too
 PILOT, FIRST, THEN = range(3)
 STEP, EPOCH, SIZE, NEXT, AWAITED, USERS = range(6)
 LARGEST = 2.0**60
@@ -62,8 +61,6 @@ class State(NamedTuple):
     n: np.ndarray  # [k]
     mode: np.ndarray  # [k]
     peak: np.ndarray  # [k]
-    part: np.ndarray  # [k] zero: no rewards are tossed
-    parts: np.ndarray  # [1] zero
     mean: np.ndarray  # [k] of the pilot
     gap: np.ndarray  # [1] D, then G
     clock: np.ndarray  # [6] step, epoch, users per arm, next arm, cohorts not yet released, users left
@@ -89,7 +86,7 @@ def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
     """
     for _ in range(200):  # the radius grows at most like the square root, so this climbs to the least solution
         n = int(min(users, LARGEST))
-        least = math.ceil(radius(law, m if m > 0 else n, n, x) / shift)
+        least = float(math.ceil(radius(law, m if m > 0 else n, n, x) / shift))
         if least <= users:
             break
         users = least
@@ -97,18 +94,18 @@ def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
 
 
 @kernel
-def fewest_users(s: State) -> float:
+def fewest(n: np.ndarray) -> float:
     """Users of the arm that has the fewest."""
-    n = s.n[0]
-    for a in range(s.n.size):
-        n = min(n, s.n[a])
-    return n
+    least = n[0]
+    for users in n:
+        least = min(least, users)
+    return least
 
 
 @kernel
 def target(s: State, law: Law) -> float:
     """Users that every arm needs in all for the step under way."""
-    k, n, log, gap = s.n.size, fewest_users(s), math.log(s.horizon), s.gap[0]
+    k, n, log, gap = s.n.size, fewest(s.n), math.log(s.horizon), s.gap[0]
     if s.pilot >= 0:
         return float(s.pilot)
     if s.pilot == PAPER:
@@ -116,26 +113,29 @@ def target(s: State, law: Law) -> float:
         each = 96 * log * law.scale / levels / (gap * gap)  # the scale over the levels is 1 / epsilon0
         return n + math.ceil(each if s.clock[STEP] == PILOT else each * log * log / k)
     if s.clock[STEP] == PILOT:
-        e = s.clock[EPOCH]
-        y = math.log(4.0 * k * e * (e + 1) * s.horizon)
-        return enough(law, e, math.ceil(128 * y / (gap * gap)), y, gap / 16)
-    m = worst(law, s.horizon) if law.counter > 0 else 0
-    return enough(law, m, max(n, 1.0), math.log(2.0 * k) + 2 * log, gap / 8)
+        m = s.clock[EPOCH]
+        x = math.log(4.0 * k * m * (m + 1) * s.horizon)
+        users, shift = float(math.ceil(128 * x / (gap * gap))), gap / 16
+    else:
+        m = worst(law, s.horizon) if law.counter > 0 else 0
+        x = math.log(2.0 * k) + 2 * log
+        users, shift = max(n, 1.0), gap / 8
+    return enough(law, m, users, x, shift)
 
 
 @kernel
-def apart(s: State) -> float:
-    """The distance between the two highest means of the pilot."""
+def apart(means: np.ndarray) -> float:
+    """The distance between the two highest means."""
     first, second = -math.inf, -math.inf
-    for a in range(s.n.size):
-        if s.mean[a] > first:
-            first, second = s.mean[a], first
-        elif s.mean[a] > second:
-            second = s.mean[a]
+    for mean in means:
+        if mean > first:
+            first, second = mean, first
+        elif mean > second:
+            second = mean
     return first - second
 
 
-@kernel
+@large_kernel
 def advance(s: State, law: Law) -> None:
     """Go to the next step or epoch, once all cohorts are released."""
     if s.clock[STEP] == FIRST and s.pilot == PAPER:
@@ -145,13 +145,13 @@ def advance(s: State, law: Law) -> None:
         wide = 1.0  # if devices dropped out, the factor by which D is larger for the users that are left
         if s.clock[EPOCH] > 0:
             if s.pilot == CORRECTED:
-                wide = max(1.0, target(s, law) / fewest_users(s))
+                wide = max(1.0, target(s, law) / fewest(s.n))
             s.gap[0] /= 2
-        if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s) > s.gap[0] * wide):
+        if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s.mean) > s.gap[0] * wide):
             s.clock[STEP] = FIRST
             s.gap[0] *= wide
         s.clock[EPOCH] += 1
-    size = min(target(s, law) - fewest_users(s), LARGEST)
+    size = min(target(s, law) - fewest(s.n), LARGEST)
     if size < 1 or (s.pilot == CORRECTED and size * s.n.size > s.clock[USERS]):
         s.clock[STEP] = THEN
         return
@@ -189,11 +189,10 @@ class DPThompson(Policy):
         return ""
 
     def init(self, k: int, horizon: int) -> State:
-        success, n, peak, part, mean = np.zeros((5, k))
+        success, n, peak, mean = np.zeros((4, k))
         clock = np.array([PILOT, 0, 0, k, 0, horizon])
         pilot = self.pilot if isinstance(self.pilot, int) else {"corrected": CORRECTED, "paper": PAPER}[self.pilot]
-        parts = np.zeros(1, np.int64)
-        return State(success, n, np.full(k, UNKNOWN), peak, part, parts, mean, np.ones(1), clock, horizon, pilot)
+        return State(success, n, np.full(k, UNKNOWN), peak, mean, np.ones(1), clock, horizon, pilot)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.success, s.n)
@@ -212,8 +211,7 @@ class DPThompson(Policy):
                 s.clock[NEXT] += 1
                 s.clock[AWAITED] += 1
                 return Decision(int(arm), int(s.clock[SIZE]), 1)
-        decision: Decision = thompson(s, law, rng)
-        return decision
+        return Decision(sampled(s, rng), 1, 1)
 
     @staticmethod
     @kernel

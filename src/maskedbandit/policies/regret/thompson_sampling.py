@@ -116,6 +116,28 @@ def challenge(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Gener
     return best
 
 
+@kernel
+def sampled(s: Posteriors, rng: np.random.Generator) -> int:
+    """The arm of the largest theta."""
+    lead, top = 0, -1.0
+    for a in range(s.n.size):
+        if s.mode[a] > top and s.n[a] > 0.0:
+            lead, top = a, s.mode[a]
+    good, bad = counts(s, lead)
+    x = rng.beta(1 + good, 1 + bad)
+    u = rng.random()
+    chance = 0.0
+    for a in range(s.n.size):
+        if a != lead:
+            d = x - s.mode[a]
+            if s.peak[a] < 0.0:
+                s.peak[a] = peak(s, a)
+            z = 2 * s.n[a] * d * d
+            # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
+            chance += s.peak[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
+    return challenge(s, lead, x, u, rng) if u < chance else lead
+
+
 @dataclass(frozen=True)
 class ThompsonSampling(Policy):
     """Probability matching.
@@ -145,34 +167,15 @@ class ThompsonSampling(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        k = s.n.size
         if s.parts[0] > 0:
-            for a in range(k):
+            for a in range(s.n.size):
                 if s.part[a] > 0.0:
                     whole = math.floor(s.part[a])
                     s.success[a] += whole + (rng.random() < s.part[a] - whole)
                     s.part[a] = 0.0
                     update(s, a)
             s.parts[0] = 0
-        lead, top = 0, -1.0
-        for a in range(k):
-            if s.mode[a] > top and s.n[a] > 0.0:
-                lead, top = a, s.mode[a]
-        good, bad = counts(s, lead)
-        x = rng.beta(1 + good, 1 + bad)
-        u = rng.random()
-        chance = 0.0
-        for a in range(k):
-            if a != lead:
-                d = x - s.mode[a]
-                if s.peak[a] < 0.0:
-                    s.peak[a] = peak(s, a)
-                z = 2 * s.n[a] * d * d
-                # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
-                chance += s.peak[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
-        if u < chance:
-            return Decision(challenge(s, lead, x, u, rng), 1, 1)
-        return Decision(lead, 1, 1)
+        return Decision(sampled(s, rng), 1, 1)
 
     @staticmethod
     @kernel
