@@ -20,6 +20,7 @@ from maskedbandit.policies.regret.ada_cucb import AdaCUCB as AdaCUCB
 from maskedbandit.policies.regret.ada_p_klucb import AdaPKLUCB as AdaPKLUCB
 from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB as AdaPUCB
 from maskedbandit.policies.regret.anytime_lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from maskedbandit.policies.regret.contemporaneous_klucb import ContemporaneousKLUCB as ContemporaneousKLUCB
 from maskedbandit.policies.regret.dp_imed import DPIMED as DPIMED
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB as DPKLUCB
 from maskedbandit.policies.regret.dp_thompson import DPThompson as DPThompson

@@ -61,7 +61,7 @@ from maskedbandit.lab.experiments.names import PARTS, delayed, made, parameters,
 from maskedbandit.lab.goals import goal_named, goals
 from maskedbandit.lab.goals.goal import Goal, Labels
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
-from maskedbandit.lab.rehearsal.rehearse import refuse_late
+from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import exact, whole
 
@@ -205,6 +205,8 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
     if "theory" in curve:
         if curve["theory"] in goal.bounds and not instance.bits:
             raise InvalidValue("instance", instance, f"one whose rewards are bits, for theory {curve['theory']!r}")
+        if instance.moves:
+            raise InvalidValue("instance", instance, "one whose means stay, for a curve of theory")
         if asked.get("delta", 0) >= 0.5:
             raise InvalidValue("delta", asked["delta"], "below 1/2 for a curve of theory: from there on the bound is 0")
         channel = made("channel", own["channel"]) if "channel" in own else None
@@ -215,7 +217,7 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
     policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
     goal.check(policy, channel, instance, asked)
     delay = delayed(values.get("delay", curve.get("delay", 0)))
-    refuse_late(channel, delay)
+    refuse_unrehearsed(channel, instance, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
     what = policy, channel, instance, asked
     return Setting(id, label_of(curve), *what, runs, whole("seed", seed, 0), values, delay)
