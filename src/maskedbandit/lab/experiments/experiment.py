@@ -22,7 +22,8 @@
     horizon = [100_000, 1_000_000]
 
 `figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
-the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), or as a "league" table.
+the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), as a "league" table, or at the
+horizon against a delay or a number of the instance that is "varied".
 
 With `goal = "replay"` the instance is a log, such as `{ name = "newsroom", events = 1_000_000 }`, and contextual
 policies see `context`, "user" (the default) or "product". The figure shows click rates by "delays" (the default), or
@@ -40,7 +41,10 @@ A channel's sums are ideal and drawn at once, or carried by a real protocol with
 `channel = { name = "distributed", backend = { name = "secagg", dropout = 0.05 } }`.
 
 Rewards may be late: `delay = 100` rounds, or `delay = { name = "geometric", mean = 100 }`, in the file, in a curve or
-below [vary]. Delays that were measured are `{ name = "recorded", file = "PATH" }`, one number in each line.
+below [vary]. Delays that were measured are `{ name = "recorded", file = "PATH" }`, one number in each line. Some may
+never come: `delay = { name = "lost", delay = 100, share = 0.03, deadline = 500 }`.
+
+Means may drift: `instance = { name = "drifting", instance = { name = "bernoulli", means = "C1" }, amplitude = 0.1 }`.
 
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """

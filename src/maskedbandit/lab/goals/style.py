@@ -42,13 +42,12 @@ def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
 
 def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
     """Write the labels beside the right ends of the curves, moved up where they would overlap."""
-    (left, right), (bottom, top) = np.log10(plot.get_xlim()), plot.get_ylim()
-    logarithmic = plot.get_yscale() == "log"
+    (bottom, top), logarithmic = plot.get_ylim(), plot.get_yscale() == "log"
     if logarithmic:
         bottom, top = np.log10(bottom), np.log10(top)
     gap, last = (top - bottom) / 20, -np.inf
     for label, height in sorted(ends.items(), key=lambda end: end[1]):
         last = max(np.log10(height) if logarithmic else height, last + gap)
-        position = (10 ** (right + (right - left) / 70), 10**last if logarithmic else last)
-        said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
-        plot.annotate(label, position, **said, **PLAIN)
+        place: dict[str, Any] = {"xy": (1 + 1 / 70, 10**last if logarithmic else last), "annotation_clip": False}
+        place["xycoords"] = "axes fraction", "data"
+        plot.annotate(label, **place, color=looks[label]["color"], va="center", fontsize="small", **PLAIN)
