@@ -1,7 +1,7 @@
 """Regret at the horizon against what varies: a delay, or a number of the instance such as an amplitude.
 
 A panel for each value of what else varies in the instance (down) and each epsilon (across). Lines are means of runs,
-with bands of two standard errors; dotted lines are the largest runs.
+with bands of two standard errors; dotted lines are the largest runs, if there are few curves.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from maskedbandit.lab.goals.regret.rows import summary
 from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
 
 TITLES = {"delay": "delay, in users"}
+FEW = 6  # curves of which the largest run is drawn too
 
 
 def varied(table: pl.DataFrame, title: str = "") -> Figure:
@@ -44,11 +45,13 @@ def varied(table: pl.DataFrame, title: str = "") -> Figure:
             named = ([] if height is None else [f"{height}"]) + ([] if width is None else [f"ε = {width}"])
             plot.set_title(", ".join(named), **PLAIN)
             plot.set_xlabel(TITLES.get(against, against.rpartition(".")[2]), **PLAIN)
-        line[0].set_ylim(bottom=0.7 * at(rows, down, height)["mean"].min())
+        seen = [mean for mean in at(rows, down, height)["mean"] if mean > 0]
+        line[0].set_ylim(bottom=0.7 * min(seen, default=1.0))
         for plot, each in zip(line, ends, strict=True):  # once the common scale of all panels is known
             name_ends(plot, each, look)
     figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
-    figure.supxlabel("Lines are means, dotted ones the largest run.", x=0.01, ha="left", fontsize="small", **PLAIN)
+    key = "Lines are means of runs" + (", dotted ones the largest run." if len(look) <= FEW else ".")
+    figure.supxlabel(key, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
 
@@ -65,7 +68,8 @@ def panel(plot: Any, rows: pl.DataFrame, against: str, look: dict[str, Any]) -> 
         plot.plot(x, mean, marker=".", **look[label])
         low = np.maximum(mean - 2 * error, mean / 10)  # a band must stay positive on a logarithmic axis
         plot.fill_between(x, low, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
-        plot.plot(x, mine["worst"].to_numpy(), color=colour, linestyle=":", linewidth=1)
+        if len(look) <= FEW:
+            plot.plot(x, mine["worst"].to_numpy(), color=colour, linestyle=":", linewidth=1)
         ends[label] = float(mean[-1])
     plot.set(yscale="log", xlim=(values[0], values[-1]))
     plot.grid(which="major", alpha=0.3)
