@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 
 Floats = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ def highest(means: Floats) -> float:
     return found
 
 
-@kernel
+@large_kernel  # only worlds that move are asked, and have kernels of their own
 def means_of_all(i: Any, arm: int, t: int) -> Expected:
     """`expected` where means do not move: they are the same for every user."""
     return Expected(i.means[arm], highest(i.means))
