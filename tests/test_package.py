@@ -11,8 +11,10 @@ import maskedbandit as mb
 PUBLIC = [
     "Bernoulli",
     "Beta",
+    "Changing",
     "ClippedGaussian",
     "Decision",
+    "Drifting",
     "Ledger",
     "LinearContexts",
     "Loss",

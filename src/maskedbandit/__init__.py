@@ -32,8 +32,10 @@ _MODULES = {
 _HOME = {
     "Bernoulli": "lab.worlds.bernoulli",
     "Beta": "lab.worlds.beta",
+    "Changing": "lab.worlds.changing",
     "ClippedGaussian": "lab.worlds.clipped_gaussian",
     "Decision": "core",
+    "Drifting": "lab.worlds.drifting",
     "Ledger": "privacy.ledger",
     "LinearContexts": "lab.worlds.linear_contexts",
     "Loss": "privacy.loss",

@@ -18,7 +18,9 @@ from maskedbandit.lab.logs.newsroom import Newsroom as Newsroom
 from maskedbandit.lab.logs.recorded_log import RecordedLog as RecordedLog
 from maskedbandit.lab.worlds.bernoulli import Bernoulli as Bernoulli
 from maskedbandit.lab.worlds.beta import Beta as Beta
+from maskedbandit.lab.worlds.changing import Changing as Changing
 from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian as ClippedGaussian
+from maskedbandit.lab.worlds.drifting import Drifting as Drifting
 from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
 from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
 from maskedbandit.privacy.ledger import Ledger as Ledger

@@ -105,14 +105,22 @@ def check_plain_python(delay: Delay) -> None:
         np.testing.assert_array_equal(fast, python, "compiled kernels give other numbers")
 
 
+def check_losses(delay: Delay) -> None:
+    """Rewards may be lost only by a delay that has a deadline: one that does not depend on what comes."""
+    d = delay.parameters()
+    assert 0 <= d.lost <= 1, "the share that is lost is no probability"
+    assert 0 <= d.default <= 1, "the default is no reward"
+    assert d.lost == 0 or later(d, d.longest - 1) == 1, "when a cohort closes depends on which rewards came"
+
+
 def check_title(delay: Delay) -> None:
     """Its title in tables and figures is short, and is not that of rewards that come at once."""
     assert str(delay) != repr(delay), "it has no `__str__`"
-    assert len(str(delay)) < 40, "the title is too long for a table"
+    assert len(str(delay)) < 60, "the title is too long for a table"
     assert delay == AT_ONCE or str(delay) != str(AT_ONCE)
 
 
-RULES = (check_record, check_chances, check_draws, check_cohorts, check_plain_python, check_title)
+RULES = (check_record, check_chances, check_draws, check_cohorts, check_plain_python, check_losses, check_title)
 
 
 def example(name: str) -> Any:
@@ -155,6 +163,9 @@ BROKEN = [
     (check_chances, "np.arange(self.least, self.most + 1)", "np.arange(self.most, self.least - 1, -1)", "not sorted"),
     (check_chances, "longest=self.most", "longest=self.most + 1", "not the longest"),
     (check_chances, "np.arange(self.least, self.most + 1)", "np.arange(-1, self.most + 1)", "negative"),
+    (check_losses, "longest=self.most", "longest=self.most, lost=1.5", "no probability"),
+    (check_losses, "longest=self.most", "longest=self.most, default=-1.0", "no reward"),
+    (check_losses, "longest=self.most", "longest=self.most, lost=0.1", "depends on which"),
     (check_title, "    def __str__", "    def title", "no `__str__`"),
 ]
 

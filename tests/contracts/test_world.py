@@ -11,6 +11,8 @@ import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
+from functools import partial
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -88,7 +90,7 @@ def check_range(world: Instance, draw: Draw = drawn) -> None:
     for arm in range(world.true_means().size):
         for g in GRIDS:
             for n in (1, 7):
-                for sums in draw(world, arm, g, n):
+                for sums in draw(world, arm, g, n)[: 1 if world.moves else 2]:
                     assert np.all((sums >= 0) & (sums <= n * max(g, 1))), "a reward is outside [0, 1]"
                     assert g == 0 or np.all(sums % 1 == 0), "a rounded reward is not a whole number of steps"
                     bits &= bool(np.all(np.isin(sums, [0, max(g, 1)]))) or n > 1 or g == 1
@@ -96,10 +98,12 @@ def check_range(world: Instance, draw: Draw = drawn) -> None:
 
 
 def check_means(world: Instance, draw: Draw = drawn) -> None:
-    """Rewards have the means that the world states, rounded or not."""
+    """Rewards have the means that the world states, rounded or not; where means move, see `check_expected`."""
     means = world.true_means()
     assert means.dtype == float
     assert means.size >= 2
+    if world.moves:
+        return
     for arm, mean in enumerate(means):
         for g in GRIDS:
             for n in (1, 7):
@@ -111,11 +115,35 @@ def check_means(world: Instance, draw: Draw = drawn) -> None:
                         assert rewards[0] == pytest.approx(mean, abs=1e-9), f"the mean is {rewards[0]}, not {mean}"
 
 
+def check_expected(world: Instance, draw: Draw = drawn) -> None:
+    """Every user's reward has the mean that is expected of it, and no arm is better for the user than the best.
+
+    Rewards are compared apart where much and where little is expected, so that a mean that moves otherwise is noticed.
+    """
+    parameters, means = world.parameters(), world.true_means()
+    assert np.array_equal(parameters.means, means), "`means` among the parameters are not the true means"
+    expected = np.array([[world.expected(parameters, arm, t) for t in range(N)] for arm in range(means.size)])
+    mean, best = expected[..., 0], expected[..., 1]
+    assert np.all(best == mean.max(axis=0)), "the best mean is not the highest"
+    assert world.moves or np.all(mean == means[:, None]), "means move, and the world does not say so"
+    for arm in range(means.size):
+        rewards, _ = draw(world, arm, 1)
+        for part in (mean[arm] > np.median(mean[arm]), mean[arm] <= np.median(mean[arm])):
+            some = part[: rewards.size]
+            if some.any() and np.ptp(rewards[some]) > 0:
+                mean_is((rewards - mean[arm, : rewards.size])[some], 0)
+            elif some.any():
+                assert np.all(rewards[some] == mean[arm, : rewards.size][some]), "the mean is not what is expected"
+
+
 def check_sums(world: Instance, draw: Draw = drawn) -> None:
-    """Many rewards at once have the distribution of the sum of as many single ones."""
+    """Many rewards at once have the distribution of the sum of as many single ones; if means move, they have no sum."""
     for arm in range(world.true_means().size):
         for g in GRIDS:
-            agree(*draw(world, arm, g, n=5))
+            if world.moves:
+                assert np.isnan(draw(world, arm, g, n=5, size=10)[1]).all(), "a sum of users whose means may differ"
+            else:
+                agree(*draw(world, arm, g, n=5))
 
 
 def check_plain_python(world: Instance, draw: Any = None) -> None:
@@ -127,12 +155,19 @@ def check_plain_python(world: Instance, draw: Any = None) -> None:
                 np.testing.assert_array_equal(fast, python, "compiled kernels give other numbers")
 
 
-RULES = (check_record, check_range, check_means, check_sums, check_plain_python)
+RULES = (check_record, check_range, check_means, check_expected, check_sums, check_plain_python)
 
 
 def text(key: str, table: dict[str, Any]) -> str:
     """A table of a TOML file."""
-    return f"[{key}]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items())
+    return f"[{key}]\n" + "".join(f"{name} = {inline(value)}\n" for name, value in table.items())
+
+
+def inline(value: Any) -> str:
+    """A value in a TOML file."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {inline(each)}" for name, each in value.items()) + " }"
+    return json.dumps(value)
 
 
 def check_file(name: str) -> None:
@@ -177,6 +212,34 @@ BROKEN = [
     (check_sums, LOOP, f"        total = n * {ROUNDED}\n", "two distributions"),
     (check_plain_python, "stream.generator.triangular(", "np.random.triangular(", "other numbers"),
 ]
+
+
+# A world whose means move, and broken twins of it.
+
+DRIFTING = Path(worlds.drifting.__file__).read_text()
+LOST = [
+    ("i.best + shift", "i.best", "not the highest"),
+    ("i.means[arm] + shift)", "i.means[arm])", "the mean is"),  # rewards that do not drift
+    ("uniform(stream, t) < i.means[arm] + shift", "uniform(stream, t) < i.means[arm] - shift", "the mean is"),
+    ("    moves = True\n", "", "does not say so"),
+    ("return DriftingParameters(means,", "return DriftingParameters(means + 0.1,", "not the true means"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), LOST)
+def test_a_world_that_moves_otherwise_than_it_says_is_rejected(old, new, said) -> None:
+    with added(worlds, "drifting", changed(DRIFTING, old, new)):
+        world = example("drifting")
+        with pytest.raises(AssertionError, match=said):
+            check_expected(world, partial(drawn, plain=True))
+
+
+def test_a_sum_of_users_whose_means_move_is_rejected() -> None:
+    sums = "many = staticmethod(kernel(lambda i, arm, n, g, stream: stream.generator.binomial(n, i.means[arm])))"
+    with added(worlds, "drifting", changed(DRIFTING, "many = no_sum", sums)):
+        world = example("drifting")
+        with pytest.raises(AssertionError, match="means may differ"):
+            check_sums(world, partial(drawn, plain=True))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

@@ -69,6 +69,7 @@ def interpreted(
     seed: int = 0,
     run: int = 0,
     delay: Delay = AT_ONCE,
+    engine: Any = loop,
 ) -> Trail:
     """What `simulate` or `identify` compiles, run as Python on the streams of one of its runs."""
     names: dict[str, Any] = dict(kernels(policy, channel, instance, delay))
@@ -84,7 +85,7 @@ def interpreted(
         released.append((int(arm), int(n), float(total)))
         policy.tell(s, arm, n, total)
 
-    go = FunctionType(loop.__code__, {**loop.__globals__, **names, "ask": ask, "tell": tell})
+    go = FunctionType(engine.__code__, {**engine.__globals__, **names, "ask": ask, "tell": tell})
     marks, k = checkpoints(horizon), len(instance.true_means())
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)

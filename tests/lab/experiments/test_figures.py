@@ -3,13 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
 from maskedbandit.lab.goals.regret.curves import average, regret, values
 from maskedbandit.lab.goals.regret.rows import summary
-from maskedbandit.lab.goals.style import PLAIN, THEORY
+from maskedbandit.lab.goals.style import PLAIN, THEORY, name_ends
 from tests.lab.experiments.test_table import LEAGUE, TEXT
 
 
@@ -69,6 +70,75 @@ def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
         .agg(pl.col("regret").mean())
     )
     assert regret(found).axes[0].lines[0].get_ydata() == pytest.approx(mean.sort("horizon")["regret"].to_numpy())
+
+
+VARIED = """
+figure = "varied"
+horizon = 1000
+runs = 3
+channel = "raw"
+policy = "uniform"
+instance = { name = "drifting", instance = { name = "bernoulli", means = [0.4, 0.6] }, period = 50 }
+[[curves]]
+label = "uniform"
+[[curves]]
+label = "elimination"
+policy = "successive_elimination"
+[vary]
+"""
+SHAPES = '"instance.shape" = ["sine", "step"]\n'
+
+
+@pytest.mark.parametrize(
+    ("vary", "against", "values"),
+    [
+        (SHAPES + '"instance.amplitude" = [0.1, 0, 0.3]', "instance.amplitude", [0, 0.1, 0.3]),
+        (SHAPES + "delay = [0, 1, 200]", "delay", [0, 1, 200]),
+        ('"instance.amplitude" = [0.2, 0.4]', "instance.amplitude", [0.2, 0.4]),
+    ],
+)
+def test_regret_is_drawn_against_what_varies(tmp_path, monkeypatch, vary, against, values) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+    found, experiment = collected(tmp_path, VARIED + vary)
+    plots, rows = experiment.draw(found).axes, summary(found)
+    shapes = ["sine", "step"] if SHAPES in vary else [None]
+    assert [plot.get_title() for plot in plots] == [shape or "" for shape in shapes]
+    for plot, shape in zip(plots, shapes, strict=True):
+        assert len(plot.lines) == 4  # means and largest runs
+        for i, label in enumerate(("uniform", "elimination")):
+            mine = rows.filter(pl.col("label") == label)
+            mine = mine if shape is None else mine.filter(pl.col("instance.shape") == shape)
+            mine = mine.with_columns(pl.col(against).cast(float)).sort(against)
+            assert plot.lines[2 * i].get_xdata().tolist() == values
+            assert plot.lines[2 * i].get_ydata() == pytest.approx(mine["mean"].to_numpy())
+            assert plot.lines[2 * i + 1].get_ydata() == pytest.approx(mine["worst"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    "vary",
+    [
+        SHAPES,
+        '"instance.amplitude" = [0, 0.1]\n"instance.period" = [20, 50]',
+        'delay = [0, { name = "geometric", mean = 9 }]',
+    ],
+)
+def test_what_varies_must_be_one_number(tmp_path, monkeypatch, vary) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+    found, experiment = collected(tmp_path, VARIED + vary)
+    with pytest.raises(InvalidValue, match="figure is 'varied': it must be given if one number varies"):
+        experiment.draw(found)
+
+
+def test_names_of_curves_do_not_overlap_and_stay_beside_the_plot() -> None:
+    plot = Figure().subplots()
+    plot.set(yscale="log", ylim=(1, 1000))
+    ends = {f"curve {i}": 990.0 for i in range(12)} | {"low": 2.0, "lowest": 0.1}
+    name_ends(plot, ends, {label: {"color": "#000000"} for label in ends})
+    heights = {text.get_text(): text.xy[1] for text in plot.texts}
+    assert heights["lowest"] == 0
+    assert heights["low"] == pytest.approx(np.log10(2) / 3)
+    assert max(heights.values()) == pytest.approx(1)
+    assert np.diff(sorted(heights.values())).min() >= 0.05 - 1e-9
 
 
 def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from maskedbandit.lab.delays.constant import Constant as Constant
 from maskedbandit.lab.delays.geometric import Geometric as Geometric
+from maskedbandit.lab.delays.lost import Lost as Lost
 from maskedbandit.lab.delays.recorded import Recorded as Recorded
 from maskedbandit.rooms import Room
 

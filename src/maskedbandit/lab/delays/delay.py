@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import lean_kernel
+from maskedbandit.core import kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 
 Integers = npt.NDArray[np.int64]
@@ -35,6 +35,8 @@ class Delays(NamedTuple):
     table: Integers  # delays, sorted, each as likely as every other; unused where spread > 0
     spread: float  # -1 / ln q of a geometric distribution, else 0
     longest: int
+    lost: float = 0.0  # the probability that a reward is not told when its delay is over, and the default counts
+    default: float = 0.0
 
 
 class Delay(ABC):
@@ -114,6 +116,15 @@ def last(d: Delays, n: int, rng: np.random.Generator) -> int:
             latest = beyond(d, latest + i, rng) - i
         i += 1
     return int(latest)
+
+
+@kernel
+def default_sum(d: Delays, n: int, g: int, rng: np.random.Generator) -> float:
+    """The sum of n default rewards in steps of 1/g, each rounded at random as rewards are; as they are if g is 0."""
+    if g == 0:
+        return d.default * n
+    steps = math.floor(d.default * g)
+    return float(steps * n + rng.binomial(n, d.default * g - steps))
 
 
 @lean_kernel

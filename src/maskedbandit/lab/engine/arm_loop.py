@@ -42,11 +42,11 @@ from maskedbandit.lab.engine.outcomes import (
     TOO_WIDE,
     UNSIZED,
     Out,
-    highest,
     noted,
     too_wide,
 )
 from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.worlds.instance import highest
 from maskedbandit.law import Law, draws_of_one, steps
 
 ask: Any = None  # these stand for the kernels that the loop is compiled with, see `kernels`
@@ -57,9 +57,9 @@ perturb: Any = None
 
 noise: Any = None
 
-one: Any = None
+earn: Any = None
 
-many: Any = None
+expected: Any = None
 
 deal: Any = None
 
@@ -133,7 +133,7 @@ def loop(
         if cohorts > 0:
             end = min(t + left, horizon)
             far = Progress(mark, regret, rewards)
-            far = deal(deck, cohorts, law, instance, moving, t, end, marks, far, out, stream, of_delays)
+            far = deal(deck, cohorts, law, instance, delay, moving, t, end, marks, far, out, stream, of_delays)
             mark, regret, rewards = far
             next_mark = marks[min(mark, marks.size - 1)]
             wait, complete, t = 0 if idle else late(delay, left, of_delays), end == t + left, end
@@ -155,13 +155,14 @@ def loop(
             out.pulls[arm] += end - t
             while t < end:
                 users = 1 if moving else min(end, next_mark) - t
-                if users == 1:
-                    x = one(instance, arm, t, g, stream)
+                x = earn(instance, delay, arm, t, users, g, stream, of_delays)
+                total += x.told
+                rewards += x.rewards / g if g > 0 else x.rewards
+                if moving:  # what the best arm pays more than `best` is no merit of the policy
+                    now = expected(instance, arm, t)
+                    regret, rewards = regret + now.best - now.mean, rewards - (now.best - best)
                 else:
-                    x = many(instance, arm, users, g, stream)
-                total += x
-                rewards += x / g if g > 0 else x
-                regret += (best - instance.means[arm]) * users
+                    regret += (best - instance.means[arm]) * users
                 t += users
                 if t == next_mark:
                     mark = marked(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)

@@ -165,7 +165,8 @@ def loop(
         p.totals[REGRET] += reply.best - reply.mean
         p.totals[REWARD] += reward
         slot = push(p.flight, t + 1 + drawn(delay, of_delays))
-        p.arm[slot], p.pool[slot], p.paid[slot] = arm, pool, reward
+        lost = delay.lost > 0.0 and of_delays.random() < delay.lost
+        p.arm[slot], p.pool[slot], p.paid[slot] = arm, pool, delay.default if lost else reward
         direction(s, arm, p.x[arm if p.x.shape[0] > 1 else 0], p.z[slot])
         clip(p.z[slot], signed)  # wherever it comes from: noise hides what is in the unit ball
         p.counts[USERS] = t + 1

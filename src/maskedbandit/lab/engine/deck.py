@@ -11,14 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import Kernel, kernel, large_kernel, lean_kernel
+from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import at_mark
-from maskedbandit.lab.engine.outcomes import Out, highest
+from maskedbandit.lab.engine.earnings import Earned
+from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.worlds.instance import Expected, highest
 from maskedbandit.law import Law, steps
 
-one: Any = None  # these stand for the kernels of a world, see `dealing`
+earn: Any = None  # these stand for kernels, see `dealing`
 
-many: Any = None
+expected: Any = None
 
 written = large_kernel(at_mark)
 
@@ -77,6 +80,7 @@ def deal_some(
     cohorts: int,
     law: Law,
     instance: Any,
+    delay: Delays,
     moving: bool,
     t: int,
     end: int,
@@ -107,10 +111,14 @@ def deal_some(
             before += rest
             if dealt > 0:
                 arm, g = deck.arm[i], steps(law, deck.n[i])
-                x = one(instance, arm, t, g, stream) if dealt == 1 else many(instance, arm, dealt, g, stream)
-                deck.rest[i], deck.total[i] = rest - dealt, deck.total[i] + x
-                rewards += x / g if g > 0 else x
-                regret += (best - instance.means[arm]) * dealt
+                x = earn(instance, delay, arm, t, dealt, g, stream, rng)
+                deck.rest[i], deck.total[i] = rest - dealt, deck.total[i] + x.told
+                rewards += x.rewards / g if g > 0 else x.rewards
+                if moving:
+                    now = expected(instance, arm, t)
+                    regret, rewards = regret + now.best - now.mean, rewards - (now.best - best)
+                else:
+                    regret += (best - instance.means[arm]) * dealt
                 out.pulls[arm] += dealt
         t, left = t + users, left - users
         mark = written(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
@@ -118,8 +126,9 @@ def deal_some(
 
 
 @cache
-def dealing(one: Kernel[Any, float], many: Kernel[Any, float]) -> Kernel[Any, Progress]:
+def dealing(earn: Kernel[Any, Earned], expected: Kernel[Any, Expected]) -> Kernel[Any, Progress]:
     """The kernel that deals a deck in a world with these kernels: a call, compiled once for all policies."""
-    own = FunctionType(deal_some.__code__, {**deal_some.__globals__, "one": one, "many": many}, deal_some.__name__)
-    own.__qualname__ = f"{deal_some.__qualname__}_of_{one.function.__qualname__}"
+    names = {"earn": earn, "expected": expected}
+    own = FunctionType(deal_some.__code__, {**deal_some.__globals__, **names}, deal_some.__name__)
+    own.__qualname__ = f"{deal_some.__qualname__}_{earn.function.__qualname__}"
     return Kernel(own, forceinline=False)

@@ -33,15 +33,6 @@ class Out(NamedTuple):
 
 
 @kernel
-def highest(means: npt.NDArray[np.float64]) -> float:
-    """The highest mean. (Numba compiles `means.max()` for a second, in every process that compiles a loop.)"""
-    found = means[0]
-    for mean in means:
-        found = max(found, mean)
-    return found
-
-
-@kernel
 def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
     """Whether n is among the sizes, or could be added to them."""
     for i in range(sizes.size):

@@ -22,7 +22,8 @@
     horizon = [100_000, 1_000_000]
 
 `figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
-the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), or as a "league" table.
+the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), as a "league" table, or at the
+horizon against a delay or a number of the instance that is "varied".
 
 With `goal = "replay"` the instance is a log, such as `{ name = "newsroom", events = 1_000_000 }`, and contextual
 policies see `context`, "user" (the default) or "product". The figure shows click rates by "delays" (the default), or
@@ -40,7 +41,10 @@ A channel's sums are ideal and drawn at once, or carried by a real protocol with
 `channel = { name = "distributed", backend = { name = "secagg", dropout = 0.05 } }`.
 
 Rewards may be late: `delay = 100` rounds, or `delay = { name = "geometric", mean = 100 }`, in the file, in a curve or
-below [vary]. Delays that were measured are `{ name = "recorded", file = "PATH" }`, one number in each line.
+below [vary]. Delays that were measured are `{ name = "recorded", file = "PATH" }`, one number in each line. Some may
+never come: `delay = { name = "lost", delay = 100, share = 0.03, deadline = 500 }`.
+
+Means may drift: `instance = { name = "drifting", instance = { name = "bernoulli", means = "C1" }, amplitude = 0.1 }`.
 
 Settings have ids, `name/0`, `name/1`, ... in the order of curves, then of values; an id names its random streams too.
 """
@@ -61,7 +65,7 @@ from maskedbandit.lab.experiments.names import PARTS, delayed, made, parameters,
 from maskedbandit.lab.goals import goal_named, goals
 from maskedbandit.lab.goals.goal import Goal, Labels
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
-from maskedbandit.lab.rehearsal.rehearse import refuse_late
+from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import exact, whole
 
@@ -205,6 +209,8 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
     if "theory" in curve:
         if curve["theory"] in goal.bounds and not instance.bits:
             raise InvalidValue("instance", instance, f"one whose rewards are bits, for theory {curve['theory']!r}")
+        if instance.moves:
+            raise InvalidValue("instance", instance, "one whose means stay, for a curve of theory")
         if asked.get("delta", 0) >= 0.5:
             raise InvalidValue("delta", asked["delta"], "below 1/2 for a curve of theory: from there on the bound is 0")
         channel = made("channel", own["channel"]) if "channel" in own else None
@@ -215,7 +221,7 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
     policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
     goal.check(policy, channel, instance, asked)
     delay = delayed(values.get("delay", curve.get("delay", 0)))
-    refuse_late(channel, delay)
+    refuse_unrehearsed(channel, instance, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
     what = policy, channel, instance, asked
     return Setting(id, label_of(curve), *what, runs, whole("seed", seed, 0), values, delay)

@@ -125,7 +125,9 @@ def made(part: str, value: Any) -> Any:
     given, make = dict(table(part, value)), maker(part, value)
     name = given.pop("name")
     refuse_unknown(f"parameter of {name}", given, parameters(part, value))
-    given |= {inner: made(inner, value) for inner, value in given.items() if inner in ROOMS}  # a noise, a backend
+    for inner, own in given.items():  # a noise, a backend, an instance that drifts
+        if inner in ROOMS:
+            given[inner] = delayed(own) if inner == "delay" else made(inner, own)
     if isinstance(given.get("grid"), dict):
         refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
         given["grid"] = Grid(**given["grid"])

@@ -21,9 +21,10 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
+from maskedbandit.lab.engine.earnings import earning
 from maskedbandit.lab.engine.outcomes import MORE_SIZES, Out, explain
 from maskedbandit.lab.engine.threads import on_threads
-from maskedbandit.lab.rehearsal.rehearse import refuse_late, rehearse
+from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import Law, draws_of_one, steps
@@ -83,7 +84,7 @@ def drive(
     runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
     k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
     rehearsed = real(channel) is not None
-    refuse_late(channel, delay)
+    refuse_unrehearsed(channel, instance, delay)
     go: Any = None
     if not rehearsed:
         go = compiled(loop, **kernels(policy, channel, instance, delay))
@@ -140,10 +141,6 @@ def kernels(
 ) -> dict[str, Kernel[Any, Any]]:
     """The kernels that the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
-    names |= {
-        "late": delay.late,
-        "one": instance.one,
-        "many": instance.many,
-        "deal": dealing(instance.one, instance.many),
-    }
+    earn, expected = earning(instance.one, instance.many, delay.parameters().lost > 0), instance.expected
+    names |= {"late": delay.late, "earn": earn, "expected": expected, "deal": dealing(earn, expected)}
     return names | {"draws_of_one": draws_of_one, "steps": steps}

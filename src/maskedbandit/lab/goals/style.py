@@ -41,14 +41,15 @@ def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
 
 
 def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
-    """Write the labels beside the right ends of the curves, moved up where they would overlap."""
-    (left, right), (bottom, top) = np.log10(plot.get_xlim()), plot.get_ylim()
-    logarithmic = plot.get_yscale() == "log"
-    if logarithmic:
-        bottom, top = np.log10(bottom), np.log10(top)
-    gap, last = (top - bottom) / 20, -np.inf
-    for label, height in sorted(ends.items(), key=lambda end: end[1]):
-        last = max(np.log10(height) if logarithmic else height, last + gap)
-        position = (10 ** (right + (right - left) / 70), 10**last if logarithmic else last)
+    """Write the labels beside the right ends of the curves, moved where they would overlap, but not above the top."""
+    scale: Any = np.log10 if plot.get_yscale() == "log" else np.asarray
+    bottom, top = map(float, scale(plot.get_ylim()))
+    gap, heights = (top - bottom) / 20, list[float]()
+    for label in sorted(ends, key=lambda label: ends[label]):
+        heights.append(max(float(scale(ends[label])), *(each + gap for each in heights[-1:]), bottom))
+    for i in reversed(range(len(heights))):
+        heights[i] = min(heights[i], top - gap * (len(heights) - 1 - i))
+    for label, height in zip(sorted(ends, key=lambda label: ends[label]), heights, strict=True):
+        place: dict[str, Any] = {"xy": (1 + 1 / 70, (height - bottom) / (top - bottom)), "xycoords": "axes fraction"}
         said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
-        plot.annotate(label, position, **said, **PLAIN)
+        plot.annotate(label, **place, **said, **PLAIN)

@@ -48,11 +48,14 @@ from maskedbandit.study.driver import Driver
 from maskedbandit.study.illegal import unknown_size
 
 
-def refuse_late(channel: Channel, delay: Delay) -> None:
-    """All devices of a rehearsal have their rewards when their cohort closes."""
-    if (backend := real(channel)) and delay != AT_ONCE:
-        allowed = f"left out, or 0, where {type(backend).__name__} carries the sums"
-        raise InvalidValue("delay", str(delay), allowed)
+def refuse_unrehearsed(channel: Channel, instance: Any, delay: Delay) -> None:
+    """All devices of a rehearsal have their rewards when their cohort closes, and means stay."""
+    if backend := real(channel):
+        where = f"where {type(backend).__name__} carries the sums"
+        if delay != AT_ONCE:
+            raise InvalidValue("delay", str(delay), f"left out, or 0, {where}")
+        if isinstance(instance, Instance) and instance.moves:
+            raise InvalidValue("instance", instance, f"one whose means stay, {where}")
 
 
 def rehearse(

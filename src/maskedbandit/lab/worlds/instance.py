@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 
 Floats = npt.NDArray[np.float64]
@@ -27,22 +27,51 @@ def rounded(x: float, g: int, rng: np.random.Generator) -> float:
     return x if g == 0 else math.floor(x * g + rng.random())
 
 
+class Expected(NamedTuple):
+    """What a user's reward is on average."""
+
+    mean: float  # of the arm
+    best: float  # of the arm that is best for this user
+
+
+@kernel
+def highest(means: Floats) -> float:
+    """The highest mean. (Numba compiles `means.max()` for a second, in every process that compiles a loop.)"""
+    found = means[0]
+    for mean in means:
+        found = max(found, mean)
+    return found
+
+
+@large_kernel  # only worlds that move are asked, and have kernels of their own
+def means_of_all(i: Any, arm: int, t: int) -> Expected:
+    """`expected` where means do not move: they are the same for every user."""
+    return Expected(i.means[arm], highest(i.means))
+
+
+@kernel
+def no_sum(i: Any, arm: int, n: int, g: int, stream: Any) -> float:
+    """`many` where means move: there is no sum of n rewards without the users that they are of."""
+    return math.nan
+
+
 class Instance(ABC):
     """Distributions of rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
 
     one: ClassVar[Any]  # kernel (parameters, arm, t, g, stream) -> float: the reward of user t
     many: ClassVar[Any]  # kernel (parameters, arm, n, g, stream) -> float: the sum of n rewards
     bits: ClassVar[bool]  # rewards are 0 or 1, so that rounding changes nothing
-    moves: ClassVar[bool] = False  # means depend on the time, so that only `one` is asked
+    moves: ClassVar[bool] = False  # means depend on the user, so that `one` is asked, and `many` is `no_sum`
+    expected: ClassVar[Any] = means_of_all  # kernel (parameters, arm, t) -> Expected: of user t
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
 
     @abstractmethod
     def true_means(self) -> Floats:
-        """Expected reward of each arm."""
+        """Expected reward of each arm; where means move, those that the world says it has."""
 
     @abstractmethod
     def parameters(self) -> Any:
-        """What `one` and `many` need, and never change."""
+        """What the kernels need, and never change; `means` among it are the true means."""
 
 
 def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:

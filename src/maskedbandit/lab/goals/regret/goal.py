@@ -8,7 +8,7 @@ from maskedbandit import theory
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible
 from maskedbandit.lab.goals.goal import Goal, how
-from maskedbandit.lab.goals.regret import curves, league, rows
+from maskedbandit.lab.goals.regret import curves, league, rows, varied
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.privacy.exact import whole
 
@@ -40,6 +40,7 @@ GOAL = Goal(
         "average": lambda table, labels: curves.average(table, labels.title),
         "value": lambda table, labels: curves.values(table, labels.columns, labels.title),
         "league": lambda table, labels: league.league(table, labels.title),
+        "varied": lambda table, labels: varied.varied(table, labels.title),
     },
     options=("value",),
     theories=theory.CURVES,

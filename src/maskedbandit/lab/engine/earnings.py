@@ -1,0 +1,57 @@
+"""What users earn, and what is told of it: less where rewards are lost on their way."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import Kernel
+from maskedbandit.lab.delays.delay import Delays, default_sum
+from maskedbandit.lab.streams import Rewards
+
+one: Any = None  # these stand for the kernels of a world, see `earning`
+
+many: Any = None
+
+
+class Earned(NamedTuple):
+    """Sums over some users."""
+
+    rewards: float  # what they earned
+    told: float  # what their cohort gets
+
+
+def all_told(
+    instance: Any, delay: Delays, arm: int, t: int, users: int, g: int, stream: Rewards, rng: np.random.Generator
+) -> Earned:
+    """What so many users earn with an arm, in steps of 1/g, the first of them user t; every reward is told."""
+    x = one(instance, arm, t, g, stream) if users == 1 else many(instance, arm, users, g, stream)
+    return Earned(x, x)
+
+
+def some_lost(
+    instance: Any, delay: Delays, arm: int, t: int, users: int, g: int, stream: Rewards, rng: np.random.Generator
+) -> Earned:
+    """As `all_told`, where each reward is lost with the probability `delay.lost`, and counts as the default then.
+
+    Who loses a reward does not depend on the reward, so those who do earn a sum of their own.
+    """
+    lost = rng.binomial(users, delay.lost)
+    instead = default_sum(delay, lost, g, rng)
+    if users == 1:
+        x = one(instance, arm, t, g, stream)
+        return Earned(x, x if lost == 0 else instead)
+    kept = many(instance, arm, users - lost, g, stream)
+    return Earned(kept + many(instance, arm, lost, g, stream), kept + instead)
+
+
+@cache
+def earning(one: Kernel[Any, float], many: Kernel[Any, float], loses: bool) -> Kernel[Any, Earned]:
+    """The kernel of what users earn in a world with these kernels, and with a delay that loses rewards or does not."""
+    kind = some_lost if loses else all_told
+    own = FunctionType(kind.__code__, {**kind.__globals__, "one": one, "many": many}, kind.__name__)
+    own.__qualname__ = f"{kind.__qualname__}_of_{one.function.__qualname__}"
+    return Kernel(own)
