@@ -116,7 +116,7 @@ def play(
         instance.parameters(),
         AT_ONCE.parameters(),
     )
-    assert go(*parts, horizon, True, False, marks, out, np.zeros(2, np.uint64), rng, rng, rng, rng) == DONE
+    assert go(*parts, horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, rng) == DONE
     return Play(decisions, sums, draws[0], int(out.releases[0]), released)
 
 

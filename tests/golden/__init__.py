@@ -96,7 +96,7 @@ def interpreted(
         channel.memory(k),
         instance.parameters(),
     )
-    whole = *numbers, delay.parameters(), horizon, policy.goal == "regret", instance.moves
+    whole = *numbers, delay.parameters(), horizon, policy.goal == "regret"
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
         status = go(*whole, marks, out, *Streams(seed, "").of(run))
     curves = out.regret.tolist(), out.realised.tolist()

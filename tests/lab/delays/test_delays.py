@@ -192,7 +192,7 @@ def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel
     of_channel = channel.law(), channel.parameters(), channel.memory(k)
     parts = policy.init(k, horizon), *of_channel, INSTANCE.parameters(), delay.parameters()
     with np.errstate(over="ignore"):
-        status = go(*parts, horizon, policy.goal == "regret", False, marks, out, *Streams(3, "").of(0))
+        status = go(*parts, horizon, policy.goal == "regret", marks, out, *Streams(3, "").of(0))
     return Heard(status, asked, released, waits, out)
 
 

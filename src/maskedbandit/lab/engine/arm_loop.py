@@ -59,11 +59,21 @@ noise: Any = None
 
 earn: Any = None
 
+one: Any = None
+
+many: Any = None
+
 expected: Any = None
 
 deal: Any = None
 
 late: Any = None
+
+moves: Any = None  # whether means move, whether rewards are late, and whether some are lost
+
+delayed: Any = None
+
+loses: Any = None
 
 
 def loop(
@@ -75,7 +85,6 @@ def loop(
     delay: Delays,
     horizon: int,
     serve: bool,
-    moving: bool,
     marks: npt.NDArray[np.int64],
     out: Out,
     keys: npt.NDArray[np.uint64],
@@ -84,10 +93,7 @@ def loop(
     of_policy: np.random.Generator,
     of_delays: np.random.Generator,
 ) -> int:
-    """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended.
-
-    If the means of the instance are `moving`, users are dealt one by one.
-    """
+    """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
     k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     flight, aloft = empty(8), 0
@@ -118,6 +124,7 @@ def loop(
             cohorts, left = cohorts + 1, left + n
             if decision.close == TOGETHER:
                 continue
+        before, total = open_n[arm], open_total[arm]
         if stop:
             if not serve:
                 break
@@ -133,7 +140,7 @@ def loop(
         if cohorts > 0:
             end = min(t + left, horizon)
             far = Progress(mark, regret, rewards)
-            far = deal(deck, cohorts, law, instance, delay, moving, t, end, marks, far, out, stream, of_delays)
+            far = deal(deck, cohorts, law, instance, delay, moves(), t, end, marks, far, out, stream, of_delays)
             mark, regret, rewards = far
             next_mark = marks[min(mark, marks.size - 1)]
             wait, complete, t = 0 if idle else late(delay, left, of_delays), end == t + left, end
@@ -149,16 +156,20 @@ def loop(
             cohorts, left = 0, 0
         else:
             g = steps(law, n)
-            before, total = open_n[arm], open_total[arm]
             end = min(t + n, horizon)
             planned, complete = before + n, end == t + n
             out.pulls[arm] += end - t
             while t < end:
-                users = 1 if moving else min(end, next_mark) - t
-                x = earn(instance, delay, arm, t, users, g, stream, of_delays)
-                total += x.told
-                rewards += x.rewards / g if g > 0 else x.rewards
-                if moving:  # what the best arm pays more than `best` is no merit of the policy
+                users = 1 if moves() else min(end, next_mark) - t
+                if loses():
+                    earned = earn(instance, delay, arm, t, users, g, stream, of_delays)
+                    x, told = earned
+                else:  # not by `earn`, of which the compiler makes slower code
+                    x = one(instance, arm, t, g, stream) if users == 1 else many(instance, arm, users, g, stream)
+                    told = x
+                total += told
+                rewards += x / g if g > 0 else x
+                if moves():  # what the best arm pays more than `best` is no merit of the policy
                     now = expected(instance, arm, t)
                     regret, rewards = regret + now.best - now.mean, rewards - (now.best - best)
                 else:
@@ -207,7 +218,7 @@ def loop(
                 out.last[1] = n
                 return NO_FIT
             releases += 1
-            if delay.longest > 0:
+            if delayed():
                 seen_n[arm] += n
                 seen_total[arm] += released
             tell(s, arm, n, released)

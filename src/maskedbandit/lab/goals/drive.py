@@ -26,7 +26,7 @@ from maskedbandit.lab.engine.outcomes import MORE_SIZES, Out, explain
 from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
-from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.lab.worlds.instance import Instance, no, yes
 from maskedbandit.law import Law, draws_of_one, steps
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
@@ -108,7 +108,7 @@ def drive(
             return
         memory = channel.memory(k)
         state = policy.init(k, aim)
-        status = go(state, law, parameters, memory, world, lags, horizon, serve, instance.moves, marks, out, *drawn)
+        status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
         if status == MORE_SIZES:
             return single(run, streams, 8 * capacity)
         explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
@@ -141,6 +141,10 @@ def kernels(
 ) -> dict[str, Kernel[Any, Any]]:
     """The kernels that the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
-    earn, expected = earning(instance.one, instance.many, delay.parameters().lost > 0), instance.expected
-    names |= {"late": delay.late, "earn": earn, "expected": expected, "deal": dealing(earn, expected)}
+    delays, expected = delay.parameters(), instance.expected
+    earn = earning(instance.one, instance.many, delays.lost > 0)
+    names |= {"one": instance.one, "many": instance.many, "earn": earn, "expected": expected}
+    names |= {"late": delay.late, "deal": dealing(earn, expected)}
+    for name, holds in (("moves", instance.moves), ("delayed", delays.longest > 0), ("loses", delays.lost > 0)):
+        names[name] = yes if holds else no
     return names | {"draws_of_one": draws_of_one, "steps": steps}

@@ -55,6 +55,18 @@ def no_sum(i: Any, arm: int, n: int, g: int, stream: Any) -> float:
     return math.nan
 
 
+@kernel
+def yes() -> bool:
+    """True, as a kernel: compiled with it, the loop holds no code for the other case."""
+    return True
+
+
+@kernel
+def no() -> bool:
+    """False, as a kernel."""
+    return False
+
+
 class Instance(ABC):
     """Distributions of rewards. Subclasses are frozen dataclasses; their kernels give rewards in steps of 1/g."""
 
