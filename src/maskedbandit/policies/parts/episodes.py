@@ -21,14 +21,22 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """The last episode of each arm."""
+    """The largest released episode of each arm, which is the last one if none overtook another."""
 
-    mean: np.ndarray  # [k] of the released rewards of its last episode
+    mean: np.ndarray  # [k] of the released rewards of that episode
     size: np.ndarray  # [k] their number
     n: np.ndarray  # [k] users of all its episodes
-    clock: np.ndarray  # [2] see batches.py
+    asked: np.ndarray  # [k] see batches.py
+    flight: np.ndarray  # [k] see batches.py
+    clock: np.ndarray  # [1] see batches.py
     score: np.ndarray  # [k] at the last decision
     beta: float
+
+
+@kernel
+def latest(s: State, a: int) -> int:
+    """Users of the arm's last episode, as if those in flight had shown the released mean."""
+    return max(s.size[a], s.asked[a] - s.asked[a] // 2) if s.flight[a] > 0 else s.size[a]
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class EpisodePolicy(Policy):
         check_positive("beta", self.beta)
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
+        count = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
@@ -56,6 +64,7 @@ class EpisodePolicy(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.mean[arm] = total / n
-        s.size[arm] = n
+        if n >= s.size[arm]:
+            s.mean[arm] = total / n
+            s.size[arm] = n
         close(s, arm, n)

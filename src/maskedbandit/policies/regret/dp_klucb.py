@@ -43,7 +43,9 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k] of all released rewards
     n: np.ndarray  # [k] their number
-    clock: np.ndarray  # [2] see batches.py
+    asked: np.ndarray  # [k] see batches.py
+    flight: np.ndarray  # [k] see batches.py
+    clock: np.ndarray  # [1] see batches.py
     score: np.ndarray  # [k] at the last decision
     ratio: float
     beta: float
@@ -85,7 +87,7 @@ class DPKLUCB(Policy):
         return super().needs(law) or ("" if whole or is_noiseless(law) else "one draw of Laplace noise a release")
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(2, np.int64)
+        count = (np.zeros(size, np.int64) for size in (k, k, k, 1))
         return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
@@ -94,14 +96,14 @@ class DPKLUCB(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.n):
+            return first(s, 1, s.ratio)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             if is_noiseless(law):
-                s.score[a] = kl_upper(clipped(s, a), x / s.n[a])
+                s.score[a] = kl_upper(clipped(s, a), x / s.asked[a])
             else:
-                s.score[a] = private_upper(clipped(s, a), x / s.n[a], 1 / law.scale)
+                s.score[a] = private_upper(clipped(s, a), x / s.asked[a], 1 / law.scale)
         return grow(s, highest(s.score, rng), s.ratio)
 
     @staticmethod
