@@ -67,11 +67,10 @@ from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_thres
 
 
 class State(NamedTuple):
-    """The last phase of every arm, and the one under way."""
+    """The largest released phase of every arm, and the one under way."""
 
-    mean: np.ndarray  # [k] of the last phase
+    mean: np.ndarray  # [k] of that phase: the last one, if none overtook another
     size: np.ndarray  # [k] its users
-    number: np.ndarray  # [k] its number, from 1 on
     cost: np.ndarray  # [k] of making this arm look as good as the leader, up to the current number of pulls
     phases: Progress
     turns: Turns
@@ -95,7 +94,7 @@ def challenger(s: State, rng: np.random.Generator) -> int:
 def rank(s: State, law: Law, most: float, rng: np.random.Generator) -> int:
     """Find the leader, the costs of the others, gap min(gap, most), and the best arm."""
     for a in range(s.mean.size):
-        j, w = s.number[a], s.size[a]
+        j, w = s.phases.number[a], s.size[a]
         s.cost[a] = s.mean[a] + math.sqrt(j / w) + radius(law, 1, w, j) / w
     leader = highest(s.cost, rng)
     for a in range(s.mean.size):
@@ -197,14 +196,13 @@ class AdaPTT(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.mean[arm] = total / n
-        s.size[arm] = n
-        s.number[arm] += 1
-        note_release(s.phases)
+        if n >= s.size[arm]:
+            s.mean[arm] = total / n
+            s.size[arm] = n
+        note_release(s.phases, arm)
 
 
 def begin(k: int, beta: float, forced: float, delta: float, heuristic: bool = False) -> State:
     """The state of k arms before the first release."""
-    size, number = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    known = np.zeros(k), size, number, np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
+    known = np.zeros(k), np.zeros(k, np.int64), np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
     return State(*known, float(delta), int(heuristic))
