@@ -106,7 +106,7 @@ def deviant(of: Kernel) -> int:
     """For how many numbers of releases a threshold is not that of their joint noise."""
     law, s, wrong = laplace(0.1), DPTT().init(5, 0.01), 0
     for k in (1, 2, 5, 9):
-        s.releases[0], s.users[0] = k, 2 ** (k - 1)
+        s.phases.number[0], s.users[0] = k, 2 ** (k - 1)
         t = np.linspace(0.05, 1, 20_000)[:-1]
         # k draws of noise with E exp(lam Z) = (1 - p)^2 / ((1 - p e^lam) (1 - p e^-lam)), p = e^-epsilon
         p, up, down = math.exp(-0.1), np.exp(0.1 * (t - 1)), np.exp(-0.1 * (t + 1))

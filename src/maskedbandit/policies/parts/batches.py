@@ -80,6 +80,6 @@ def close(s: Schedule, arm: int, n: int) -> None:
     Which of an arm's cohorts that was is not known, so the users whom it lost count as asked until none is in flight.
     """
     s.n[arm] += n
-    s.flight[arm] -= 1
+    s.flight[arm] = max(0, s.flight[arm] - 1)  # 0: told of users who were not asked for
     if s.flight[arm] == 0:
         s.asked[arm] = s.n[arm]

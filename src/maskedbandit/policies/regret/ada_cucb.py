@@ -46,7 +46,7 @@ class AdaCUCB(EpisodePolicy):
             return first(s, 1, 2.0)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            n = latest(s, a)
-            noise = draws(law, 1, n) * law.scale * law.scale
-            s.score[a] = s.mean[a] + math.sqrt(2 * x * (1 / (4.0 * n) + noise / (float(n) * n)))
+            n = float(latest(s, a))
+            noise = draws(law, 1, latest(s, a)) * law.scale * law.scale
+            s.score[a] = s.mean[a] + math.sqrt(2 * x * (1 / (4 * n) + noise / (n * n)))
         return grow(s, highest(s.score, rng), 2.0)

@@ -88,7 +88,7 @@ def early(s: Cohorts) -> Decision:
 @kernel
 def refill(s: Cohorts, arm: int, n: int) -> bool:
     """A full cohort was released, and replaces the last one of the arm; False if it was overtaken by a larger one."""
-    s.flight[arm] -= 1
+    s.flight[arm] = max(0, s.flight[arm] - 1)
     larger = n >= s.told[arm]
     if larger:
         s.told[arm] = n
