@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from maskedbandit.core import WAIT
 from maskedbandit.policies.parts.batches import USERS, begin, close, first, grow, ready
 from tests.policies.mutants import mutant
 
@@ -28,7 +29,7 @@ def check_first(s: Book, sizes: list[int], ready=ready) -> None:
     """Every arm gets its first cohort, told at once or late, and nobody chooses before all are told."""
     for arm, users in enumerate(sizes):
         assert not ready(s.n)
-        assert first(s, users, 3) == (arm, users, 1)
+        assert first(s, users, 1, 3) == (arm, users, 1)
         if arm % 2 == 0:
             close(s, arm, users)
     for arm in range(1, len(sizes), 2):
@@ -52,12 +53,12 @@ def check_early(first=first) -> None:
     """Whoever was asked for least is next, told or not, and its cohort brings the count to the multiple."""
     s, asked = book(3), [10, 12, 11]
     for users in asked:
-        first(s, users, 1.5)
+        first(s, users, 1, 1.5)
     close(s, 1, 12)
     for _ in range(20):
         arm = asked.index(min(asked))
-        n = math.ceil(1.5 * asked[arm])
-        assert first(s, 1, 1.5) == (arm, n - asked[arm], 1)
+        n = max(asked[arm] + 7, math.ceil(1.5 * asked[arm]))
+        assert first(s, 1, 7, 1.5) == (arm, n - asked[arm], 1)
         asked[arm] = n
     assert s.asked.tolist() == asked
 
@@ -69,7 +70,7 @@ def test_before_all_arms_were_told_users_are_spread_evenly():
 def test_forgetting_what_is_in_flight_is_rejected():
     forgetful = mutant(begin, "s.asked[arm] += users", "pass")
     with pytest.raises(AssertionError):
-        check_early(mutant(first, begin=forgetful, grow=mutant(grow, begin=forgetful)))
+        check_early(mutant(first, begin=forgetful))
 
 
 def test_users_who_were_lost_count_until_nothing_of_their_arm_is_in_flight():
@@ -94,4 +95,25 @@ def test_a_batch_brings_the_count_to_its_multiple(ratio):
         n, before = max(n + 1, math.ceil(Fraction(str(ratio)) * n)), n
         assert (arm, users, closes) == grow(late, 0, ratio) == (0, n - before, 1)
         close(s, 0, users)
+        late.n[0] = before
         assert s.n[0] == n
+
+
+def check_enough(grow=grow) -> None:
+    """No more is asked for while more is in flight than was released."""
+    s = book(2)
+    first(s, 10, 1, 2.0)
+    close(s, 0, 10)
+    assert grow(s, 0, 2.0).n == 10
+    assert grow(s, 0, 1.2).n == 4
+    for _ in range(3):
+        assert grow(s, 0, 1.2) == WAIT
+    close(s, 0, 10)
+    assert grow(s, 0, 1.2).n == 5
+
+
+def test_more_in_flight_than_released_is_enough():
+    check_enough()
+    for wrong in ("2.5 * s.n[arm]", "1.5 * s.n[arm]"):
+        with pytest.raises(AssertionError):
+            check_enough(mutant(grow, "2 * s.n[arm]", wrong))

@@ -199,7 +199,7 @@ class TestSchedule:
         s, law, rng = POLICY.init(3, 10**6), mb.channels.Central(epsilon=0.1).law(), np.random.default_rng(1)
         asked = [POLICY.ask(s, law, rng) for _ in range(4)]
         assert [each.arm for each in asked] == [0, 1, 2, 0]
-        assert asked[3].n == math.ceil(1.5 * asked[0].n) - asked[0].n
+        assert asked[3].n == 3 * asked[0].n
         n = asked[0].n
         assert n >= 20 * math.log1p(10**6 / n)
         assert n - 1 < 20 * math.log1p(10**6 / (n - 1))

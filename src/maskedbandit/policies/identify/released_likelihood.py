@@ -34,7 +34,7 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
-from maskedbandit.policies.parts.batches import begin, close, first, ready
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, close, first, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
@@ -262,7 +262,8 @@ class ReleasedLikelihood(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, beginning(s, law), 1 + s.growth)
+            users = beginning(s, law)
+            return first(s, users, FURTHER * users, EARLY)
         if s.fresh.max() == 1:
             think(s, law, rng)
         if certain(s, law):

@@ -4,9 +4,10 @@ An arm with n users gets ceil(ratio n) - n more, all in one cohort. So each arm 
 one release each, and noise matters less as the count grows.
 
 A policy may choose again as soon as a cohort is full, while its rewards are under way: cohorts that were asked for and
-not yet released are in flight. An arm's count is that of the users it was asked for, so its cohorts are of the same
-sizes however late their releases are, and a policy chooses as if those in flight had shown the mean that was released.
-Until every arm has a release, the arm that was asked for the fewest users is next.
+not yet released are in flight. An arm's count is that of the users it was asked for, so the sizes of its cohorts do not
+depend on what was released, and a policy chooses as if those in flight had shown the mean that was released.
+Until every arm has a release, the arm that was asked for the fewest users is next. After that an arm of which more is
+in flight than was released gets no more users yet: what is known of it says little beside what is about to come.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import Protocol
 
 import numpy as np
 
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import WAIT, Decision, kernel
 
 USERS = 0
+EARLY = 1.1  # growth before the first releases, where the noise of one was outweighed by the first cohort
+FURTHER = 3  # times the first cohort: the least size of further ones there
 
 
 class Schedule(Protocol):
@@ -60,17 +63,25 @@ def begin(s: Schedule, arm: int, users: int) -> Decision:
 
 
 @kernel
-def grow(s: Schedule, arm: int, ratio: float) -> Decision:
-    """Ask for the next cohort of an arm that was chosen."""
-    n = s.asked[arm]
-    return begin(s, arm, max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n)))
+def lacking(n: int, ratio: float) -> int:
+    """How many users bring a count of n to the multiple, but one at least."""
+    return max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n))
 
 
 @kernel
-def first(s: Schedule, users: int, ratio: float) -> Decision:
-    """The cohorts before every arm has a release: the first ones, arm by arm, have this many users."""
+def grow(s: Schedule, arm: int, ratio: float) -> Decision:
+    """Ask for the next cohort of an arm that was chosen."""
+    if s.asked[arm] > 2 * s.n[arm]:
+        return WAIT
+    return begin(s, arm, lacking(s.asked[arm], ratio))
+
+
+@kernel
+def first(s: Schedule, users: int, further: int, ratio: float) -> Decision:
+    """The cohorts before every arm has a release: the first ones, arm by arm, have so many users, further ones at least
+    so many, as each will have noise of its own."""
     arm = fewest(s.asked)
-    return begin(s, arm, users) if s.asked[arm] == 0 else grow(s, arm, ratio)
+    return begin(s, arm, users if s.asked[arm] == 0 else max(further, lacking(s.asked[arm], ratio)))
 
 
 @kernel

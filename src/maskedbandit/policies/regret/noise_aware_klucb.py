@@ -41,7 +41,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
-from maskedbandit.policies.parts.batches import USERS, close, fewest, first, grow, ready
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
@@ -133,12 +133,6 @@ def smallest(s: State, law: Law) -> int:
     return min(high, most)
 
 
-@kernel
-def growth(s: State, a: int) -> float:
-    """The factor by which the next batch of an arm multiplies its count."""
-    return max(s.ratio, 1 + s.least / max(1, s.asked[a]))
-
-
 @dataclass(frozen=True)
 class NoiseAwareKLUCB(Policy):
     """Optimism on all releases, under a Chernoff bound for rewards and noise together.
@@ -176,14 +170,15 @@ class NoiseAwareKLUCB(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, smallest(s, law), growth(s, fewest(s.asked)))
+            users = smallest(s, law)
+            return first(s, users, FURTHER * users, EARLY)
         for a in range(s.n.size):
             if s.anytime == 1 or math.isnan(s.value[a]):
                 n = s.asked[a]  # as if users in flight had shown the released mean
                 s.value[a] = index(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
         best = highest(s.value, rng)
         s.value[best] = math.nan
-        return grow(s, best, growth(s, best))
+        return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
     @kernel
