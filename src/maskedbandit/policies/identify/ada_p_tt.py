@@ -14,14 +14,16 @@ and B is pulled in a fraction `beta` of the rounds in which it leads, by trackin
     c_ab = 2 (2 C_G(ln((K-1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a^2 / w_a + r_b^2 / w_b),
     d = delta / (2 zeta(2)^2 k_a^2 k_b^2),   r_a = radius(noise, ln(2 K zeta(2) k_a^2 / delta)),   k = 2 + log2 w.
 
-**Guarantee**: wrong with probability <= delta, on every channel, plus the `failure` of the channel for each sum that
-may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with D of variance
-proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D + Y)_+^2 <= 2
-D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is
-ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's
-ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users in the release.
-While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add up to at
-most delta.
+Phases go on while sums are in flight (see phases.py). If a phase overtook another, the larger of them counts.
+
+**Guarantee**: wrong with probability <= delta, on every channel and for every delay, plus the `failure` of the channel
+for each sum that may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with
+D of variance proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D +
+Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace
+noise r is ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless:
+Hoeffding's ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users in the
+release. While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add
+up to at most delta.
 
 `threshold="heuristic"` is the rule of the published program, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
 r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.

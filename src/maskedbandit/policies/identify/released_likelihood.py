@@ -11,6 +11,7 @@ The rest can be chosen freely, because it is post-processing. Every release has 
 * a first one of each arm, of 17 standard deviations of the noise of a release;
 * then one at a time, of one of the top two arms [JD23]: of the leader, if a user of the leader adds more evidence than
   at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
+* while releases are in flight too, as if they had shown the same as those before: the evidence counts releases alone;
 * as many users as the missing evidence should need, which at most multiply the arm's count by 1 + `growth`.
 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms

@@ -9,6 +9,10 @@ The paper decides for every user. Until a cohort is full the indices change with
 n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as the leader
 is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random, once.
 
+While a full cohort is in flight, the next one fills, and n_a is that of the last full cohort, as if it had shown the
+mean that was released. Before every arm has a release, the arm with the smallest cohort is next. The proof knows no
+delays.
+
 Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
 logarithms to base 2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
 """
@@ -143,7 +147,8 @@ class AnytimeLazyUCB(Policy):
         return super().needs(law) or sizes(law)
 
     def init(self, k: int, horizon: int) -> State:
-        count = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
+        told, n, flight, filled = np.zeros((4, k), np.int64)
+        count = told, n, flight, filled, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:

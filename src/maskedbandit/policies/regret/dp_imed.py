@@ -4,7 +4,7 @@ Batches and sums S_a are those of DP-KLUCB; with the means m_a = clip(S_a / n_a)
 
     arm = argmin_a  n_a d_epsilon(m_a, m*) + ln n_a.
 
-Without noise d_epsilon is kl. The horizon and the time are not used.
+Without noise d_epsilon is kl, and users in flight count as in DP-KLUCB. The horizon and the time are not used.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon: the lower bound
 times the factor `ratio` [AWHOIB25].

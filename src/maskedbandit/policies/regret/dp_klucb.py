@@ -5,7 +5,8 @@ An arm is played until its n_a users are ceil(ratio n_a); each batch adds its re
     arm = argmax_a  max{q : d_epsilon(clip(S_a / n_a), q) <= beta ln t / n_a},       clip to [0, 1],
 
 with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form in theory/divergences.py. Without noise
-it is kl. The first users of all arms, one of each, are released as well.
+it is kl. The first users of all arms, one of each, are released as well. With late rewards n_a counts users in flight,
+as if they had shown the mean that was released (see batches.py).
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at beta 1: the
 lower bound times the factor `ratio` [AWHOIB25].
@@ -87,7 +88,8 @@ class DPKLUCB(Policy):
         return super().needs(law) or ("" if whole or is_noiseless(law) else "one draw of Laplace noise a release")
 
     def init(self, k: int, horizon: int) -> State:
-        count = (np.zeros(size, np.int64) for size in (k, k, k, 1))
+        n, asked, flight = np.zeros((3, k), np.int64)
+        count = n, asked, flight, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:

@@ -10,6 +10,8 @@ Under central Laplace noise the radius is the paper's beta ln t / epsilon, beta 
 reproduces the published plots, base 2 does not. Rewards inside (0, 1) enter the Beta distribution as they are; the
 proof is for bits, to which a channel with a grid of one step rounds them.
 
+Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof knows no delays either.
+
 Regret = O(sum_a ln T / min{gap_a, epsilon}) and O(sqrt(k T ln T) + k ln T / epsilon) for central pure epsilon [HH22].
 
 As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a coin shows

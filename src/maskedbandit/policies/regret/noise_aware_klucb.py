@@ -19,6 +19,10 @@ The exploration rate is f = ln(1 + T / n_a): a bound that fails when an arm has 
 follow, and the next batch has about n users. With `anytime` it is ln t, and the horizon is not used: there the bound
 holds for each t, but no bound on the regret is proved, as times depend on releases.
 
+With late rewards the bound is computed as if users in flight had shown the mean that was released, with the noise of
+their releases (see batches.py). It is then no bound at its probability until those are released, and no bound on the
+regret is proved; docs/regret.md has what delays cost.
+
 The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one the noise would exceed
 half a reward per user. With pure epsilon on a central channel, n is near 2 ln(epsilon T) / epsilon.
 
