@@ -17,6 +17,7 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.outcomes import DONE, Out
@@ -27,11 +28,11 @@ from tests.golden import aim
 
 
 class TableParameters(NamedTuple):
-    """Rewards by user and arm, and the next user."""
+    """Rewards by user and arm, and who was served what."""
 
     means: np.ndarray
     rewards: np.ndarray
-    user: np.ndarray
+    arms: np.ndarray  # by user; -1: nobody came yet
 
 
 @dataclass(frozen=True)
@@ -40,33 +41,32 @@ class Table(Instance):
 
     rows: tuple[tuple[float, ...], ...]
     bits = True
+    moves = True  # users are told apart, so they are dealt one by one
 
     def true_means(self):
         return np.array([1.0] + [0.0] * (len(self.rows[0]) - 1))
 
     def parameters(self):
-        return TableParameters(self.true_means(), np.array(self.rows, dtype=float), np.zeros(1, np.int64))
+        return TableParameters(self.true_means(), np.array(self.rows, dtype=float), np.full(len(self.rows), -1))
 
     @staticmethod
     @kernel
     def one(i, arm, t, g, stream):
-        i.user[0] += 1
+        i.arms[t] = arm
         return max(g, 1.0) * i.rewards[t, arm]
 
     @staticmethod
     @kernel
     def many(i, arm, n, g, stream):
-        total = 0.0
-        for _ in range(n):
-            total += i.rewards[i.user[0], arm]
-            i.user[0] += 1
-        return max(g, 1.0) * total
+        return np.nan
 
 
 class Play(NamedTuple):
     """One run, and what the channel was given in it."""
 
     decisions: list[Decision]
+    starts: list[int]  # users who came before each decision
+    arms: tuple[int, ...]  # of every user
     sums: list[tuple[int, int, float]]  # arm, n and sum of rewards of each release, before its noise
     draws: int  # calls of the kernel that draws noise
     releases: int  # what the engine says
@@ -80,13 +80,16 @@ def play(
     rng: np.random.Generator,
     forced: Sequence[Decision] = (),
     engine: Any = loop,
+    delay: Delay = AT_ONCE,
 ) -> Play:
     """A run of as many users as there are rows; decisions are the policy's, unless they are forced."""
     k, horizon, instance, law = len(rows[0]), len(rows), Table(tuple(map(tuple, rows))), channel.law()
-    names: dict[str, Any] = dict(kernels(policy, channel, instance))
-    script, decisions, sums, released, draws = iter(forced), [], [], [], [0]
+    names: dict[str, Any] = dict(kernels(policy, channel, instance, delay))
+    table, script = instance.parameters(), iter(forced)
+    decisions, starts, sums, released, draws = [], [], [], [], [0]
 
     def ask(*args: Any) -> Decision:
+        starts.append(int((table.arms >= 0).sum()))
         decisions.append(next(script) if forced else Decision(*policy.ask(*args)))
         return decisions[-1]
 
@@ -113,11 +116,13 @@ def play(
         law,
         channel.parameters(),
         channel.memory(k),
-        instance.parameters(),
-        AT_ONCE.parameters(),
+        table,
+        delay.parameters(),
     )
-    assert go(*parts, horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, rng) == DONE
-    return Play(decisions, sums, draws[0], int(out.releases[0]), released)
+    dealer = np.random.Generator(np.random.PCG64(rng.integers(2**32)))  # of its own, so that noise does not move users
+    ends = horizon, True, instance.moves, marks, out, np.zeros(2, np.uint64), rng, rng, rng, dealer
+    assert go(*parts, *ends) == DONE
+    return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
 
 
 def broken(old: str, new: str) -> Any:
@@ -126,14 +131,6 @@ def broken(old: str, new: str) -> Any:
     assert old in source
     exec(source.replace(old, new), scope)
     return scope["loop"]
-
-
-def arms(decisions: Sequence[Decision], horizon: int) -> tuple[int, ...]:
-    """The arm of every user."""
-    served: list[int] = []
-    for arm, n, _ in decisions:
-        served += [arm] * (n if n > 0 else horizon)
-    return tuple(served[:horizon])
 
 
 def beginnings(runs: Sequence[tuple[int, ...]]) -> Counter[Hashable]:

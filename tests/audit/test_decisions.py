@@ -27,7 +27,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.audit.bounds import seen_epsilon
-from tests.audit.plays import Table, arms, beginnings, broken, play
+from tests.audit.plays import Table, beginnings, broken, play
 from tests.golden import MULTI_ARMED, channel_for
 
 USERS, DELTA = 6, 1e-3
@@ -67,8 +67,7 @@ class Probe(Policy):
 def sample(policy: Policy, channel: Channel, rows: Any, runs: int, engine: Any) -> Counter[Hashable]:
     """The decisions of many runs."""
     rng = np.random.Generator(np.random.PCG64(1 + int(rows[0][0])))
-    found = [arms(play(policy, channel, rows, rng, engine=engine).decisions, len(rows)) for _ in range(runs)]
-    return beginnings(found)
+    return beginnings([play(policy, channel, rows, rng, engine=engine).arms for _ in range(runs)])
 
 
 def compiled_sample(policy: Policy, channel: Channel, rows: Any, runs: int) -> Counter[Hashable]:
@@ -171,10 +170,10 @@ class TooNarrow(Central):
         return Central(2 * self.epsilon, self.noise).law()
 
 
-KEPT = """                    if before > 0:
+KEPT = """if before > 0:
                         open_n[arm], open_total[arm] = 0, 0.0
 """
-REUSED = (KEPT, "                    open_n[arm], open_total[arm] = 0, total\n")
+REUSED = (KEPT, "open_n[arm], open_total[arm] = 0, total\n")
 MUTANTS = {
     "noise redrawn every round": (Redraws(), mb.channels.Raw(), loop),
     "no noise in the first release": (Probe(), FirstFree(1), loop),

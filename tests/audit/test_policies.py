@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import Decision
+from maskedbandit.core import TOGETHER, Decision
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.policies.policy import Policy
 from tests.audit.plays import Play, broken, play
@@ -29,8 +31,14 @@ def policy(request):
     return mb.policies.room[request.param]()
 
 
-def run(policy: Policy, rows: Any, forced: Sequence[Decision] = (), engine: Any = loop) -> Play:
-    return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, engine)
+@pytest.fixture(params=[0, 9])
+def late(request):
+    """Users who come before a closed cohort is released, so that several are in flight."""
+    return mb.delays.Constant(request.param)
+
+
+def run(policy: Policy, rows: Any, forced: Sequence[Decision] = (), engine: Any = loop, delay: Delay = AT_ONCE) -> Play:
+    return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, engine, delay)
 
 
 def changed(t: int) -> tuple[tuple[float, ...], ...]:
@@ -38,55 +46,61 @@ def changed(t: int) -> tuple[tuple[float, ...], ...]:
     return (*OTHERS[:t], tuple(1 - reward for reward in OTHERS[t]), *OTHERS[t + 1 :])
 
 
-def closed(decisions: Sequence[Decision], horizon: int) -> list[tuple[int, list[int]]]:
-    """Arm and users of the cohorts that closed before the users ran out."""
-    t, found, users = 0, [], [[] for _ in range(ARMS)]
-    for arm, n, close in decisions:
-        if n == 0 or t + n > horizon:
+def due(found: Play, horizon: int, wait: int) -> list[tuple[int, list[int]]]:
+    """Arm and users of the cohorts that were closed so many users before the users ran out, and not later."""
+    cohorts, deck, users = [], [], [[] for _ in range(ARMS)]
+    for (arm, n, close), start in zip(found.decisions, found.starts, strict=True):
+        deck.append((arm, n, close))
+        if n == 0 or close == TOGETHER:
+            continue
+        end = start + sum(n for _, n, _ in deck)
+        if end > horizon:
             break
-        users[arm] += range(t, t + n)
-        t += n
-        if close:
-            found.append((arm, users[arm]))
-            users[arm] = []
-    return found
+        for arm, _, close in deck:
+            users[arm] += [t for t in range(start, end) if found.arms[t] == arm]
+            if close:
+                if end + wait <= horizon:
+                    cohorts.append((arm, users[arm]))
+                users[arm] = []
+        deck.clear()
+    return cohorts
 
 
-def check_sensitivity(policy: Policy, engine: Any = loop) -> None:
+def check_sensitivity(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE) -> None:
     """The reward of a user moves one sum by one, that of the user's cohort, if it is released."""
-    first = run(policy, OTHERS, engine=engine)
-    cohorts = closed(first.decisions, USERS)
+    first = run(policy, OTHERS, engine=engine, delay=delay)
+    cohorts = due(first, USERS, delay.parameters().longest)
     for t in (*range(12), *range(12, USERS, 17), USERS - 1):
-        again = run(policy, changed(t), first.decisions, engine)
+        again = run(policy, changed(t), first.decisions, engine, delay)
         moved = [abs(x - y) for (_, _, x), (_, _, y) in zip(first.sums, again.sums, strict=True)]
         own = [float(t in users) for _, users in cohorts]
         assert moved == own, f"the reward of user {t} moves released sums by {moved}"
 
 
-def check_draws(policy: Policy, engine: Any = loop) -> None:
+def check_draws(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE) -> None:
     """A release has one draw of noise, and is told once."""
-    found = run(policy, OTHERS, engine=engine)
+    found = run(policy, OTHERS, engine=engine, delay=delay)
     assert found.draws == found.releases == len(found.sums) == len(found.released), f"{found.draws} draws of noise"
 
 
-def check_unfinished(policy: Policy, engine: Any = loop) -> None:
-    """Wherever the users run out: the cohorts that were closed before are released, whole, and nothing else is."""
+def check_unfinished(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE) -> None:
+    """Wherever the users run out: the cohorts that were due before are released, whole, and nothing else is."""
     for horizon in (1, 2, 3, 10, 37, 100, 223, USERS):
-        found = run(policy, OTHERS[:horizon], engine=engine)
-        whole = [(arm, len(users)) for arm, users in closed(found.decisions, horizon)]
+        found = run(policy, OTHERS[:horizon], engine=engine, delay=delay)
+        whole = [(arm, len(users)) for arm, users in due(found, horizon, delay.parameters().longest)]
         assert [release[:2] for release in found.sums] == whole, f"not whole cohorts, of {horizon} users"
 
 
-def test_a_reward_enters_one_release(policy):
-    check_sensitivity(policy)
+def test_a_reward_enters_one_release(policy, late):
+    check_sensitivity(policy, delay=late)
 
 
-def test_a_release_has_one_draw_of_noise(policy):
-    check_draws(policy)
+def test_a_release_has_one_draw_of_noise(policy, late):
+    check_draws(policy, delay=late)
 
 
-def test_an_unfinished_cohort_is_not_released(policy):
-    check_unfinished(policy)
+def test_an_unfinished_cohort_is_not_released(policy, late):
+    check_unfinished(policy, delay=late)
 
 
 # --- broken engines ------------------------------------------------------------------------------------------
@@ -115,4 +129,4 @@ def test_noise_that_is_drawn_again_is_rejected():
 def test_an_unfinished_cohort_that_is_released_is_rejected():
     check_unfinished(PLAIN)
     with pytest.raises(AssertionError, match="not whole"):
-        check_unfinished(mb.policies.SuccessiveElimination(unfinished="start"), broken("and complete:", "and True:"))
+        check_unfinished(mb.policies.SuccessiveElimination(unfinished="start"), broken("if complete:", "if True:"))

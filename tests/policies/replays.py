@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import WAIT
 from maskedbandit.lab.worlds.named_means import STUDIED
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
@@ -76,21 +78,35 @@ def check_prefix(policy: Policy, channel: Channel, horizon: int = 10_000) -> Non
         assert long.regret[: len(short.regret)] == short.regret
 
 
-def check_waits(policy: Policy, law: Law) -> None:
-    """Nothing is asked while a release is awaited, and the first cohorts are open together."""
+def check_overlaps(policy: Policy, law: Law) -> None:
+    """Nothing waits for a release: before the first one arms take turns, and then what is in flight counts as told.
+
+    A state with cohorts in flight decides as one that was told that they had the mean that was released.
+    """
     s, rng = policy.init(3, 1000), np.random.Generator(np.random.PCG64(1))
-    assert [policy.ask(s, law, rng) for _ in range(4)] == [(0, 1, 1), (1, 1, 1), (2, 1, 1), (-1, 0, 0)]
-    for arm in (2, 0):
-        policy.tell(s, arm, 1, 0.5 * arm)
-        assert policy.ask(s, law, rng).arm == -1
-    policy.tell(s, 1, 1, 0.0)
-    for _ in range(20):
-        arm, n, close = policy.ask(s, law, rng)
-        while not close:
-            arm, more, close = policy.ask(s, law, rng)
-            n = more  # cohorts of several arms fill: the size is not looked at here
-        assert policy.ask(s, law, rng).arm == -1
-        policy.tell(s, arm, n, 0.5 * n)
+    early = [policy.ask(s, law, rng) for _ in range(12)]
+    assert [arm for arm, _, _ in early] == 4 * [0, 1, 2]
+    assert all(early[i].n == early[i - i % 3].n for i in range(12))
+    s, mean = policy.init(3, 1000), (0.4, 0.71, 0.68)
+    for arm, n, _ in [policy.ask(s, law, rng) for _ in range(3)]:
+        policy.tell(s, arm, n, mean[arm] * n)
+    flight, filled, arms = [], [0] * 3, set()
+    for seed in range(40):
+        one, other = (np.random.Generator(np.random.PCG64(seed)) for _ in range(2))
+        told = deepcopy(s)
+        for arm, n in flight:
+            policy.tell(told, arm, n, mean[arm] * n)
+        decision = policy.ask(s, law, one)
+        if decision == WAIT:
+            break
+        assert decision == policy.ask(told, law, other), "what is in flight was not counted"
+        arm, n, close = decision
+        arms.add(arm)
+        filled[arm] += n
+        if close:
+            flight.append((arm, filled[arm]))
+            filled[arm] = 0
+    assert len(arms) > 1, "what is in flight makes no difference"
 
 
 def regrets(policy: Policy, channel: Channel, means: tuple[float, ...], horizon: float, runs: int) -> np.ndarray:

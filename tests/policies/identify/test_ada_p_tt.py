@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import WAIT
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law
 from maskedbandit.policies.identify.ada_p_tt import heuristic_threshold, proved_threshold
@@ -108,7 +107,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
     [
         ("challenger", "s.cost[a] * pulls[a] / (pulls[a] + n)", "s.cost[a] * s.size[a] / (s.size[a] + n)"),
         ("challenger", "1.0 / pulls[a] if is_starved(s.phases, a) else ", ""),
-        ("rank", "j, w = s.number[a], s.size[a]", "j, w = s.number[a], s.phases.pulls[a]"),
+        ("rank", "w = s.phases.number[a], s.size[a]", "w = s.phases.number[a], s.phases.pulls[a]"),
         ("rank", "max(0.0, s.mean[leader] - s.mean[a])", "abs(s.mean[leader] - s.mean[a])"),
     ],
 )
@@ -169,17 +168,18 @@ def test_a_reward_in_two_phases_is_rejected():
 
 
 @pytest.mark.parametrize("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
-def test_waits_for_the_end_of_a_phase(name):
+def test_does_not_wait_for_the_end_of_a_phase(name):
+    """Before every arm has a release the one with the fewest pulls is next, then the leader or the challenger."""
     policy, law, rng = mb.policies.room[name](), CENTRAL.law(), np.random.Generator(np.random.PCG64(1))
     s = policy.init(3, 0.1)
-    assert [policy.ask(s, law, rng) for _ in range(4)] == [(0, 1, 1), (1, 1, 1), (2, 1, 1), WAIT]
+    early = [policy.ask(s, law, rng) for _ in range(12)]
+    assert early == [(arm, 1, close) for close in (1, 1, 0, 1) for arm in range(3)]
     for arm in (2, 0):
         policy.tell(s, arm, 1, 0.5 * arm)
-        assert policy.ask(s, law, rng) == WAIT
+        assert policy.ask(s, law, rng) == (1 - arm // 2, 1, 0)
     policy.tell(s, 1, 1, 0.0)
-    arm, n, close = policy.ask(s, law, rng)
-    assert (n, close) == (1, 1)
-    assert policy.ask(s, law, rng) == WAIT
+    assert all(policy.ask(s, law, rng).n == 1 for _ in range(100))
+    assert s.phases.pulls.sum() == 114
 
 
 @pytest.mark.parametrize("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import WAIT
+from maskedbandit.core import TOGETHER, WAIT
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.regret.dpse import epoch
 from tests.golden import interpreted
@@ -70,7 +70,7 @@ def test_published_counts_are_those_of_all_epochs():
     first, second = (epoch(law, 2, e, 0.1) for e in (1, 2))
     for n in (first, second):
         for arm in range(2):
-            assert policy.ask(s, law, None) == (arm, n, 1)
+            assert policy.ask(s, law, None) == (arm, n, 1 if arm == 1 else TOGETHER)
             policy.tell(s, arm, n, n / 2)
     assert s.mean.tolist() == [second / (2 * (first + second))] * 2
     s = BestArmDPSE().init(2, 0.1)
@@ -79,11 +79,11 @@ def test_published_counts_are_those_of_all_epochs():
     assert s.mean[0] == 0.5
 
 
-def test_cohorts_of_an_epoch_are_open_together():
+def test_cohorts_of_an_epoch_are_dealt_together():
     law, rng = central(0).law(), np.random.Generator(np.random.PCG64(1))
     s = BestArmDPSE().init(3, 0.1)
     n = epoch(law, 3, 1, 0.1)
-    assert [BestArmDPSE.ask(s, law, rng) for _ in range(4)] == [(0, n, 1), (1, n, 1), (2, n, 1), WAIT]
+    assert [BestArmDPSE.ask(s, law, rng) for _ in range(4)] == [(0, n, TOGETHER), (1, n, TOGETHER), (2, n, 1), WAIT]
     for arm, mean in ((2, 0.1), (0, 0.2), (1, 0.9)):
         assert BestArmDPSE.ask(s, law, rng) == WAIT
         BestArmDPSE.tell(s, arm, n, mean * n)

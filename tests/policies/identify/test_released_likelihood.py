@@ -152,7 +152,7 @@ def test_no_run_starves_and_without_the_cure_some_do():
 def test_a_state_keeps_room_for_more_releases():
     """From the 192nd release on an arm's count doubles, so that 256 entries are never used up."""
     s = ReleasedLikelihood().init(2, 0.1)
-    s.leader[0], s.n[:], s.m[:] = 0, 1000, subject.MANY
+    s.leader[0], s.n[:], s.asked[:], s.m[:] = 0, 1000, 1000, subject.MANY
     s.gains[0, 1], s.found[1], s.mean[0] = 100.0, 2.0, 0.9
     assert subject.next_cohort(s, RAW.law(), 0, 1) >= 1000
     s.m[:] = subject.MANY - 1
@@ -162,7 +162,6 @@ def test_a_state_keeps_room_for_more_releases():
 def released(*totals: float, n: int = 100, delta: float = 0.1) -> subject.State:
     """A state in which each arm had one release of n users."""
     s = ReleasedLikelihood().init(len(totals), delta)
-    s.clock[0] = len(totals)
     for arm, total in enumerate(totals):
         ReleasedLikelihood.tell(s, arm, n, total)
     return s
@@ -190,7 +189,6 @@ def test_what_was_sure_is_not_so_after_a_release():
     law, rng, s = RAW.law(), np.random.default_rng(1), released(90.0, 10.0)
     assert ReleasedLikelihood.ask(s, law, rng).n == 0
     assert s.sure[1] == 1
-    s.clock[0] += 1
     ReleasedLikelihood.tell(s, 1, 1000, 880.0)
     assert ReleasedLikelihood.ask(s, law, rng).n > 0
     assert s.sure[1] == 0
@@ -213,9 +211,9 @@ def test_one_that_was_beaten_by_bad_luck_comes_back():
     s, rng = released(60.0, 59.0, 58.0, 0.0), np.random.default_rng(1)
     subject.think(s, RAW.law(), rng)
     assert s.found[3] > s.threshold
-    s.n[3], s.n[1], s.n[2] = 100, 6500, 6600
+    s.asked[3], s.asked[1], s.asked[2] = 100, 6500, 6600
     assert subject.challenger(s, rng)[0] != 3
-    s.n[1] = 6800
+    s.asked[1] = 6800
     assert subject.challenger(s, rng) == (3, True)
 
 

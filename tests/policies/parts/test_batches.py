@@ -10,33 +10,33 @@ import numpy as np
 import pytest
 
 from maskedbandit.core import WAIT
-from maskedbandit.policies.parts.batches import OPEN, USERS, begin, close, first, grow, ready
+from maskedbandit.policies.parts.batches import USERS, begin, close, first, grow, ready
 from tests.policies.mutants import mutant
 
 
 class Book(NamedTuple):
     n: np.ndarray
+    asked: np.ndarray
+    flight: np.ndarray
     clock: np.ndarray
 
 
 def book(k: int) -> Book:
-    return Book(np.zeros(k, np.int64), np.zeros(2, np.int64))
+    return Book(*np.zeros((3, k), np.int64), np.zeros(1, np.int64))
 
 
 def check_first(s: Book, sizes: list[int], ready=ready) -> None:
     """Every arm gets its first cohort, told at once or late, and nobody chooses before all are told."""
     for arm, users in enumerate(sizes):
-        assert not ready(s)
-        assert first(s, users) == (arm, users, 1)
+        assert not ready(s.n)
+        assert first(s, users, 1, 3) == (arm, users, 1)
         if arm % 2 == 0:
             close(s, arm, users)
     for arm in range(1, len(sizes), 2):
-        assert not ready(s)
-        assert first(s, sizes[arm]) == WAIT
+        assert not ready(s.n)
         close(s, arm, sizes[arm])
-    assert ready(s)
-    assert first(s, 1) == WAIT
-    assert (s.n.tolist(), s.clock[OPEN], s.clock[USERS]) == (sizes, 0, sum(sizes))
+    assert ready(s.n)
+    assert (s.n.tolist(), s.asked.tolist(), s.clock[USERS]) == (sizes, sizes, sum(sizes))
 
 
 @pytest.mark.parametrize("sizes", [[1, 1], [1, 1, 1, 1, 1], [7, 7, 7], [10, 12, 15, 11]], ids=str)
@@ -46,7 +46,42 @@ def test_first_cohorts_are_one_for_each_arm(sizes):
 
 def test_choosing_before_all_arms_were_told_is_rejected():
     with pytest.raises(AssertionError):
-        check_first(book(3), [1, 1, 1], mutant(ready, "released_arms(s) == s.n.size", "s.clock[USERS] > 0"))
+        check_first(book(3), [1, 1, 1], mutant(ready, "told[fewest(told)]", "told.max()"))
+
+
+def check_early(first=first) -> None:
+    """Whoever was asked for least is next, told or not, and its cohort brings the count to the multiple."""
+    s, asked = book(3), [10, 12, 11]
+    for users in asked:
+        first(s, users, 1, 1.5)
+    close(s, 1, 12)
+    for _ in range(20):
+        arm = asked.index(min(asked))
+        n = max(asked[arm] + 7, math.ceil(1.5 * asked[arm]))
+        assert first(s, 1, 7, 1.5) == (arm, n - asked[arm], 1)
+        asked[arm] = n
+    assert s.asked.tolist() == asked
+
+
+def test_before_all_arms_were_told_users_are_spread_evenly():
+    check_early()
+
+
+def test_forgetting_what_is_in_flight_is_rejected():
+    forgetful = mutant(begin, "s.asked[arm] += users", "pass")
+    with pytest.raises(AssertionError):
+        check_early(mutant(first, begin=forgetful))
+
+
+def test_users_who_were_lost_count_until_nothing_of_their_arm_is_in_flight():
+    s = book(2)
+    for users in (10, 20, 40):
+        begin(s, 0, users)
+    close(s, 0, 5)
+    assert (s.n[0], s.asked[0], s.flight[0]) == (5, 70, 2)
+    close(s, 0, 40)
+    close(s, 0, 20)
+    assert (s.n[0], s.asked[0], s.flight[0]) == (65, 65, 0)
 
 
 @pytest.mark.parametrize("ratio", [1.01, 1.1, 1.5, 2.0, 3.0, 10.0])
@@ -58,7 +93,25 @@ def test_a_batch_brings_the_count_to_its_multiple(ratio):
         arm, users, closes = grow(s, 0, ratio)
         n, before = max(n + 1, math.ceil(Fraction(str(ratio)) * n)), n
         assert (arm, users, closes) == (0, n - before, 1)
-        assert not ready(s)
         close(s, 0, users)
-        assert ready(s)
         assert s.n[0] == n
+
+
+def check_enough(grow=grow) -> None:
+    """No more is asked for while more is in flight than was released."""
+    s = book(2)
+    first(s, 10, 1, 2.0)
+    close(s, 0, 10)
+    assert grow(s, 0, 2.0).n == 10
+    assert grow(s, 0, 1.2).n == 4
+    for _ in range(3):
+        assert grow(s, 0, 1.2) == WAIT
+    close(s, 0, 10)
+    assert grow(s, 0, 1.2).n == 5
+
+
+def test_more_in_flight_than_released_is_enough():
+    check_enough()
+    for wrong in ("2.5 * s.n[arm]", "1.5 * s.n[arm]"):
+        with pytest.raises(AssertionError):
+            check_enough(mutant(grow, "2 * s.n[arm]", wrong))

@@ -29,7 +29,7 @@ def check_starved(is_starved) -> None:
 def check_fail(fail) -> None:
     """A test that did not pass keeps both of its arms unsure."""
     p = phases(4, 2.0, 0.5)
-    p.clock[TIME], p.clock[BEST] = 4, 2
+    p.clock[TIME], p.clock[BEST], p.number[:] = 4, 2, 1
     assert settled(p)
     fail(p, 1)
     assert p.unsure.tolist() == [0, 1, 1, 0]
@@ -77,9 +77,9 @@ def test_what_is_no_number_passes_no_test(policy, weigh, names):
         s = policy.init(3, 0.1)
         s.mean[:] = [1.0, 0.0, 0.0]
         if isinstance(s, dp_tt.State):
-            s.total[0], s.users[:], s.releases[:] = 10**6, 10**6, 1
+            s.total[0], s.users[:], s.phases.number[:] = 10**6, 2**20, 21
         else:
-            s.size[:], s.number[:] = 2**20, 20
+            s.size[:], s.phases.number[:] = 2**20, 20
         s.phases.clock[TIME], s.phases.clock[NEWS] = 3, 1
         run = mutant(weigh, **dict.fromkeys(names, nowhere)) if broken else weigh
         run.function(s, Law(NO_NOISE), RNG)

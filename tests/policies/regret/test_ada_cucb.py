@@ -13,7 +13,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
-from tests.policies.replays import C2, check_choice, check_number, check_prefix, check_waits, moments, regrets
+from tests.policies.replays import C2, check_choice, check_number, check_overlaps, check_prefix, moments, regrets
 
 AdaCUCB = mb.policies.AdaCUCB
 
@@ -60,8 +60,8 @@ def test_noise_that_is_not_gaussian_is_refused():
     assert interpreted(AdaCUCB(), local, mb.Bernoulli([0.9, 0.1]), 10_000).pulls[0] > 5000
 
 
-def test_it_waits_for_releases():
-    check_waits(AdaCUCB(), central(0.1).law())
+def test_it_counts_what_is_in_flight():
+    check_overlaps(AdaCUCB(), central(0.1).law())
 
 
 def test_the_horizon_only_cuts():

@@ -17,8 +17,8 @@ from tests.policies.replays import (
     C4,
     check_choice,
     check_number,
+    check_overlaps,
     check_prefix,
-    check_waits,
     largest,
     moments,
     regrets,
@@ -60,8 +60,8 @@ def test_another_index_or_schedule_is_rejected(old, new):
         check_decisions(interpreted(Broken(), Central(epsilon=1), mb.Bernoulli(C2), 20_000), 1)
 
 
-def test_it_waits_for_releases():
-    check_waits(AdaPKLUCB(), Central(epsilon=1).law())
+def test_it_counts_what_is_in_flight():
+    check_overlaps(AdaPKLUCB(), Central(epsilon=1).law())
 
 
 def test_the_horizon_only_cuts():

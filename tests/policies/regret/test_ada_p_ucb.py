@@ -17,8 +17,8 @@ from tests.policies.replays import (
     C4,
     check_choice,
     check_number,
+    check_overlaps,
     check_prefix,
-    check_waits,
     moments,
     regrets,
 )
@@ -54,7 +54,9 @@ def test_other_channels_are_given_their_own_radius():
         assert interpreted(AdaPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 20_000).pulls[0] > 10_000
 
 
-@pytest.mark.parametrize(("old", "new"), [("x / (2 * n)", "x / n"), ("2.0)", "3.0)"), ("n = s.size[a]", "n = s.n[a]")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("x / (2 * n)", "x / n"), ("2.0)", "3.0)"), ("n = latest(s, a)", "n = s.n[a]")]
+)
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(AdaPUCB):
         ask = mutant(AdaPUCB.ask, old, new)
@@ -63,8 +65,8 @@ def test_another_index_or_schedule_is_rejected(old, new):
         check_decisions(interpreted(Broken(), Central(epsilon=1), mb.Bernoulli(C2), 20_000), 3.1, 1)
 
 
-def test_it_waits_for_releases():
-    check_waits(AdaPUCB(), Central(epsilon=1).law())
+def test_it_counts_what_is_in_flight():
+    check_overlaps(AdaPUCB(), Central(epsilon=1).law())
 
 
 def test_the_horizon_only_cuts():

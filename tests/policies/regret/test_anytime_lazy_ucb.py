@@ -14,7 +14,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
-from tests.policies.replays import C2, check_number, check_prefix, regrets
+from tests.policies.replays import C2, check_number, check_overlaps, check_prefix, regrets
 
 AnytimeLazyUCB, Central, Raw = mb.policies.AnytimeLazyUCB, mb.channels.Central, mb.channels.Raw
 LAWS = {
@@ -89,20 +89,13 @@ def test_asking_for_too_many_is_rejected():
     """Negative control: a mutant that fills the cohort without looking whether another arm overtakes."""
 
     class Hasty(AnytimeLazyUCB):
-        ask = mutant(AnytimeLazyUCB.ask, "low, high = 1, int", "low, high = int(2 * s.n[arm] - s.filled[arm]), int")
+        ask = mutant(AnytimeLazyUCB.ask, "low, high = 1, size", "low, high = int(2 * s.n[arm] - s.filled[arm]), size")
 
     assert served(LAWS["laplace"], means(1), 10_000, policy=Hasty) != reference(LAWS["laplace"], means(1), 10_000)
 
 
-def test_a_full_cohort_is_waited_for():
-    s, rng, law = AnytimeLazyUCB().init(2, 1000), np.random.Generator(np.random.PCG64(1)), LAWS["laplace"]
-    assert [AnytimeLazyUCB.ask(s, law, rng) for _ in range(3)] == [(0, 1, 1), (1, 1, 1), (-1, 0, 0)]
-    AnytimeLazyUCB.tell(s, 1, 1, 1.0)
-    assert AnytimeLazyUCB.ask(s, law, rng).arm == -1
-    AnytimeLazyUCB.tell(s, 0, 1, 0.0)
-    while not AnytimeLazyUCB.ask(s, law, rng).close:
-        pass
-    assert AnytimeLazyUCB.ask(s, law, rng).arm == -1
+def test_it_counts_what_is_in_flight():
+    check_overlaps(AnytimeLazyUCB(), LAWS["laplace"])
 
 
 def test_the_horizon_only_cuts():

@@ -22,8 +22,8 @@ from tests.policies.replays import (
     check_choice,
     check_distribution,
     check_number,
+    check_overlaps,
     check_prefix,
-    check_waits,
     moments,
     plain,
     regrets,
@@ -57,7 +57,7 @@ def test_without_noise_it_is_imed_in_batches():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("+ math.log(s.n[a])", ""), ("s.n[a] * far", "far"), ("1 / law.scale", "9 / law.scale")]
+    ("old", "new"), [("+ math.log(s.asked[a])", ""), ("s.asked[a] * far", "far"), ("1 / law.scale", "9 / law.scale")]
 )
 def test_another_index_is_rejected(old, new):
     class Broken(DPIMED):
@@ -72,8 +72,8 @@ def test_only_one_draw_of_laplace_noise_will_do():
         mb.simulate(DPIMED(), mb.channels.Local(), mb.Bernoulli(C2), 100)
 
 
-def test_it_waits_for_releases():
-    check_waits(DPIMED(), Central(epsilon=1).law())
+def test_it_counts_what_is_in_flight():
+    check_overlaps(DPIMED(), Central(epsilon=1).law())
 
 
 def test_the_horizon_only_cuts():

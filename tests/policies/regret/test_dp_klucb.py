@@ -13,7 +13,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
-from maskedbandit.policies.parts.batches import OPEN, USERS
+from maskedbandit.policies.parts.batches import USERS
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import (
@@ -24,8 +24,8 @@ from tests.policies.replays import (
     check_choice,
     check_distribution,
     check_number,
+    check_overlaps,
     check_prefix,
-    check_waits,
     largest,
     moments,
     plain,
@@ -108,7 +108,7 @@ def test_the_index_has_known_values(x, n, epsilon, t, beta, index):
     s = DPKLUCB(beta=beta).init(2, 10**6)
     for arm in range(2):
         DPKLUCB.tell(s, arm, n, x * n)
-    s.clock[OPEN], s.clock[USERS] = 0, t - 1
+    s.clock[USERS] = t - 1
     DPKLUCB.ask(s, Law(LAPLACE, 1 / epsilon, 1, 0, 1), np.random.default_rng(1))
     assert s.score[0] == pytest.approx(index, abs=1e-6)
 
@@ -128,8 +128,8 @@ def test_only_one_draw_of_laplace_noise_will_do():
     assert DPKLUCB().needs(Law(NO_NOISE)._replace(counter=1)) != ""
 
 
-def test_it_waits_for_releases():
-    check_waits(DPKLUCB(), Central(epsilon=1).law())
+def test_it_counts_what_is_in_flight():
+    check_overlaps(DPKLUCB(), Central(epsilon=1).law())
 
 
 def test_the_horizon_only_cuts():

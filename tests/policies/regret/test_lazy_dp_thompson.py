@@ -17,7 +17,7 @@ import maskedbandit as mb
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import OPEN, USERS
+from maskedbandit.policies.parts.batches import USERS
 from maskedbandit.policies.regret.lazy_dp_thompson import (
     END,
     LEAD,
@@ -28,7 +28,7 @@ from maskedbandit.policies.regret.lazy_dp_thompson import (
 )
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
-from tests.policies.replays import C2, C4, check_number, check_prefix, check_waits, regrets
+from tests.policies.replays import C2, C4, check_number, check_overlaps, check_prefix, regrets
 from tests.statistics import same_distribution_of_two
 
 Central = mb.channels.Central
@@ -54,7 +54,7 @@ def state(totals: list[float], n: list[int], t: int):
     s = LazyDPThompson().init(len(n), 10**6)
     for arm, (total, users) in enumerate(zip(totals, n, strict=True)):
         LazyDPThompson.tell(s, arm, users, float(total))
-    s.clock[OPEN], s.clock[USERS] = 0, t - 1
+    s.clock[USERS] = t - 1
     return s
 
 
@@ -78,7 +78,7 @@ def posterior_draws(totals: list[float], n: list[int], epsilon: float, t: int, r
 def repeat(ask, s, law, t, end, rng, arms):
     """Ask again and again in one round."""
     for i in range(arms.size):
-        s.clock[0], s.clock[1] = 0, t - 1
+        s.clock[0] = t - 1
         s.window[1] = end
         s.filled[:] = 0
         arms[i] = ask(s, law, rng).arm
@@ -227,8 +227,8 @@ def test_cohorts_double_and_fill_at_once():
     assert sum(n for _, n, _ in found.released) < 3000
 
 
-def test_it_waits_for_releases():
-    check_waits(LazyDPThompson(), Central(epsilon=1).law())
+def test_it_counts_what_is_in_flight():
+    check_overlaps(LazyDPThompson(), Central(epsilon=1).law())
 
 
 def test_the_horizon_only_cuts():

@@ -14,14 +14,16 @@ and B is pulled in a fraction `beta` of the rounds in which it leads, by trackin
     c_ab = 2 (2 C_G(ln((K-1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a^2 / w_a + r_b^2 / w_b),
     d = delta / (2 zeta(2)^2 k_a^2 k_b^2),   r_a = radius(noise, ln(2 K zeta(2) k_a^2 / delta)),   k = 2 + log2 w.
 
-**Guarantee**: wrong with probability <= delta, on every channel, plus the `failure` of the channel for each sum that
-may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with D of variance
-proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D + Y)_+^2 <= 2
-D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace noise r is
-ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless: Hoeffding's
-ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users in the release.
-While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add up to at
-most delta.
+Phases go on while sums are in flight (see phases.py). If a phase overtook another, the larger of them counts.
+
+**Guarantee**: wrong with probability <= delta, on every channel and for every delay, plus the `failure` of the channel
+for each sum that may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with
+D of variance proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D +
+Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace
+noise r is ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless:
+Hoeffding's ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users in the
+release. While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add
+up to at most delta.
 
 `threshold="heuristic"` is the rule of the published program, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
 r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.
@@ -67,11 +69,10 @@ from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_thres
 
 
 class State(NamedTuple):
-    """The last phase of every arm, and the one under way."""
+    """The largest released phase of every arm, and the one under way."""
 
-    mean: np.ndarray  # [k] of the last phase
+    mean: np.ndarray  # [k] of that phase: the last one, if none overtook another
     size: np.ndarray  # [k] its users
-    number: np.ndarray  # [k] its number, from 1 on
     cost: np.ndarray  # [k] of making this arm look as good as the leader, up to the current number of pulls
     phases: Progress
     turns: Turns
@@ -95,7 +96,7 @@ def challenger(s: State, rng: np.random.Generator) -> int:
 def rank(s: State, law: Law, most: float, rng: np.random.Generator) -> int:
     """Find the leader, the costs of the others, gap min(gap, most), and the best arm."""
     for a in range(s.mean.size):
-        j, w = s.number[a], s.size[a]
+        j, w = s.phases.number[a], s.size[a]
         s.cost[a] = s.mean[a] + math.sqrt(j / w) + radius(law, 1, w, j) / w
     leader = highest(s.cost, rng)
     for a in range(s.mean.size):
@@ -197,14 +198,13 @@ class AdaPTT(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.mean[arm] = total / n
-        s.size[arm] = n
-        s.number[arm] += 1
-        note_release(s.phases)
+        if n >= s.size[arm]:
+            s.mean[arm] = total / n
+            s.size[arm] = n
+        note_release(s.phases, arm)
 
 
 def begin(k: int, beta: float, forced: float, delta: float, heuristic: bool = False) -> State:
     """The state of k arms before the first release."""
-    size, number = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    known = np.zeros(k), size, number, np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
+    known = np.zeros(k), np.zeros(k, np.int64), np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
     return State(*known, float(delta), int(heuristic))

@@ -48,7 +48,7 @@ class BestArmDPSE(Policy):
 
     >>> from maskedbandit.law import NO_NOISE, Law
     >>> BestArmDPSE.ask(BestArmDPSE().init(k=5, delta=0.01), Law(NO_NOISE), rng=None)
-    Decision(arm=0, n=1062, close=1)
+    Decision(arm=0, n=1062, close=2)
     """
 
     goal = "identify"

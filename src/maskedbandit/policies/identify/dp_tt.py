@@ -21,7 +21,9 @@ w d_e(m, mu) = c, with the maximum at lam*. The function maximised is concave an
 t lam*, and Markov's inequality there gives P(X >= w m) <= exp(-t c + G(t lam*)) <= exp(-t c + G(t e)) <= exp(-l).
 Clipping X / w to 1 does no harm, as m <= 1; small means are large ones of 1 - reward. If a is not the best arm b, then
 mu_a <= mu_b and C_ab <= w_a d_e(m_a, mu_a) + w_b d_e(m_b, mu_b), each part only where m_a > mu_a and m_b < mu_b. So one
-of K such events has happened. The users and the noise of phase k are known beforehand: probabilities add up to delta.
+of K such events has happened. The users and the noise of the first k phases are known beforehand, however late their
+sums are: probabilities add up to delta. Where a sum overtook that of an earlier phase, its arm passes no test until the
+earlier one is there. (That is seen from the number of users. So it must not happen where devices drop out.)
 
 `threshold="closed"` is proved for Laplace noise, and larger: G(t e) <= -k ln(1 - t), as discrete Laplace noise has a
 lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, with d_e <= e,
@@ -65,6 +67,7 @@ from maskedbandit.policies.parts.phases import (
     lack,
     note_release,
     phases,
+    planned,
     pull,
     ready,
     settle,
@@ -84,7 +87,6 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k] released sums
     users: np.ndarray  # [k] in them
-    releases: np.ndarray  # [k]
     mean: np.ndarray  # [k] clipped
     threshold: np.ndarray  # [k] c
     cost: np.ndarray  # [k] a lower bound on C + ln n against the leader, which grows with every pull
@@ -134,9 +136,15 @@ def arm_threshold(s: State, law: Law, a: int) -> float:
     """c of an arm."""
     if s.rule == HEURISTIC:
         return -math.log(s.delta)
-    k, n = s.releases[a], s.users[a]
+    k, n = s.phases.number[a], s.users[a]
     x = math.log(s.mean.size * ZETA_2 * k * k / s.delta)
     return closed_threshold(law, k, n, x) if s.rule == CLOSED else proved_threshold(law, k, n, x)
+
+
+@kernel
+def in_order(s: State, a: int) -> bool:
+    """Whether the released sums of an arm are those of its first phases: later ones are larger."""
+    return bool(s.users[a] <= planned(s.phases, s.phases.number[a]))
 
 
 @kernel
@@ -153,7 +161,8 @@ def update(s: State, law: Law, rng: np.random.Generator) -> None:
     for b in range(s.mean.size):
         if b != best:
             cost = private_cost(s.mean[best], s.mean[b], s.users[best], s.users[b], e)
-            if not cost > s.threshold[best] + s.threshold[b]:
+            whole = in_order(s, best) and in_order(s, b)
+            if not (whole and cost > s.threshold[best] + s.threshold[b]):
                 fail(s.phases, b)
 
 
@@ -211,8 +220,8 @@ class DPTT(Policy):
 
     def init(self, k: int, delta: float) -> State:
         total, mean, bound, cost = (np.zeros(k) for _ in range(4))
-        users, releases, as_of = (np.zeros(k, np.int64) for _ in range(3))
-        known = total, users, releases, mean, bound, cost, as_of
+        users, as_of = np.zeros((2, k), np.int64)
+        known = total, users, mean, bound, cost, as_of
         threshold = ("proved", "closed", "heuristic").index(self.threshold)
         return State(*known, phases(k, 1.0 + self.eta, self.forced), turns(k, self.beta), float(delta), threshold)
 
@@ -242,5 +251,4 @@ class DPTT(Policy):
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.total[arm] += total
         s.users[arm] += n
-        s.releases[arm] += 1
-        note_release(s.phases)
+        note_release(s.phases, arm)

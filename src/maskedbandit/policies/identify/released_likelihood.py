@@ -11,6 +11,7 @@ The rest can be chosen freely, because it is post-processing. Every release has 
 * a first one of each arm, of 17 standard deviations of the noise of a release;
 * then one at a time, of one of the top two arms [JD23]: of the leader, if a user of the leader adds more evidence than
   at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
+* while releases are in flight too, as if they had shown the same as those before: the evidence counts releases alone;
 * as many users as the missing evidence should need, which at most multiply the arm's count by 1 + `growth`.
 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
@@ -34,7 +35,7 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
-from maskedbandit.policies.parts.batches import begin, close, first, ready
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, close, first, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
@@ -56,6 +57,8 @@ class State(NamedTuple):
     users: np.ndarray  # [k, MOST]
     m: np.ndarray  # [k] releases
     n: np.ndarray  # [k] users
+    asked: np.ndarray  # [k] see batches.py
+    flight: np.ndarray  # [k] see batches.py
     mean: np.ndarray  # [k] the likeliest
     found: np.ndarray  # [k] evidence that the leader is better
     gains: np.ndarray  # [2, k] of the best bets in it, on the leader and on the rival
@@ -64,7 +67,7 @@ class State(NamedTuple):
     sure: np.ndarray  # [k] 1: the evidence was sufficient for all z
     fresh: np.ndarray  # [k] 1: released since the last update
     leader: np.ndarray  # [1]
-    clock: np.ndarray  # [2] see batches.py
+    clock: np.ndarray  # [1] see batches.py
     threshold: float
     forced: float  # fraction of the most-pulled rival's users below which a rival is starved
     growth: float
@@ -151,6 +154,14 @@ def certain(s: State, law: Law) -> bool:
     return True
 
 
+@kernel
+def foreseen(s: State, b: int) -> float:
+    """The factor by which the evidence against a rival grows, if users in flight show what the released ones did."""
+    a = s.leader[0]
+    now, then = s.n[a] * (s.n[b] / (s.n[a] + s.n[b])), s.asked[a] * (s.asked[b] / (s.asked[a] + s.asked[b]))
+    return float(then / now)
+
+
 @large_kernel
 def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
     """The rival that is not beaten and has the least evidence against it; a starved one comes first."""
@@ -158,10 +169,10 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
     doubt, need = np.full(s.n.size, -math.inf), np.full(s.n.size, -math.inf)
     for b in range(s.n.size):
         if b != a:
-            most = max(most, s.n[b])
-            need[b] = -s.n[b] / BEATEN
+            most = max(most, s.asked[b])
+            need[b] = -s.asked[b] / BEATEN
             if s.found[b] < s.threshold:
-                doubt[b], need[b] = -s.found[b], -float(s.n[b])
+                doubt[b], need[b] = -s.found[b] * (foreseen(s, b) if s.found[b] > 0.0 else 1.0), -float(s.asked[b])
     starved = highest(need, rng)
     if -need[starved] < s.forced * most:
         return starved, True
@@ -177,16 +188,17 @@ def lacking(s: State) -> bool:
     a, total = s.leader[0], 0.0
     for b in range(s.n.size):
         if b != a and s.found[b] < s.threshold:
-            total += (s.gains[0, b] + 1 - s.fraction[b]) / (s.gains[1, b] + s.fraction[b]) * (s.n[b] / s.n[a])
+            total += (s.gains[0, b] + 1 - s.fraction[b]) / (s.gains[1, b] + s.fraction[b]) * (s.asked[b] / s.asked[a])
     return total > 1.0
 
 
 @large_kernel
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
-    gain, n = max(s.gains[0, rival] + s.gains[1, rival], 0.3), s.n[arm]
-    short = s.threshold + MARGIN + max(gain - s.found[rival], 2.0)  # the loss of the mixture of bets is added
-    least = 1.0 if s.m[arm] >= MANY else LEAST_GROWTH
+    more, n = foreseen(s, rival), s.asked[arm]
+    gain = max(s.gains[0, rival] + s.gains[1, rival], 0.3) * more
+    short = s.threshold + MARGIN + max(gain - s.found[rival] * more, 2.0)  # the loss of the mixture of bets is added
+    least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
     users = n * max(least, min(short / gain - 1, s.growth))
     gap = s.mean[s.leader[0]] - s.mean[rival]
     least_useful_n = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer users is mostly noise
@@ -239,12 +251,13 @@ class ReleasedLikelihood(Policy):
 
     def init(self, k: int, delta: float) -> State:
         total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
-        m, n, sure, fresh = np.zeros((4, k), np.int64)
+        m, n, asked, flight, sure, fresh = np.zeros((6, k), np.int64)
         mean, found, fraction, weak = np.zeros((4, k))
         found[:], weak[:] = UNKNOWN, UNKNOWN
-        leader, clock = np.full(1, -1), np.zeros(2, np.int64)
-        arrays = total, users, m, n, mean, found, np.zeros((2, k)), fraction, weak, sure, fresh, leader, clock
-        return State(*arrays, math.log(max(k - 1, 1) / delta), float(self.forced), float(self.growth), int(self.least))
+        leader, clock = np.full(1, -1), np.zeros(1, np.int64)
+        known = total, users, m, n, asked, flight, mean, found, np.zeros((2, k)), fraction, weak, sure, fresh
+        state = *known, leader, clock
+        return State(*state, math.log(max(k - 1, 1) / delta), float(self.forced), float(self.growth), int(self.least))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
@@ -252,8 +265,9 @@ class ReleasedLikelihood(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, beginning(s, law))
+        if not ready(s.n):
+            users = beginning(s, law)
+            return first(s, users, FURTHER * users, EARLY)
         think(s, law, rng)
         if certain(s, law):
             return Decision(int(s.leader[0]), 0, 0)

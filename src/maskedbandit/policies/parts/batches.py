@@ -1,8 +1,13 @@
 """Batches of one arm that grow with its count: the schedule of most private policies.
 
 An arm with n users gets ceil(ratio n) - n more, all in one cohort. So each arm has O(log T) releases, with the noise of
-one release each, and noise matters less as the count grows. One cohort is open at a time, except at the start,
-where there is one for each arm.
+one release each, and noise matters less as the count grows.
+
+A policy may choose again as soon as a cohort is full, while its rewards are under way: cohorts that were asked for and
+not yet released are in flight. An arm's count is that of the users it was asked for, so the sizes of its cohorts do not
+depend on what was released, and a policy chooses as if those in flight had shown the mean that was released.
+Until every arm has a release, the arm that was asked for the fewest users is next. After that an arm of which more is
+in flight than was released gets no more users yet: what is known of it says little beside what is about to come.
 """
 
 from __future__ import annotations
@@ -14,7 +19,9 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
 
-OPEN, USERS = range(2)
+USERS = 0
+EARLY = 1.1  # growth before the first releases, where the noise of one was outweighed by the first cohort
+FURTHER = 3  # times the first cohort: the least size of further ones there
 
 
 class Schedule(Protocol):
@@ -23,51 +30,67 @@ class Schedule(Protocol):
     @property
     def n(self) -> np.ndarray: ...  # [k] users whose rewards were released
     @property
-    def clock(self) -> np.ndarray: ...  # [2] cohorts that are open, users asked for so far
+    def asked(self) -> np.ndarray: ...  # [k] these, and the users in flight
+    @property
+    def flight(self) -> np.ndarray: ...  # [k] cohorts in flight
+    @property
+    def clock(self) -> np.ndarray: ...  # [1] users asked for so far
 
 
 @kernel
-def released_arms(s: Schedule) -> int:
-    """Number of arms with a release. (A loop, as NumPy's ways compile for a while in every process.)"""
-    arms = 0
-    for a in range(s.n.size):
-        if s.n[a] > 0:
-            arms += 1
-    return arms
+def fewest(users: np.ndarray) -> int:
+    """The arm with the fewest users, the first one of ties. (A loop, as NumPy's ways compile for a while.)"""
+    least = 0
+    for a in range(users.size):
+        if users[a] < users[least]:
+            least = a
+    return least
 
 
 @kernel
-def ready(s: Schedule) -> bool:
-    """Whether every arm has a release and no cohort is open: then the policy may choose an arm."""
-    return s.clock[OPEN] == 0 and released_arms(s) == s.n.size
+def ready(told: np.ndarray) -> bool:
+    """Whether every arm has a release, by the users told of each: then the policy may choose."""
+    return bool(told[fewest(told)] > 0)
 
 
 @kernel
 def begin(s: Schedule, arm: int, users: int) -> Decision:
-    """Open a cohort of this many users."""
-    s.clock[OPEN] += 1
+    """Ask for a cohort of this many users."""
     s.clock[USERS] += users
+    s.asked[arm] += users
+    s.flight[arm] += 1
     return Decision(arm, users, 1)
 
 
 @kernel
-def grow(s: Schedule, arm: int, ratio: float) -> Decision:
-    """Open the next cohort of an arm that was chosen."""
-    n = s.n[arm]
-    return begin(s, arm, max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n)))
+def lacking(n: int, ratio: float) -> int:
+    """How many users bring a count of n to the multiple, but one at least."""
+    return max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n))
 
 
 @kernel
-def first(s: Schedule, users: int) -> Decision:
-    """The first cohorts, of this many users, arm by arm; then wait until all of them are released."""
-    begun = int(s.clock[OPEN]) + released_arms(s)  # the released ones, one for each arm, and the open ones
-    if begun < s.n.size:
-        return begin(s, begun, users)
-    return WAIT
+def grow(s: Schedule, arm: int, ratio: float) -> Decision:
+    """Ask for the next cohort of an arm that was chosen."""
+    if s.asked[arm] > 2 * s.n[arm]:
+        return WAIT
+    return begin(s, arm, lacking(s.asked[arm], ratio))
+
+
+@kernel
+def first(s: Schedule, users: int, further: int, ratio: float) -> Decision:
+    """The cohorts before every arm has a release: the first ones, arm by arm, have so many users, further ones at least
+    so many, as each will have noise of its own."""
+    arm = fewest(s.asked)
+    return begin(s, arm, users if s.asked[arm] == 0 else max(further, lacking(s.asked[arm], ratio)))
 
 
 @kernel
 def close(s: Schedule, arm: int, n: int) -> None:
-    """Note that a cohort was released."""
+    """Note that a cohort was released, with n users after dropouts.
+
+    Which of an arm's cohorts that was is not known, so the users whom it lost count as asked until none is in flight.
+    """
     s.n[arm] += n
-    s.clock[OPEN] -= 1
+    s.flight[arm] = max(0, s.flight[arm] - 1)  # 0: told of users who were not asked for
+    if s.flight[arm] == 0:
+        s.asked[arm] = s.n[arm]

@@ -2,6 +2,10 @@
 
 An arm is played until its number of users has doubled, and only the rewards of that episode count. The first user of
 every arm is an episode too. Between releases nothing changes that a decision depends on, so an episode is one cohort.
+
+With late rewards the next episode begins while the last is in flight, and the bound is as wide as if the last had shown
+the mean that was released. Episodes double whatever was released, so each bound holds as it does without a delay; what
+regret this leads to is not proved.
 """
 
 from __future__ import annotations
@@ -21,14 +25,22 @@ from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
-    """The last episode of each arm."""
+    """The largest released episode of each arm, which is the last one if none overtook another."""
 
-    mean: np.ndarray  # [k] of the released rewards of its last episode
+    mean: np.ndarray  # [k] of the released rewards of that episode
     size: np.ndarray  # [k] their number
     n: np.ndarray  # [k] users of all its episodes
-    clock: np.ndarray  # [2] see batches.py
+    asked: np.ndarray  # [k] see batches.py
+    flight: np.ndarray  # [k] see batches.py
+    clock: np.ndarray  # [1] see batches.py
     score: np.ndarray  # [k] at the last decision
     beta: float
+
+
+@kernel
+def latest(s: State, a: int) -> int:
+    """Users of the arm's last episode, as if those in flight had shown the released mean."""
+    return max(s.size[a], s.asked[a] - s.asked[a] // 2) if s.flight[a] > 0 else s.size[a]
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,8 @@ class EpisodePolicy(Policy):
         check_positive("beta", self.beta)
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
+        size, n, asked, flight = np.zeros((4, k), np.int64)
+        count = size, n, asked, flight, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
@@ -56,6 +69,7 @@ class EpisodePolicy(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.mean[arm] = total / n
-        s.size[arm] = n
+        if n >= s.size[arm]:
+            s.mean[arm] = total / n
+            s.size[arm] = n
         close(s, arm, n)

@@ -1,6 +1,7 @@
 """One user at a time, and Bernoulli rewards: what policies share that stop by a likelihood ratio.
 
-Every arm is pulled once; then the policy waits for each release before the next decision. Rewards are called coins
+Every arm is pulled once; then the policy waits for each release before the next decision, because its test is repeated
+after every reward: for rewards that come late use a policy of phases or cohorts. Rewards are called coins
 here. On randomized response they are the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so
 their means have the same order as those of the rewards. On the raw channel they are the rewards, bits or not.
 

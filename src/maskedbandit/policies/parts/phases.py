@@ -1,7 +1,9 @@
 """Phases of arms, filled one user at a time, for policies that compare two arms at a time.
 
 A phase of an arm ends when the arm's pulls reach the next power of `growth`: then its sum is released, and all tests
-are repeated. Until then every user goes to the leader or to its challenger (see tracking.py).
+are repeated. Until then every user goes to the leader or to its challenger (see tracking.py), also while sums are in
+flight: which arm is pulled depends on releases and on the numbers of pulls alone, and when a phase ends on the latter
+alone. Until every arm has a release, the arm with the fewest pulls is next.
 
 If worse arms have equal means, such policies may never stop: while equal arms challenge each other at no cost, an arm
 whose first noise was far below zero is neither leader nor challenger. So exploration is forced. An arm is starved,
@@ -12,16 +14,19 @@ arm is pulled depends on releases alone, so this changes neither the privacy nor
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from maskedbandit.checks import number
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
+from maskedbandit.policies.parts.batches import fewest
+from maskedbandit.policies.parts.batches import ready as all_told
 
-TIME, AWAITED, NEWS, TESTS, BEST, LEADER = range(6)
+TIME, NEWS, TESTS, BEST, LEADER = range(5)
 PASSED = 0.25
 
 
@@ -30,16 +35,17 @@ class Progress(NamedTuple):
 
     pulls: np.ndarray  # [k] users asked for
     edge: np.ndarray  # [k] the number of pulls at which the phase ends
+    number: np.ndarray  # [k] phases whose sums were released
     unsure: np.ndarray  # [k] 1: a test of this arm did not pass
-    clock: np.ndarray  # [6] users of all arms, sums awaited, 1 for news, tests not passed, best arm, leader
+    clock: np.ndarray  # [5] users of all arms, 1 for news, tests not passed, best arm, leader
     growth: float
     forced: float  # fraction of (all pulls / K) below which an arm is starved
 
 
 def phases(k: int, growth: float, forced: float) -> Progress:
     """The state before the first user."""
-    pulls, unsure, clock = (np.zeros(size, np.int64) for size in (k, k, 6))
-    return Progress(pulls, np.ones(k), unsure, clock, float(growth), float(forced))
+    pulls, number, unsure, clock = (np.zeros(size, np.int64) for size in (k, k, k, 5))
+    return Progress(pulls, np.ones(k), number, unsure, clock, float(growth), float(forced))
 
 
 def check_forced(value: float) -> None:
@@ -55,16 +61,27 @@ def lack(law: Law) -> str:
 
 
 @kernel
-def note_release(p: Progress) -> None:
+def note_release(p: Progress, arm: int) -> None:
     """The sum of a phase was released."""
-    p.clock[AWAITED] -= 1
+    p.number[arm] += 1
     p.clock[NEWS] = 1
 
 
 @kernel
+def planned(p: Progress, phases: int) -> int:
+    """Users in the first so many phases of an arm."""
+    edge, users = 1.0, 0
+    for _ in range(phases):
+        users = math.ceil(edge)
+        while edge <= users:
+            edge *= p.growth
+    return users
+
+
+@kernel
 def ready(p: Progress) -> bool:
-    """Whether there is a new release and no sum is awaited: then the tests are repeated, and their results reset."""
-    if p.clock[NEWS] == 0 or p.clock[AWAITED] > 0 or p.clock[TIME] < p.pulls.size:
+    """Whether there is a new release, and one of every arm: then the tests are repeated, and their results reset."""
+    if p.clock[NEWS] == 0 or not all_told(p.number):
         return False
     p.clock[NEWS], p.clock[TESTS] = 0, 0
     p.unsure[:] = 0
@@ -81,17 +98,15 @@ def fail(p: Progress, b: int) -> None:
 
 @kernel
 def settled(p: Progress) -> bool:
-    """Whether nothing is left to choose: in the first round, while a sum is awaited, and when the answer is known."""
-    return p.clock[TIME] < p.pulls.size or p.clock[AWAITED] > 0 or p.clock[TESTS] == 0
+    """Whether nothing is left to choose: before every arm has a release, and when the answer is known."""
+    return not all_told(p.number) or p.clock[TESTS] == 0
 
 
 @kernel
 def settle(p: Progress) -> Decision:
     """The decision where nothing is left to choose."""
-    if p.clock[TIME] < p.pulls.size:
-        return pull(p, int(p.clock[TIME]))
-    if p.clock[AWAITED] > 0:
-        return WAIT
+    if not all_told(p.number):
+        return pull(p, fewest(p.pulls))
     return Decision(int(p.clock[BEST]), 0, 0)
 
 
@@ -109,7 +124,6 @@ def pull(p: Progress, arm: int) -> Decision:
     p.pulls[arm] += 1
     if p.pulls[arm] < p.edge[arm]:
         return Decision(arm, 1, 0)
-    p.clock[AWAITED] += 1
     while p.edge[arm] <= p.pulls[arm]:
         p.edge[arm] *= p.growth
     return Decision(arm, 1, 1)

@@ -22,7 +22,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, draws, is_gaussian, is_noiseless
 from maskedbandit.policies.parts.batches import USERS, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.episodes import EpisodePolicy, State
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class AdaCUCB(EpisodePolicy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.n):
+            return first(s, 1, 1, 2.0)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            n = float(s.size[a])
-            noise = draws(law, 1, s.size[a]) * law.scale * law.scale
+            n = float(latest(s, a))
+            noise = draws(law, 1, latest(s, a)) * law.scale * law.scale
             s.score[a] = s.mean[a] + math.sqrt(2 * x * (1 / (4 * n) + noise / (n * n)))
         return grow(s, highest(s.score, rng), 2.0)

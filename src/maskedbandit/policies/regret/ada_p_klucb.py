@@ -21,7 +21,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import USERS, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.episodes import EpisodePolicy, State
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest
 from maskedbandit.theory.divergences import kl_upper
 
 
@@ -30,18 +30,18 @@ class AdaPKLUCB(EpisodePolicy):
     """Optimism by episodes, for bits; the theorem needs `beta` above 3.
 
     >>> s = AdaPKLUCB(beta=4).init(k=2, horizon=100)
-    >>> AdaPKLUCB.ask(s, None, None), AdaPKLUCB.ask(s, None, None), AdaPKLUCB.ask(s, None, None)
-    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0))
+    >>> AdaPKLUCB.ask(s, None, None), AdaPKLUCB.ask(s, None, None)
+    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1))
     """
 
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.n):
+            return first(s, 1, 1, 2.0)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            n = s.size[a]
+            n = latest(s, a)
             mean = min(max(s.mean[a] + radius(law, 1, n, x) / n, 0.0), 1.0)
             s.score[a] = kl_upper(mean, x / n)
         return grow(s, highest(s.score, rng), 2.0)

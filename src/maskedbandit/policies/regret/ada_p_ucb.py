@@ -23,7 +23,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import USERS, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.episodes import EpisodePolicy, State
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class AdaPUCB(EpisodePolicy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.n):
+            return first(s, 1, 1, 2.0)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            n = s.size[a]
+            n = latest(s, a)
             s.score[a] = s.mean[a] + math.sqrt(x / (2 * n)) + radius(law, 1, n, x) / n
         return grow(s, highest(s.score, rng), 2.0)

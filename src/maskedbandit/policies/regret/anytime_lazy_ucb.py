@@ -9,6 +9,10 @@ The paper decides for every user. Until a cohort is full the indices change with
 n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as the leader
 is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random, once.
 
+While a full cohort is in flight, the next one fills, and n_a is that of the last full cohort, as if it had shown the
+mean that was released. Before every arm has a release, the arm with the smallest cohort is next. The proof knows no
+delays.
+
 Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
 logarithms to base 2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
 """
@@ -25,27 +29,45 @@ import numpy.typing as npt
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.batches import OPEN, USERS, Schedule, first, ready
+from maskedbandit.policies.parts.batches import USERS, fewest, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 
 
-class Cohorts(Schedule, Protocol):
-    """The state of cohorts that fill at the same time: `n` counts the last cohort alone."""
+class Cohorts(Protocol):
+    """The state of cohorts that fill at the same time."""
 
+    @property
+    def n(self) -> np.ndarray: ...  # [k] users of the last full cohort
+    @property
+    def told(
+        self,
+    ) -> np.ndarray: ...  # [k] users of the last released cohort
+    @property
+    def flight(self) -> np.ndarray: ...  # [k] full cohorts not yet released
+    @property
+    def clock(self) -> np.ndarray: ...  # [1] users asked for so far
     @property
     def filled(self) -> np.ndarray: ...  # [k] users in the arm's open cohort
 
 
 class State(NamedTuple):
-    """The last full cohort of each arm, and the open one."""
+    """The last released cohort of each arm, the last full one, and the open one."""
 
     mean: np.ndarray  # [k] of the released rewards
-    n: np.ndarray  # [k] their number
+    told: np.ndarray  # [k] their number
+    n: np.ndarray  # [k] users of the last full cohort
+    flight: np.ndarray  # [k] full cohorts not yet released
     filled: np.ndarray  # [k] users in the open cohort
-    clock: np.ndarray  # [2] full cohorts not yet released, users asked for so far
+    clock: np.ndarray  # [1] users asked for so far
     score: np.ndarray  # [k] at the last decision
     beta: float
+
+
+@kernel
+def size(s: Cohorts, arm: int) -> int:
+    """Users of the arm's open cohort once it is full."""
+    return max(1, 2 * int(s.n[arm]))
 
 
 @kernel
@@ -53,18 +75,30 @@ def fill(s: Cohorts, arm: int, users: int) -> Decision:
     """Users for an arm's open cohort; it closes when it is twice as large as the last."""
     s.filled[arm] += users
     s.clock[USERS] += users
-    full = s.filled[arm] == 2 * s.n[arm]
+    full = s.filled[arm] == size(s, arm)
     if full:
-        s.filled[arm] = 0
-        s.clock[OPEN] += 1
+        s.n[arm], s.filled[arm] = s.filled[arm], 0
+        s.flight[arm] += 1
     return Decision(arm, users, int(full))
 
 
 @kernel
-def refill(s: Cohorts, arm: int, n: int) -> None:
-    """A full cohort was released, and replaces the last one of the arm."""
-    s.n[arm] = n
-    s.clock[OPEN] -= 1
+def early(s: Cohorts) -> Decision:
+    """A whole cohort before every arm has a release."""
+    arm = fewest(s.n)
+    return fill(s, arm, size(s, arm))
+
+
+@kernel
+def refill(s: Cohorts, arm: int, n: int) -> bool:
+    """A full cohort was released, and replaces the last one of the arm; False if it was overtaken by a larger one."""
+    s.flight[arm] = max(0, s.flight[arm] - 1)
+    larger = n >= s.told[arm]
+    if larger:
+        s.told[arm] = n
+    if s.flight[arm] == 0:
+        s.n[arm] = s.told[arm]
+    return bool(larger)
 
 
 def sizes(law: Law) -> str:
@@ -74,7 +108,7 @@ def sizes(law: Law) -> str:
 
 @kernel
 def value(s: State, law: Law, a: int, t: int) -> float:
-    """The index of arm a for user t."""
+    """The index of arm a for user t, as if its last full cohort had shown the released mean."""
     n, x = s.n[a], s.beta * math.log(t)
     return s.mean[a] + math.sqrt(x / n) + radius(law, 1, n, x) / n
 
@@ -113,22 +147,23 @@ class AnytimeLazyUCB(Policy):
         return super().needs(law) or sizes(law)
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(2, np.int64)
+        told, n, flight, filled = np.zeros((4, k), np.int64)
+        count = told, n, flight, filled, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
-        return np.where(s.n > 0, s.mean, np.nan)
+        return np.where(s.told > 0, s.mean, np.nan)
 
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.told):
+            return early(s)
         t = s.clock[USERS] + 1
         for a in range(s.n.size):
             s.score[a] = value(s, law, a, t)
         arm = highest(s.score, rng)
-        low, high = 1, int(2 * s.n[arm] - s.filled[arm])
+        low, high = 1, size(s, arm) - int(s.filled[arm])
         while low < high:
             users = (low + high + 1) // 2
             if overtaken(s, law, arm, t + users - 1):
@@ -140,5 +175,5 @@ class AnytimeLazyUCB(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.mean[arm] = total / n
-        refill(s, arm, n)
+        if refill(s, arm, n):
+            s.mean[arm] = total / n

@@ -4,7 +4,7 @@ Batches and sums S_a are those of DP-KLUCB; with the means m_a = clip(S_a / n_a)
 
     arm = argmin_a  n_a d_epsilon(m_a, m*) + ln n_a.
 
-Without noise d_epsilon is kl. The horizon and the time are not used.
+Without noise d_epsilon is kl, and users in flight count as in DP-KLUCB. The horizon and the time are not used.
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon: the lower bound
 times the factor `ratio` [AWHOIB25].
@@ -37,8 +37,8 @@ class DPIMED(Policy):
     """The arm with the least evidence against it; `ratio` is the growth of batches.
 
     >>> s = DPIMED().init(k=2, horizon=10**6)
-    >>> DPIMED.ask(s, None, None), DPIMED.ask(s, None, None), DPIMED.ask(s, None, None)
-    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0))
+    >>> DPIMED.ask(s, None, None), DPIMED.ask(s, None, None)
+    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1))
     """
 
     goal = "regret"
@@ -60,8 +60,8 @@ class DPIMED(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.n):
+            return first(s, 1, 1, s.ratio)
         best = 0.0
         for a in range(s.n.size):
             best = max(best, clipped(s, a))
@@ -70,7 +70,7 @@ class DPIMED(Policy):
                 far = kl(clipped(s, a), best)
             else:
                 far = private_divergence(clipped(s, a), best, 1 / law.scale)
-            s.score[a] = -(s.n[a] * far + math.log(s.n[a]))
+            s.score[a] = -(s.asked[a] * far + math.log(s.asked[a]))
         return grow(s, highest(s.score, rng), s.ratio)
 
     tell = DPKLUCB.tell

@@ -5,7 +5,8 @@ An arm is played until its n_a users are ceil(ratio n_a); each batch adds its re
     arm = argmax_a  max{q : d_epsilon(clip(S_a / n_a), q) <= beta ln t / n_a},       clip to [0, 1],
 
 with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form in theory/divergences.py. Without noise
-it is kl. The first users of all arms, one of each, are released as well.
+it is kl. The first users of all arms, one of each, are released as well. With late rewards n_a counts users in flight,
+as if they had shown the mean that was released (see batches.py).
 
 Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at beta 1: the
 lower bound times the factor `ratio` [AWHOIB25].
@@ -43,7 +44,9 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k] of all released rewards
     n: np.ndarray  # [k] their number
-    clock: np.ndarray  # [2] see batches.py
+    asked: np.ndarray  # [k] see batches.py
+    flight: np.ndarray  # [k] see batches.py
+    clock: np.ndarray  # [1] see batches.py
     score: np.ndarray  # [k] at the last decision
     ratio: float
     beta: float
@@ -85,7 +88,8 @@ class DPKLUCB(Policy):
         return super().needs(law) or ("" if whole or is_noiseless(law) else "one draw of Laplace noise a release")
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(2, np.int64)
+        n, asked, flight = np.zeros((3, k), np.int64)
+        count = n, asked, flight, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
@@ -94,14 +98,14 @@ class DPKLUCB(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, 1)
+        if not ready(s.n):
+            return first(s, 1, 1, s.ratio)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             if is_noiseless(law):
-                s.score[a] = kl_upper(clipped(s, a), x / s.n[a])
+                s.score[a] = kl_upper(clipped(s, a), x / s.asked[a])
             else:
-                s.score[a] = private_upper(clipped(s, a), x / s.n[a], 1 / law.scale)
+                s.score[a] = private_upper(clipped(s, a), x / s.asked[a], 1 / law.scale)
         return grow(s, highest(s.score, rng), s.ratio)
 
     @staticmethod

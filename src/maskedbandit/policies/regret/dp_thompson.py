@@ -7,9 +7,10 @@
     then     theta_a ~ Beta(1 + r_a, 1 + n_a - r_a),     arm = argmax_a theta_a,  one user at a time
 
 r_a is the sum of all releases of arm a, clipped to [0, n_a], n_a its number of users; users of the pilot are in both.
-With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with
-probability >= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. Where
-fewer users are left than the next epoch of the pilot, or `first`, would take, `then` begins at once.
+With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with probability
+>= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. An epoch waits for
+the sums of the one before it, whose means say whether there is another. Where fewer users are left than the next epoch
+of the pilot, or `first`, would take, `then` begins at once.
 
 Fewer rewards may be released than were asked for. If the least n_a of an epoch is n_e / w, its D counts as w times as
 large in both D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until

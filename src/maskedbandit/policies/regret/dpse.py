@@ -6,7 +6,8 @@ Epoch e gives every arm that is left to R new users and, from this epoch's sums 
     R = 1 + floor(max{32 y / D^2, 8 r / D}),   D = 2^-e,   y = ln(8 A e^2 / p),   r = radius(noise, ln(4 A e^2 / p)),
     h = sqrt(y / 2R),   c = r / R,
 
-A the number of arms left. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
+A the number of arms left. The users of an epoch come in random order, and the next epoch waits for its sums, which say
+who is in it. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
 paper; on channels whose noise grows with R, R is the least such number. If devices drop out, h and c are those of the
 least number of users in a sum of the epoch.
 

@@ -10,6 +10,8 @@ Under central Laplace noise the radius is the paper's beta ln t / epsilon, beta 
 reproduces the published plots, base 2 does not. Rewards inside (0, 1) enter the Beta distribution as they are; the
 proof is for bits, to which a channel with a grid of one step rounds them.
 
+Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof knows no delays either.
+
 Regret = O(sum_a ln T / min{gap_a, epsilon}) and O(sqrt(k T ln T) + k ln T / epsilon) for central pure epsilon [HH22].
 
 As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a coin shows
@@ -29,10 +31,10 @@ import numpy.typing as npt
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.batches import USERS, first, ready
+from maskedbandit.policies.parts.batches import USERS, ready
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.anytime_lazy_ucb import fill, refill, sizes
+from maskedbandit.policies.regret.anytime_lazy_ucb import early, fill, refill, sizes
 from maskedbandit.policies.regret.thompson_sampling import challenge, peak
 
 LEAD, END = range(2)
@@ -41,10 +43,12 @@ LEAD, END = range(2)
 class State(NamedTuple):
     """The posteriors at one time, and bounds on them over a window of rounds."""
 
-    total: np.ndarray  # [k] released rewards of the last full cohort
-    n: np.ndarray  # [k] their number
+    total: np.ndarray  # [k] released rewards of the last released cohort
+    told: np.ndarray  # [k] their number
+    n: np.ndarray  # [k] users of the last full cohort
+    flight: np.ndarray  # [k] full cohorts not yet released
     filled: np.ndarray  # [k] users in the open cohort
-    clock: np.ndarray  # [2] full cohorts not yet released, users asked for so far
+    clock: np.ndarray  # [1] users asked for so far
     success: np.ndarray  # [k] G, of the last posterior computed
     mode: np.ndarray  # [k] its mode
     peak: np.ndarray  # [k] its density at the mode / 4 n; negative: to be computed
@@ -56,9 +60,9 @@ class State(NamedTuple):
 
 @kernel
 def optimistic_total(s: State, law: Law, a: int, t: int) -> float:
-    """G, an optimistic number of successes of arm a."""
+    """G, an optimistic number of successes of arm a, as if its last full cohort had shown the released mean."""
     n = s.n[a]
-    return min(max(s.total[a] + radius(law, 1, n, s.beta * math.log(t)), 0.0), float(n))
+    return min(max(s.total[a] * (n / s.told[a]) + radius(law, 1, n, s.beta * math.log(t)), 0.0), float(n))
 
 
 @kernel
@@ -103,7 +107,7 @@ class LazyDPThompson(Policy):
 
     >>> s = LazyDPThompson().init(k=2, horizon=100)
     >>> LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None)
-    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0))
+    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=0, n=2, close=1))
     """
 
     goal = "regret"
@@ -117,20 +121,21 @@ class LazyDPThompson(Policy):
         return super().needs(law) or sizes(law)
 
     def init(self, k: int, horizon: int) -> State:
-        n, filled, clock, window = *np.zeros((2, k), np.int64), *np.zeros((2, 2), np.int64)
+        told, n, flight, filled = np.zeros((4, k), np.int64)
+        clock, window = np.zeros(1, np.int64), np.zeros(2, np.int64)
         total, success, mode, peak, top, height = np.zeros((6, k))
-        return State(total, n, filled, clock, success, mode, peak, top, height, window, float(self.beta))
+        return State(total, told, n, flight, filled, clock, success, mode, peak, top, height, window, float(self.beta))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
+        return means_of(s.total, s.told)
 
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         t = s.clock[USERS] + 1
-        if t > s.window[END]:  # as it is while a cohort awaits its release
-            if not ready(s):
-                return first(s, 1)
+        if t > s.window[END]:
+            if not ready(s.told):
+                return early(s)
             open_window(s, law, t)
         arm = int(s.window[LEAD])
         good = optimistic_total(s, law, arm, t)
@@ -147,5 +152,6 @@ class LazyDPThompson(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        s.total[arm] = total
-        refill(s, arm, n)
+        if refill(s, arm, n):
+            s.total[arm] = total
+        s.window[END] = 0

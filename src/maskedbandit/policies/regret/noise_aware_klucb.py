@@ -19,6 +19,10 @@ The exploration rate is f = ln(1 + T / n_a): a bound that fails when an arm has 
 follow, and the next batch has about n users. With `anytime` it is ln t, and the horizon is not used: there the bound
 holds for each t, but no bound on the regret is proved, as times depend on releases.
 
+With late rewards the bound is computed as if users in flight had shown the mean that was released, with the noise of
+their releases (see batches.py). It is then no bound at its probability until those are released, and no bound on the
+regret is proved; docs/regret.md has what delays cost.
+
 The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one the noise would exceed
 half a reward per user. With pure epsilon on a central channel, n is near 2 ln(epsilon T) / epsilon.
 
@@ -41,7 +45,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
-from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
@@ -56,9 +60,11 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k]
     n: np.ndarray  # [k] rewards in it
+    asked: np.ndarray  # [k] see batches.py
+    flight: np.ndarray  # [k] see batches.py
     m: np.ndarray  # [k] releases in it
     value: np.ndarray  # [k] index; nan: to be computed
-    clock: np.ndarray  # [2] see batches.py
+    clock: np.ndarray  # [1] see batches.py
     horizon: int
     anytime: int
     ratio: float
@@ -157,9 +163,9 @@ class NoiseAwareKLUCB(Policy):
             raise InvalidValue("anytime", self.anytime, "true or false")
 
     def init(self, k: int, horizon: int) -> State:
-        n, m, clock = (np.zeros(size, np.int64) for size in (k, k, 2))
+        n, asked, flight, m, clock = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
         settings = int(self.anytime), float(self.ratio), int(self.least)
-        return State(np.zeros(k), n, m, np.full(k, math.nan), clock, horizon, *settings)
+        return State(np.zeros(k), n, asked, flight, m, np.full(k, math.nan), clock, horizon, *settings)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -167,13 +173,16 @@ class NoiseAwareKLUCB(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s, smallest(s, law))
+        if not ready(s.n):
+            users = smallest(s, law)
+            return first(s, users, FURTHER * users, EARLY)
         for a in range(s.n.size):
             if s.anytime == 1 or math.isnan(s.value[a]):
-                s.value[a] = index(law, s.total[a], s.m[a], s.n[a], exploration_rate(s, s.n[a]))
+                n = s.asked[a]  # as if users in flight had shown the released mean
+                s.value[a] = index(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
         best = highest(s.value, rng)
-        return grow(s, best, max(s.ratio, 1 + s.least / s.n[best]))
+        s.value[best] = math.nan
+        return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
     @kernel

@@ -13,6 +13,8 @@ around). If devices drop out, n in beta is the least number of users in a sum of
 
     beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
 
+Users of all arms left come in random order. The batch after that waits for all their sums, which say who is in it.
+
 A batch that cannot finish by the horizon is skipped, because its sums could never be released: the users that are left
 get the arm that looks best. The paper starts it nevertheless [CZ23, Alg. 1, line 9]: `unfinished="start"`.
 
@@ -29,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_cohort, check_fraction
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, radius, steps
 from maskedbandit.policies.parts.choice import NONE_YET, consider
@@ -120,13 +122,21 @@ def begin(s: Rounds, n: int) -> bool:
 
 
 @kernel
+def following(s: Rounds, arm: int) -> int:
+    """The first arm left from this one on; k if there is none."""
+    while arm < s.left.size and s.left[arm] == 0:
+        arm += 1
+    return arm
+
+
+@kernel
 def next_cohort(s: Rounds) -> Decision:
-    """The batch's next arm; all its cohorts may be open together."""
-    for a in range(s.clock[NEXT], s.mean.size):
-        if s.left[a] == 1:
-            s.clock[NEXT] = a + 1
-            return Decision(a, int(s.clock[SIZE]), 1)
-    return WAIT
+    """The batch's next arm; all its cohorts are dealt together."""
+    arm = following(s, int(s.clock[NEXT]))
+    if arm == s.mean.size:
+        return WAIT
+    s.clock[NEXT] = arm + 1
+    return Decision(arm, int(s.clock[SIZE]), 1 if following(s, arm + 1) == s.mean.size else TOGETHER)
 
 
 @kernel
@@ -189,7 +199,7 @@ class SuccessiveElimination(Policy):
     >>> from maskedbandit.law import NO_NOISE
     >>> s = SuccessiveElimination().init(k=3, horizon=10**6)
     >>> SuccessiveElimination.ask(s, Law(NO_NOISE), rng=None)
-    Decision(arm=0, n=64, close=1)
+    Decision(arm=0, n=64, close=2)
     """
 
     goal = "regret"
