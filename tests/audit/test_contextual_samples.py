@@ -80,7 +80,7 @@ def sample(channel: Channel, arm: int, kind: type[Guests], pairs: int) -> Counte
     return found
 
 
-def shown(channel: Channel, kind: type[Guests] = Guests, pairs: int = 9000) -> float:
+def shown(channel: Channel, kind: type[Guests] = Guests, pairs: int = 7000) -> float:
     """The fraction of the loss that samples show of two users who differ in the arm; it must not be above 1."""
     loss = channel.loss(2)
     delta = 0.0 if loss.epsilon() < np.inf else DELTA
@@ -94,7 +94,7 @@ def test_releases_show_no_more_than_the_pure_loss_and_a_third_of_it():
 
 
 def test_releases_show_no_more_than_the_concentrated_loss_and_a_third_of_it():
-    assert shown(Central(1, DiscreteGaussian()), pairs=6000) > 1 / 3
+    assert shown(Central(1, DiscreteGaussian()), pairs=5000) > 1 / 3
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ class TestEncode:
         """One of the two integers around, so that the mean is kept."""
         bits, low = seeded(2), math.floor(Fraction(reward) * g)
         part = float(Fraction(reward) * g - low)
-        sample = np.array([encode(reward, g, bits) for _ in range(20_000)])
+        sample = np.array([encode(reward, g, bits) for _ in range(6000)])
         assert set(sample) <= {low, low + 1}
         if 1e-9 < part < 1 - 1e-9:
             same_distribution(sample, lambda z: np.where(z == low, 1 - part, np.where(z == low + 1, part, 0)))

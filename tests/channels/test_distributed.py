@@ -26,7 +26,7 @@ from tests.statistics import mean_is, same_distribution, seeded
 
 FAR = 3000
 Z = np.arange(-FAR, FAR + 1)
-TEN, EPSILON = 10, Fraction(1, 5)
+FIVE, TEN, EPSILON = 5, 10, Fraction(1, 5)
 
 
 def residues(channel, total, n, survivors=None):
@@ -82,17 +82,17 @@ ONE = Quick(1)  # of scale 1 a missing noise share shows in the fewest cohorts
 
 @pytest.fixture(scope="module")
 def messages():
-    """What ten devices send in each of many cohorts, all rewards 0."""
-    bits, offer = seeded(12), ONE.offer(TEN)
-    return np.array([[ONE.randomize(0, offer, bits) for _ in range(TEN)] for _ in range(24_000)])
+    """What five devices send in each of many cohorts, all rewards 0."""
+    bits, offer = seeded(12), ONE.offer(FIVE)
+    return np.array([[ONE.randomize(0, offer, bits) for _ in range(FIVE)] for _ in range(8000)])
 
 
 class TestReleasedNoise:
-    """The noise released by a whole cohort of ten, through ten devices and the analyzer, is discrete Laplace."""
+    """The noise released by a whole cohort, through its devices and the analyzer, is discrete Laplace."""
 
     def analyzed(self, sums):
-        offer = ONE.offer(TEN)
-        return np.array([round(ONE.analyze(total, offer, None, answers=TEN)) for total in sums.tolist()])
+        offer = ONE.offer(FIVE)
+        return np.array([round(ONE.analyze(total, offer, None, answers=FIVE)) for total in sums.tolist()])
 
     def passes(self, noise):
         """Variance and distribution."""
@@ -103,28 +103,28 @@ class TestReleasedNoise:
     def test_variance_and_distribution(self, messages):
         self.passes(self.analyzed(messages.sum(axis=1)))
 
-    def test_nine_of_ten_noise_shares_are_caught(self, messages):
+    def test_four_of_five_noise_shares_are_caught(self, messages):
         with pytest.raises(AssertionError, match="another distribution"):
             self.passes(self.analyzed(messages[:, 1:].sum(axis=1)))
 
     def test_b_swapped_with_1_minus_b_is_caught(self):
         with pytest.raises(AssertionError, match="another distribution"):
-            self.passes(cohort(Quick(1, noise=Swapped()), 3000))
+            self.passes(cohort(Quick(1, noise=Swapped()), 800))
 
     def test_on_a_finer_grid_with_every_reward_one(self):
         channel = Quick(EPSILON, grid=Grid(fineness=Fraction(5)))
-        noise = cohort(channel, 3000, reward=1)
+        noise = cohort(channel, 1500, reward=1)
         same_distribution(noise, DiscreteLaplace(channel.steps(TEN) / EPSILON).pmf)
 
     def test_exactly_the_users_that_are_counted_on_make_one_draw(self):
         channel = Quick(EPSILON, honest="0.6")
         assert channel.counted_on(TEN) == 6
-        same_distribution(cohort(channel, 6000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
+        same_distribution(cohort(channel, 3000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
 
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     def test_other_noises(self, noise):
         channel = Quick(EPSILON, noise)
-        same_distribution(cohort(channel, 3000), channel.release_noise(TEN).pmf)
+        same_distribution(cohort(channel, 1500), channel.release_noise(TEN).pmf)
 
     def test_one_message_alone_is_nearly_silent(self):
         """The noise shares of one device do not protect it: nothing but the sum may be seen."""
@@ -182,10 +182,10 @@ class TestLoss:
 
     def test_a_wrapped_estimate_is_biased(self):
         """Of ten rewards of 0, the noise below the window comes back at its other end."""
-        narrow = cohort(Quick(EPSILON, modulus="tight", failure=0.5), 3000) / 1.0
+        narrow = cohort(Quick(EPSILON, modulus="tight", failure=0.5), 1500) / 1.0
         with pytest.raises(AssertionError, match="mean"):
             mean_is(narrow, 0)
-        mean_is(cohort(Quick(EPSILON), 3000) / 1.0, 0)
+        mean_is(cohort(Quick(EPSILON), 1500) / 1.0, 0)
 
 
 class TestDropouts:
@@ -213,7 +213,7 @@ class TestDropouts:
     def test_the_law_knows_of_the_surplus(self):
         channel = Distributed("0.5", honest="0.8")
         assert draws(channel.law(), 1, 10) == 1.25
-        noise = cohort(Quick(EPSILON, honest="0.5"), 4000)
+        noise = cohort(Quick(EPSILON, honest="0.5"), 2000)
         same_distribution(noise, lambda z: DiscreteLaplace(1 / EPSILON).pmf(z, 2.0))
 
 

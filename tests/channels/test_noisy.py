@@ -116,7 +116,7 @@ class TestLaw:
                 sum(channel.randomize(reward, offer, bits) for reward in self.rewards), offer, bits, answers=n
             )
             * g
-            for _ in range(500)
+            for _ in range(250)
         ]
         same_distribution(
             np.rint(sums).astype(int), lambda z: np.where(abs(z) <= FAR, p[np.clip(z + FAR, 0, 2 * FAR)], 0)
@@ -154,7 +154,7 @@ def test_narrow_gaussian_noise_of_a_cohort_is_drawn_one_by_one():
     """Where n discrete Gaussians are far from one, the lab still draws what the devices send."""
     channel, bits = Local(epsilon=3, noise=DiscreteGaussian()), seeded(9)
     offer = channel.offer(10)
-    sums = [sum(channel.randomize(1, offer, bits) for _ in range(10)) - 10 for _ in range(2000)]
+    sums = [sum(channel.randomize(1, offer, bits) for _ in range(10)) - 10 for _ in range(1000)]
     same_distribution(np.array(sums), lambda z: channel.release_noise(10).pmf(z, 10.0))
     narrow = np.exp(-(Z**2.0) / (2 * 10 / 9))
     with pytest.raises(AssertionError, match="another distribution"):

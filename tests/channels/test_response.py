@@ -24,7 +24,7 @@ def bit_pmf(epsilon, reward):
     return lambda z: np.where(z == 1, one, np.where(z == 0, 1 - one, 0))
 
 
-def bits_of(epsilon, reward, size=40_000):
+def bits_of(epsilon, reward, size=12_000):
     channel, bits = Response(epsilon), seeded(5)
     offer = channel.offer(1)
     return np.array([channel.randomize(reward, offer, bits) for _ in range(size)])

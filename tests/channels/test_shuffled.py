@@ -247,7 +247,7 @@ class TestAudit:
     def test_many_coins_of_one_user(self):
         channel, bits = Shuffled("0.5"), seeded(3)
         offer = channel.offer(1).at(0)
-        sample = [channel.randomize(0, offer, bits) for _ in range(20_000)]
+        sample = [channel.randomize(0, offer, bits) for _ in range(8000)]
         same_distribution(np.array(sample), lambda z: binom.pmf(z, 268, 0.5))
 
 
@@ -376,7 +376,7 @@ class TestAggregate:
     def test_the_real_shuffler_releases_the_coins_and_the_bits(self):
         channel = Shuffled("2", "0.01", backend=Shuffler())
         coins = channel.coins()
-        sample = np.rint(cohorts(channel, [1, 0, 1], 600) + coins / 2 - 2).astype(int)
+        sample = np.rint(cohorts(channel, [1, 0, 1], 400) + coins / 2 - 2).astype(int)
         same_distribution(sample, lambda z: binom.pmf(z, coins, 0.5))
         with pytest.raises(
             AssertionError, match=r"another distribution|probability 0"
@@ -389,7 +389,7 @@ class TestAggregate:
         channel, rewards = Shuffled(1, "1e-3", "0.5", Losing(*lost)), [1, 0, 1, 1, 0]
         there = sum(reward for position, reward in enumerate(rewards) if position not in lost)
         coins = sum(channel.tossed(position, 5) for position in range(5) if position not in lost)
-        sample = cohorts(channel, rewards, 4000)
+        sample = cohorts(channel, rewards, 1500)
         mean_is(sample, there, math.sqrt(coins) / 2)
         same_distribution(np.rint(sample - there + coins / 2).astype(int), lambda z: binom.pmf(z, coins, 0.5))
         if lost:

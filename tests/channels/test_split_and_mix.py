@@ -60,20 +60,20 @@ def released(channel, size, n=5, devices=None, seed=3):
 class TestRelease:
     def test_the_ideal_and_the_real_shuffler_release_one_distribution(self):
         ideal, real = channel("0.5"), channel("0.5", eta="0.01", backend=Shuffler())
-        a, b = released(ideal, 1000), released(real, 400, seed=5)
+        a, b = released(ideal, 600), released(real, 250, seed=5)
         same_distribution(a, DiscreteLaplace(2).pmf)
         same_distribution(b, DiscreteLaplace(2).pmf)
-        same_distribution_of_two(a[:400], b)
+        same_distribution_of_two(a[:250], b)
 
     def test_a_lost_noise_share_is_caught(self):
-        sample = released(channel(1, eta="0.01"), 9000, n=4, devices=2)
+        sample = released(channel(1, eta="0.01"), 5000, n=4, devices=2)
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(sample, DiscreteLaplace(1).pmf)
 
     def test_exactly_the_devices_that_are_counted_on_make_one_draw(self):
         counting = channel(1, honest="0.5", eta="0.01")
         assert counting.counted_on(4) == 2
-        same_distribution(released(counting, 5000, n=4, devices=2), DiscreteLaplace(1).pmf)
+        same_distribution(released(counting, 2500, n=4, devices=2), DiscreteLaplace(1).pmf)
 
     @pytest.mark.parametrize("seed", range(12))
     def test_the_sum_of_the_survivors_whoever_is_lost(self, seed):

@@ -105,7 +105,7 @@ class TestReleases:
         channel = TwoServers("0.5", noise, grid=3)
         whole = channel.release_noise(4)
         mass = np.convolve(whole.pmf(Z), whole.pmf(Z))
-        found, _ = released(channel, 2000, [0, 1, 1, 1])
+        found, _ = released(channel, 1000, [0, 1, 1, 1])
         same_distribution(found, lambda z: mass[np.clip(z + 2 * FAR, 0, 4 * FAR)])
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(found, whole.pmf)
@@ -113,7 +113,7 @@ class TestReleases:
 
     def test_of_the_devices_that_are_left(self):
         """Neither the noise nor the modulus depends on how many these are."""
-        noise, counted = released(TwoServers("0.5", backend=SealedShares("0.5")), 200, [1] * 30)
+        noise, counted = released(TwoServers("0.5", backend=SealedShares("0.5")), 120, [1] * 30)
         same_distribution(noise, lambda z: DiscreteLaplace(2).pmf(z, 2.0))
         mean_is(counted, 15.0)
         assert min(counted) < 12 < 18 < max(counted)

@@ -22,7 +22,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics
 from tests.statistics import ALPHA, at_most, mean_is, same_distribution_of_two, seeded
 
-N = 1000
+N = 400
 MIXED = (0, 1, 0.5, 0.3, 1.0, 0.75)
 WHOLE = (0, 1, 1, 0, 1, 1, 1, 0)  # which no rounding disturbs
 WIDE = 100  # numbers of a vector, all of which may move at once
@@ -103,7 +103,7 @@ def check_the_lab_draws_what_the_devices_release(channel):
 
 def check_simulated_totals_are_unbiased(channel):
     rewards = cohort(channel)
-    totals = simulated(channel, rewards, size=100_000)
+    totals = simulated(channel, rewards, size=50_000)
     assert not np.isnan(totals).any()
     if np.ptp(totals) > 0:
         mean_is(totals, sum(rewards))
@@ -118,7 +118,7 @@ def check_plain_python_releases_the_same(channel):
 def check_radius(channel):
     """The noise stays within the radius of the law, which is all that policies know of it."""
     rewards = cohort(channel, WHOLE)
-    error = np.abs(simulated(channel, rewards, size=100_000) - sum(rewards))
+    error = np.abs(simulated(channel, rewards, size=50_000) - sum(rewards))
     for x in (1.0, 3.0, 6.0):
         limit = radius(channel.law(), 1, len(rewards), x) + 1e-9
         at_most(np.count_nonzero(error > limit), error.size, 2 * np.exp(-x))
@@ -130,7 +130,7 @@ def check_hides(channel):
     epsilon = loss.epsilon(0.001)
     if epsilon == math.inf:
         return
-    rewards, size = cohort(channel, (1,)), 300
+    rewards, size = cohort(channel, (1,)), 200
     with_one = np.array(exactly(channel, rewards, size))
     without = np.array(exactly(channel, [0, *rewards[1:]], size, seed=5))
     unsure = math.sqrt(math.log(1 / ALPHA) / (2 * size))  # Hoeffding: how far a frequency may be off

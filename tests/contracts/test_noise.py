@@ -177,7 +177,7 @@ def test_a_kernel_that_compiled_does_something_else_is_rejected(monkeypatch):
 def test_missing_noise_shares_are_noticed(name, n, kept):
     noise = room[name](Fraction(5))
     with pytest.raises(AssertionError, match="another distribution"):
-        same_distribution(noise_sums(noise, n, kept, 30_000 // n), noise.pmf)
+        same_distribution(noise_sums(noise, n, kept, 15_000 // n), noise.pmf)
 
 
 # --- what is known of the three, and need not hold for others ------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from maskedbandit.lab.streams import Rewards, Streams, uniform
 from tests.statistics import mean_is, same_distribution
 
-N = 200_000
+N = 60_000
 
 
 def numbers(run: int, t: range = range(N), seed: int = 0) -> np.ndarray:

@@ -74,7 +74,7 @@ class TestPrivacy:
 
     def test_release_is_the_count_plus_discrete_laplace_noise(self):
         mechanism, bits, data = LaplaceMechanism(Fraction(1, 8)), seeded(1), range(40)
-        noise = [40 * mechanism.release(EVEN, data, bits) - 20 for _ in range(40_000)]
+        noise = [40 * mechanism.release(EVEN, data, bits) - 20 for _ in range(20_000)]
         assert all(step.denominator == 1 for step in noise)
         sample = np.array([int(step) for step in noise])
         same_distribution(sample, dlaplace(1 / 5).pmf)
@@ -127,7 +127,7 @@ class TestAccuracy:
         mechanism, n, k, beta = LaplaceMechanism("0.02"), 100, 10, 0.2
         alpha = mechanism.accuracy(beta, n, k)
         bits, data = seeded(5), range(n)
-        worst = [max(abs(mechanism.release(EVEN, data, bits) - Fraction(1, 2)) for _ in range(k)) for _ in range(3000)]
+        worst = [max(abs(mechanism.release(EVEN, data, bits) - Fraction(1, 2)) for _ in range(k)) for _ in range(1500)]
         at_most(sum(error >= alpha for error in worst), len(worst), beta)
         with pytest.raises(AssertionError):  # two steps less are too few
             at_most(sum(error >= alpha - Fraction(2, n) for error in worst), len(worst), beta)

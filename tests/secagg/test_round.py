@@ -59,7 +59,7 @@ def rounds(draw, most=8):
 
 class TestSum:
     @given(rounds())
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     def test_of_the_survivors_whoever_leaves_whenever(self, made):
         holds(made)
 

@@ -281,10 +281,9 @@ def test_users_served_while_waiting_join_no_cohort() -> None:
     assert all(total <= n for _, _, n, total in found.released)
 
 
-@pytest.mark.slow
-def test_waiting_for_nothing_is_still_a_mistake() -> None:
+def test_waiting_for_nothing_is_still_a_mistake(as_python) -> None:
     with pytest.raises(IllegalDecision, match="waits, but it already has every release"):
-        compiled_script(Constant(50), stuck=1)
+        scripted(Constant(50), stuck=1)
 
 
 @pytest.mark.slow
@@ -333,15 +332,21 @@ class OneCohort(Policy):
         s.clock[1] = 1
 
 
-def compiled_script(delay: Delay, stuck: int = 0, **how: Any) -> Any:
+@pytest.fixture
+def as_python(monkeypatch) -> None:
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
+def scripted(delay: Delay, stuck: int = 0, **how: Any) -> Any:
     return mb.identify(OneCohort(stuck), RAW, INSTANCE, delay=delay, **how)
 
 
-def test_samples_count_who_was_served_while_the_policy_waited() -> None:
-    found = compiled_script(Constant(50), runs=2)
+def test_samples_count_who_was_served_while_the_policy_waited(as_python) -> None:
+    found = scripted(Constant(50), runs=2)
     assert found.samples.tolist() == [60, 60]
     assert found.answer.tolist() == [1, 1]
-    cut = compiled_script(Constant(50), max_pulls=59)
+    cut = scripted(Constant(50), max_pulls=59)
     assert (cut.samples[0], cut.stopped[0], cut.answer[0]) == (59, False, -1)
 
 
@@ -359,10 +364,10 @@ def test_single_user_policies_do_not_wait_for_late_rewards() -> None:
     [(mb.policies.UCB1(), (0, 100, 1000)), (mb.policies.AdaPUCB(), (0, 1000))],
     ids=["UCB1", "AdaPUCB"],
 )
-def test_later_rewards_cost_more(policy, rounds) -> None:
+def test_later_rewards_cost_more(policy, rounds, as_python) -> None:
     """By so much that no seed would hide it."""
-    how = {"horizon": 10_000, "runs": 40, "seed": 1}
-    channel = RAW if len(rounds) == 3 else channel_for(policy)  # loops that other tests compile too
+    how = {"horizon": 4000, "runs": 3, "seed": 1} if len(rounds) == 3 else {"horizon": 10_000, "runs": 20, "seed": 1}
+    channel = RAW if len(rounds) == 3 else channel_for(policy)
     regret = [mb.simulate(policy, channel, INSTANCE, delay=Constant(d), **how).regret[:, -1].mean() for d in rounds]
     assert regret == sorted(regret)
     assert regret[-1] > 2 * regret[0]

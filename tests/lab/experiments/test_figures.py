@@ -14,6 +14,12 @@ from maskedbandit.lab.goals.style import PLAIN, THEORY, name_ends
 from tests.lab.experiments.test_table import LEAGUE, TEXT
 
 
+@pytest.fixture(autouse=True)
+def as_python(monkeypatch) -> None:
+    """Runs are short here, and loops of policies of their own would cost more to compile."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 def collected(tmp_path, text: str = TEXT) -> tuple[pl.DataFrame, Experiment]:
     """The results of an experiment, and itself."""
     (tmp_path / "league.toml").write_text(text)

@@ -65,7 +65,7 @@ OTHERS = [arm for arm in range(ARMS) if arm != BEST]
 
 def check_ties(challenger, state, how) -> None:
     """The other arms are challengers equally often."""
-    found = np.array([challenger(*state(*how)) for _ in range(2000)])
+    found = np.array([challenger(*state(*how)) for _ in range(800)])
     same_distribution(found, lambda v: np.isin(v, OTHERS) / len(OTHERS))
 
 

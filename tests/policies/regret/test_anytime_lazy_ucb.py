@@ -68,7 +68,7 @@ def reference(law: Law, table: np.ndarray, horizon: int, beta: float = 3) -> lis
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_users_get_the_arms_of_the_reference(law, seed):
-    horizon = 600 if law in ("skellam", "local") else 10_000
+    horizon = 600 if law in ("skellam", "local") else 5000
     for beta in (3, 3 / math.log(2)):
         arms = served(LAWS[law], means(seed), horizon, beta)
         same = arms == reference(LAWS[law], means(seed), horizon, beta)

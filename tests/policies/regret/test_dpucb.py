@@ -42,7 +42,7 @@ class TestRadius:
     @pytest.mark.parametrize("counter", ["binary", "honaker", "kary", "hybrid"])
     def test_covers_the_running_sums(self, counter):
         """At every count, each as its own test; wrong with probability ALPHA. Half the radius does not cover them."""
-        channel, runs, missed = Tree(epsilon=1, counter=counter, length=20), 2000, 0
+        channel, runs, missed = Tree(epsilon=1, counter=counter, length=20), 1000, 0
         law, memory, rng = channel.law(), channel.memory(runs), np.random.Generator(np.random.PCG64(1))
         perturb, parameters = channel.perturb, channel.parameters()
         changes = [[perturb(parameters, memory, law, i, 0.0, 1, 0, rng) for _ in range(20)] for i in range(runs)]
