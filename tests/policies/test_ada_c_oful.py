@@ -188,9 +188,9 @@ def by_chance() -> float:
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_it_loses_far_less_than_random_choice(channel, share: float, by_chance: float) -> None:
+def test_it_loses_far_less_than_random_choice(channel, fraction: float, by_chance: float) -> None:
     trail = played(AdaCOFUL(), channel, CONTEXTS, 2500, seed=8)
-    assert trail.regret < share * by_chance
+    assert trail.regret < fraction * by_chance
     assert len(trail.released) < 25
 
 
