@@ -120,7 +120,7 @@ def play(
         delay.parameters(),
     )
     dealer = np.random.Generator(np.random.PCG64(rng.integers(2**32)))  # of its own, so that noise does not move users
-    ends = horizon, True, instance.moves, marks, out, np.zeros(2, np.uint64), rng, rng, rng, dealer
+    ends = horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, dealer
     assert go(*parts, *ends) == DONE
     return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
 
