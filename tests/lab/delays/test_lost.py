@@ -120,8 +120,8 @@ def test_a_study_learns_though_rewards_are_lost(policy) -> None:
     stuck, control = learned(policy, NEVER)
     assert users > 0.8 * whole > HORIZON / 3
     assert found.regret[-1] < 1000
-    assert stuck < 100
-    assert control.releases <= 5
+    assert stuck < 300
+    assert control.releases <= 10
 
 
 def test_no_reward_that_comes_means_no_reward(monkeypatch) -> None:
