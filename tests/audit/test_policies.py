@@ -116,7 +116,7 @@ def test_a_sum_that_is_kept_after_its_release_is_rejected():
 
 def test_a_reward_that_counts_twice_is_rejected():
     with pytest.raises(AssertionError, match="moves released sums"):
-        check_sensitivity(PLAIN, engine=broken("total += x\n", "total += 2 * x\n"))
+        check_sensitivity(PLAIN, engine=broken("total += told\n", "total += 2 * told\n"))
 
 
 def test_noise_that_is_drawn_again_is_rejected():

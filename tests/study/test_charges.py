@@ -206,7 +206,7 @@ def test_no_two_cohorts_have_one_name() -> None:
 
 def test_others_are_asked_in_the_place_of_those_who_were_thrown_away() -> None:
     """As many, for the same arm, though the policy has its mind on what comes next."""
-    policy = mb.policies.SuccessiveElimination(least=8)
+    policy = mb.policies.NoiseAwareKLUCB(least=8)
     backend = Watched(fails=1)
     run = mb.simulate(policy, over(backend), INSTANCE, 400, seed=1)
     asked = [(len(values), arm_of(cohort)) for values, cohort in backend.seen]
