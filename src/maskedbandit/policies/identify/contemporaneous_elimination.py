@@ -1,4 +1,4 @@
-"""Contemporaneous elimination: the best arm, although days differ and rewards are late.
+"""For live studies, where days differ: elimination by differences over the same users only.
 
 In every epoch all arms that are left get the same number of places over the same stretch of users, dealt in random
 order; an epoch is `ratio` - 1 times as large as all before it. With S the difference of the totals of arms a and c over

@@ -1,4 +1,4 @@
-"""Contemporaneous comparison: arms are compared over the same users only, so days that differ do no harm.
+"""For live studies, where days differ: arms are compared over the same users only.
 
 Users come in epochs (see epochs.py): a leader and all challengers that may still be better share a stretch of users,
 whose places are dealt in random order. With I_c the evidence against challenger c from all epochs that it shares with
