@@ -200,8 +200,8 @@ class DPTT(Policy):
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPTT().init(k=2, delta=0.01)
-    >>> [DPTT.ask(s, Law(NO_NOISE), rng=None) for _ in range(3)]
-    [Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=-1, n=0, close=0)]
+    >>> [DPTT.ask(s, Law(NO_NOISE), rng=None) for _ in range(2)]
+    [Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1)]
     """
 
     goal = "identify"
