@@ -54,13 +54,13 @@ class Driver:
 
     >>> from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
     >>> from maskedbandit.channels.central import Central
-    >>> driver = Driver(SuccessiveElimination(least=4), Central(epsilon=1).law(), 2, 1000, bytes(16))
-    >>> [driver.assign(Bits()).arm for user in range(4)], driver.cohorts[0].full
-    ([0, 0, 0, 0], True)
+    >>> driver = Driver(SuccessiveElimination(least=2), Central(epsilon=1).law(), 2, 1000, bytes(16))
+    >>> sorted(driver.assign(Bits()).arm for user in range(4)), driver.cohorts[0].full
+    ([0, 0, 1, 1], True)
     >>> driver.close(0)
-    >>> driver.tell(0, 4, 3.0)
+    >>> driver.tell(0, 2, 1.5)
     >>> driver.log
-    [('ask', 0, 0, 4, 1), ('tell', 0, 4, 3.0)]
+    [('ask', 0, 0, 2, 2), ('ask', 1, 1, 2, 1), ('tell', 0, 2, 1.5)]
     """
 
     def __init__(self, policy: Policy, law: Law, k: int, aim: Any, seed: bytes) -> None:
