@@ -86,7 +86,8 @@ def interpreted(
         policy.tell(s, arm, n, total)
 
     go = FunctionType(engine.__code__, {**engine.__globals__, **names, "ask": ask, "tell": tell})
-    marks, k = checkpoints(horizon), len(instance.true_means())
+    marks = checkpoints(horizon) if policy.goal == "regret" else np.array([horizon])
+    k = len(instance.true_means())
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
     numbers = (
