@@ -70,8 +70,8 @@ def test_elimination_keeps_its_level(instance):
 
 
 @pytest.mark.slow
-def test_phases_of_one_arm_after_the_other_lose_their_level():
-    """Negative control: AdaP-TT under steps of the day that its phases coincide with."""
-    day = mb.Drifting(mb.Bernoulli([0.55, 0.5]), amplitude=0.4, period=4000, shape="step")
-    found = mb.identify(mb.policies.AdaPTT(), CENTRAL, day, delta=0.1, runs=100, seed=5)
-    assert np.count_nonzero(found.answer != 0) > 25
+def test_cohorts_of_one_arm_after_the_other_lose_their_level():
+    """Negative control: of 200 runs more than 60 are wrong, where 20 may be, if arms are asked for in turn."""
+    day = mb.Drifting(mb.Bernoulli([0.52, 0.5]), amplitude=0.4, period=300, shape="step")
+    found = mb.identify(mb.policies.ReleasedLikelihood(), CENTRAL, day, delta=0.1, runs=200, seed=5)
+    assert np.count_nonzero(found.answer != 0) > 60
