@@ -528,4 +528,4 @@ class TestLargeSamples:
 
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf):
-        same_distribution(sample(sampler, parameters, 10**6, seed=1), pmf)
+        same_distribution(sample(sampler, parameters, 400_000, seed=1), pmf)
