@@ -40,6 +40,13 @@ def as_python(monkeypatch):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Pictures that nobody looks at take most of the time."""
+    empty = {"svg": "", "png": b""}
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, file, **how: file.write(empty[how["format"]]))
+
+
+@pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.toml"
     path.write_text(TEXT)
@@ -131,7 +138,7 @@ def test_on_a_terminal_the_clock_of_the_bar_goes_on_and_then_stops(monkeypatch) 
     assert [each for each in threading.enumerate() if "_tick" in each.name] == []
 
 
-def test_off_a_terminal_each_setting_is_one_line_and_quiet_is_none(file, tmp_path, capsys) -> None:
+def test_off_a_terminal_each_setting_is_one_line_and_quiet_is_none(file, tmp_path, capsys, undrawn) -> None:
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.splitlines() == ["maskedbandit: tiny/0, raw", "maskedbandit: tiny/1, distributed"]
     assert main(["run", str(file), "--out", str(tmp_path / "other"), "--quiet"]) == 0
@@ -161,7 +168,7 @@ def test_what_is_logged_is_shown_while_a_command_runs(capsys) -> None:
     assert (logger.handlers, logger.level) == ([], logging.NOTSET)
 
 
-def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys) -> None:
+def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys, undrawn) -> None:
     out = tmp_path / "out"
     assert main(["run", str(file), "--out", str(out)]) == 0
     part = sorted((out / "parts").iterdir())[0]
@@ -177,7 +184,7 @@ def test_a_column_that_is_not_there_is_one_line(file, tmp_path, capsys) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_what_a_policy_finds_is_a_column(file, tmp_path, capsys) -> None:
+def test_what_a_policy_finds_is_a_column(file, tmp_path, capsys, undrawn) -> None:
     text = TEXT.replace("successive_elimination", "gaussian_thompson").partition("[[curves]]")[0]
     file.write_text('figure = "value"\nvalue = "mu"\n' + text + '[[curves]]\nchannel = "raw"\n')
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
@@ -190,7 +197,7 @@ def test_a_folder_below_a_file_is_named(file, capsys) -> None:
         assert said.startswith(f"maskedbandit: --out is {str(out)!r}: it must be a folder that can be written (")
 
 
-def test_theory_alone_can_be_run(file, tmp_path, capsys) -> None:
+def test_theory_alone_can_be_run(file, tmp_path, capsys, undrawn) -> None:
     file.write_text(TEXT.partition("[[curves]]")[0] + '[[curves]]\ntheory = "no_privacy"\n')
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
     assert "asymptotic lower bound" in capsys.readouterr().out
@@ -208,7 +215,9 @@ def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
 
 
-def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(file, tmp_path, monkeypatch, capsys) -> None:
+def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(
+    file, tmp_path, monkeypatch, capsys, undrawn
+) -> None:
     """It may be full at any file: each attempt gets one further, and the last one has the numbers of the first."""
     assert main(["run", str(file), "--out", str(tmp_path / "whole")]) == 0
     out, fsync, left = tmp_path / "out", os.fsync, [0, 0]
@@ -262,7 +271,7 @@ def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> N
     assert "ask for fewer runs, fewer arms or a shorter tree" in capsys.readouterr().err
 
 
-def test_the_default_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch) -> None:
+def test_the_default_folder_is_named_after_the_experiment(file, tmp_path, monkeypatch, undrawn) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["run", "tiny.toml"]) == 0
     assert (tmp_path / "results" / "tiny" / "table.parquet").exists()
@@ -356,7 +365,7 @@ def test_a_modulus_that_is_too_small_is_named(file, tmp_path, capsys) -> None:
     assert not (tmp_path / "out").exists()  # the curve before it had been run
 
 
-def test_results_of_another_run_are_left_alone(file, tmp_path, capsys) -> None:
+def test_results_of_another_run_are_left_alone(file, tmp_path, capsys, undrawn) -> None:
     out = tmp_path / "out"
     assert main(["run", str(file), "--out", str(out)]) == 0
     before = (out / "table.parquet").read_bytes()
