@@ -57,7 +57,7 @@ X = [0.1, 0.7, 1.0, 3.0, 10.0, 20.0, 50.0]
 def beyond(noise, count, g, bound):
     """P(|Z| > bound), Z the sum of `count` draws in steps of 1/g."""
     first = math.floor(bound * g) + 1
-    return 2 * math.fsum(noise.pmf(np.arange(first, first + 6000), count))
+    return 2 * math.fsum(noise.pmf(np.arange(first, first + 3000), count))
 
 
 def holds(noise, law, m, n, x, bound=None):

@@ -64,7 +64,7 @@ def worst_ratio(channel, adversary, length, far, core=0.0, **how):
 
 
 # releases, largest noise, epsilon, and how rare a view may be where several combinations of noises give the same one
-CASES = {"binary": (3, 4, 2, 0.0), "honaker": (3, 6, 4, 0.01), "kary": (4, 4, 2, 0.0), "hybrid": (4, 3, 2, 0.0)}
+CASES = {"binary": (3, 4, 2, 0.0), "honaker": (3, 5, 4, 0.01), "kary": (4, 4, 2, 0.0), "hybrid": (4, 3, 2, 0.0)}
 
 
 def small(counter, kind=Tree, scale=Fraction(1)):

@@ -60,10 +60,10 @@ def released(channel, size, n=5, devices=None, seed=3):
 class TestRelease:
     def test_the_ideal_and_the_real_shuffler_release_one_distribution(self):
         ideal, real = channel("0.5"), channel("0.5", eta="0.01", backend=Shuffler())
-        a, b = released(ideal, 600), released(real, 250, seed=5)
+        a, b = released(ideal, 400), released(real, 120, seed=5)
         same_distribution(a, DiscreteLaplace(2).pmf)
         same_distribution(b, DiscreteLaplace(2).pmf)
-        same_distribution_of_two(a[:250], b)
+        same_distribution_of_two(a[:120], b)
 
     def test_a_lost_noise_share_is_caught(self):
         sample = released(channel(1, eta="0.01"), 5000, n=4, devices=2)

@@ -22,7 +22,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics
 from tests.statistics import ALPHA, at_most, mean_is, same_distribution_of_two, seeded
 
-N = 400
+N = 250
 MIXED = (0, 1, 0.5, 0.3, 1.0, 0.75)
 WHOLE = (0, 1, 1, 0, 1, 1, 1, 0)  # which no rounding disturbs
 WIDE = 100  # numbers of a vector, all of which may move at once
@@ -130,7 +130,7 @@ def check_hides(channel):
     epsilon = loss.epsilon(0.001)
     if epsilon == math.inf:
         return
-    rewards, size = cohort(channel, (1,)), 200
+    rewards, size = cohort(channel, (1,)), 120
     with_one = np.array(exactly(channel, rewards, size))
     without = np.array(exactly(channel, [0, *rewards[1:]], size, seed=5))
     unsure = math.sqrt(math.log(1 / ALPHA) / (2 * size))  # Hoeffding: how far a frequency may be off

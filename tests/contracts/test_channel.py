@@ -88,7 +88,7 @@ REAL = (  # every channel that a protocol can carry, with every protocol that ca
     SplitAndMix(eta="0.01", backend=Shuffler()),
     TwoServers(backend=SealedShares()),
 )
-ROUNDS = 200  # of a protocol
+ROUNDS = 120  # of a protocol
 
 
 def title(channel):

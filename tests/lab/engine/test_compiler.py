@@ -4,9 +4,11 @@ import errno
 import os
 import pickle
 import re
-import subprocess
 import sys
 import threading
+from contextlib import redirect_stdout
+from io import StringIO
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,14 +92,39 @@ def another(x):
 """
 
 
-def outcome(folder: Path, factor: float) -> tuple[float, int]:
+PROCESSES = get_context("forkserver")  # which imports the compiler once for all of them
+PROCESSES.set_forkserver_preload(["numba", "maskedbandit.lab.engine.compiler"])
+
+
+def runs(folder: Path, script: str, said: Any) -> None:
+    """A script in a process of its own, whose kernels are kept in the folder."""
+    os.environ["MASKEDBANDIT_CACHE"] = str(folder / "cache")
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    with redirect_stdout(StringIO()) as printed:
+        exec(script, {})
+    said.put(printed.getvalue())
+
+
+def started(folder: Path, script: str) -> tuple[Any, Any]:
+    """A process, and where it puts what it prints."""
+    said = PROCESSES.SimpleQueue()
+    process = PROCESSES.Process(target=runs, args=(folder, script, said))
+    process.start()
+    return process, said
+
+
+def ended(process: Any, said: Any) -> str:
+    process.join()
+    assert process.exitcode == 0
+    printed: str = said.get()
+    return printed
+
+
+def outcome(folder: Path, factor: float, before: str = "") -> tuple[float, int]:
     """What the loop gives in a new process, and how often it came from disk."""
     (folder / "changing.py").write_text(MODULE.format(factor=factor))
-    env = {**os.environ, "MASKEDBANDIT_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], cwd=folder, env=env, capture_output=True, text=True, check=True
-    )
-    value, hits = done.stdout.split()
+    value, hits = ended(*started(folder, before + SCRIPT)).split()
     return float(value), int(hits)
 
 
@@ -186,15 +213,11 @@ def test_a_changed_kernel_is_never_served_from_a_stale_cache(tmp_path: Path) -> 
     assert outcome(tmp_path, 2.0) == (3.0, 1)  # another process finds on disk what did not change
 
 
-def test_a_name_that_ignores_the_kernels_would_serve_a_stale_loop(tmp_path: Path, monkeypatch) -> None:
+def test_a_name_that_ignores_the_kernels_would_serve_a_stale_loop(tmp_path: Path) -> None:
     """The control: with a digest of the loop's own text alone, the same check fails."""
-    blind = tmp_path / "sitecustomize.py"
-    blind.write_text(
-        "from maskedbandit.lab.engine import compiler\ncompiler.digest = lambda *parts: 'the-same-for-all'\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert outcome(tmp_path, 2.0) == (3.0, 0)
-    assert outcome(tmp_path, 5.0) == (3.0, 1)  # stale
+    blind = "from maskedbandit.lab.engine import compiler\ncompiler.digest = lambda *parts: 'the-same-for-all'\n"
+    assert outcome(tmp_path, 2.0, blind) == (3.0, 0)
+    assert outcome(tmp_path, 5.0, blind) == (3.0, 1)  # stale
 
 
 def test_a_new_policy_finds_the_kernels_of_others_on_disk(tmp_path: Path) -> None:
@@ -203,7 +226,7 @@ def test_a_new_policy_finds_the_kernels_of_others_on_disk(tmp_path: Path) -> Non
     before = set((tmp_path / "cache").iterdir())
     (tmp_path / "other.py").write_text(OTHER)
     script = "from changing import body, inner\nfrom maskedbandit.lab.engine import compiler\n"
-    run_in(tmp_path, script + "from other import another\nprint(compiler.compiled(body, step=another)(1.0))")
+    ended(*started(tmp_path, script + "from other import another\nprint(compiler.compiled(body, step=another)(1.0))"))
     added = set((tmp_path / "cache").iterdir()) - before
     assert len(added) == 2  # the loop and `another`, not `inner`
 
@@ -224,13 +247,6 @@ def test_a_constant_makes_no_kernel_of_its_own(tmp_path: Path, monkeypatch) -> N
     compiler.compiled_kernel.cache_clear()
     assert compiler.compiled_loop.__wrapped__(body, step=halves_constants)(6.0) == 4.5
     assert len(list(tmp_path.iterdir())) == 3  # the loop and two kernels
-
-
-def run_in(folder: Path, script: str) -> str:
-    """What a new process prints."""
-    env = {**os.environ, "MASKEDBANDIT_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    how = {"cwd": folder, "env": env, "capture_output": True, "text": True, "check": True}
-    return subprocess.run([sys.executable, "-c", script], **how).stdout
 
 
 @pytest.mark.parametrize("broken", ["a file", "full", "of others"])
@@ -274,10 +290,8 @@ def test_a_damaged_file_is_compiled_anew(tmp_path: Path, monkeypatch, damage) ->
 
 def test_processes_that_compile_the_same_kernels_at_once_do_no_harm(tmp_path: Path) -> None:
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
-    env = {**os.environ, "MASKEDBANDIT_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    start = {"cwd": tmp_path, "env": env, "stdout": subprocess.PIPE, "text": True}
-    both = [subprocess.Popen([sys.executable, "-c", SCRIPT], **start) for _ in range(2)]
-    assert [process.communicate()[0].split()[0] for process in both] == ["8.0", "8.0"]
+    both = [started(tmp_path, SCRIPT) for _ in range(2)]
+    assert [ended(*each).split()[0] for each in both] == ["8.0", "8.0"]
     assert outcome(tmp_path, 7.0) == (8.0, 1)
     assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".kernel"}
 

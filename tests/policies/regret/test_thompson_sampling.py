@@ -264,7 +264,7 @@ def regret_of_ten_arms(policy: Policy, runs: int) -> np.ndarray:
     return mb.simulate(policy, RAW, mb.Bernoulli(np.linspace(0.1, 0.9, 10)), 10_000, runs=runs, seed=1).regret[:, -1]
 
 
-def check_regret(policy: Policy, mean: float, error: float, runs: int = 1000) -> None:
+def check_regret(policy: Policy, mean: float, error: float, runs: int = 500) -> None:
     """Mean pseudo-regret of ten arms at 10,000, within 4 joint standard errors: wrong with probability 6e-5."""
     regret = regret_of_ten_arms(policy, runs)
     own = regret.std(ddof=1) / math.sqrt(runs)
