@@ -42,15 +42,20 @@ def views(channel, adversary, world, length, far, step=change, count=needed, kno
     """P(view) over all noises of at most `far` steps, but for a constant; the first `known` noises are 0."""
     law, found = channel.law(), {}
     counts = [count(law, m) for m in range(1, length + 1)]
-    rates = [float(1 / node_of(channel, m).scale) for m, n in enumerate(counts, 1) for _ in range(n)]
-    for noises in product(*[range(-far, far + 1) if i >= known else (0,) for i in range(sum(counts))]):
-        s, used, view = channel.memory(1), 0, ()
-        for m, n in enumerate(counts, 1):
-            s.fresh[:n] = noises[used : used + n]
-            used += n
-            view += (round(step(s, law, 0, adversary(view, m, world)), 9),)
-        weight = math.exp(-sum(abs(z) * rate for z, rate in zip(noises, rates, strict=True)))
-        found[view] = found.get(view, 0.0) + weight
+    rates = [float(1 / node_of(channel, m).scale) for m in range(1, length + 1)]
+
+    def follow(before, m, weight, view):
+        if m > length:
+            found[view] = found.get(view, 0.0) + weight
+            return
+        used, n, value = sum(counts[: m - 1]), counts[m - 1], adversary(view, m, world)
+        for noises in product(*[range(-far, far + 1) if used + i >= known else (0,) for i in range(n)]):
+            s = type(before)(*(part.copy() for part in before))
+            s.fresh[:n] = noises
+            chance = weight * math.exp(-rates[m - 1] * sum(map(abs, noises)))
+            follow(s, m + 1, chance, (*view, round(step(s, law, 0, value), 9)))
+
+    follow(channel.memory(1), 1, 1.0, ())
     return found
 
 

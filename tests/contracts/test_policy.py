@@ -166,7 +166,7 @@ def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(po
 
 
 def test_without_the_compiler_the_numbers_are_the_same(policy, name):
-    run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, runs=2, seed=6)
+    run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, seed=6)
     assert without_compiler()[name] == [run.pulls.tolist(), run.regret.tolist()]
 
 
@@ -182,7 +182,7 @@ assert interpreted()
 runs = {{}}
 for name in {REGRET}:
     policy = policy_of(name)
-    run = mb.simulate(policy, channel_for(policy), INSTANCE, {SHORT}, runs=2, seed=6)
+    run = mb.simulate(policy, channel_for(policy), INSTANCE, {SHORT}, seed=6)
     runs[name] = [run.pulls.tolist(), run.regret.tolist()]
 print(json.dumps(runs))
 """
@@ -211,7 +211,7 @@ def test_golden_trajectories_are_those_of_the_room():
     assert sorted(kept()) == MULTI_ARMED
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@pytest.mark.parametrize("name", MULTI_ARMED[::4])
 def test_another_run_has_another_trajectory(name):
     """Negative control: what is kept tells one run from another."""
     assert kept().get(name) != trajectory(name, SEED + 1)

@@ -231,7 +231,7 @@ def shifted(logs, shift):
     return logs[:-shift], logs[shift:]
 
 
-def assert_exact_curve(loss, log_p, log_q, largest, step=5):
+def assert_exact_curve(loss, log_p, log_q, largest, step=8):
     with mpmath.workdps(40):
         for order, ours in list(zip(ORDERS, loss.curve, strict=True))[::step]:
             if order <= largest:

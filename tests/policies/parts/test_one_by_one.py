@@ -57,7 +57,9 @@ CASES = [
 
 def check_replays(policy, plain, how, law, means) -> None:
     for seed in range(1 if plain in (PlainTracking, PlainCumulative) else 2):  # of those, the plain program is slow
-        stopped = check_replay(policy, plain(len(means), 0.05, **how), law, means, seed, most=500)
+        stopped = check_replay(
+            policy, plain(len(means), 0.05, **how), law, means, seed, most=500 if law.kind == NO_NOISE else 250
+        )
         assert law.kind != NO_NOISE or means is THREE or stopped < 500, "an easy search takes long"
 
 
