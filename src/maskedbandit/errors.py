@@ -17,14 +17,29 @@
     │   ├── TooFew                  too few devices are left for a sum that hides its terms
     │   ├── Implausible             a sum that no honest cohort gives
     │   └── AlreadySpent            a user took part in a cohort before
+    ├── Refused                     a study refuses what it is asked to do, and nothing has changed
+    │   ├── UnknownStudy            no study has this name
+    │   ├── UnknownTicket           no place of the study has this ticket
+    │   ├── FrozenProtocol          a study that was started keeps its protocol
+    │   ├── NotRunning              the study is not in a state in which this can be done
+    │   ├── Conflict                the same request came before, with other content
+    │   └── Late                    its time has passed
+    ├── StoreError                  a study's database cannot be used; nothing was acknowledged
+    │   ├── StorageFailed           the disk or the server failed
+    │   ├── FencedOff               another process has taken the study over
+    │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
+    │   ├── UnknownSchema           the tables are those of another version
+    │   └── Corrupted               a row is not what the ledger says
     ├── BiasedLog                   a log whose arms were not shown with the probabilities that it states
     └── ResultsExist                a run would overwrite the results of another
 
-On the command line each becomes one line on standard error and exit code 2.
+On the command line each becomes one line on standard error and exit code 2. Each has a `code` for programs: the name of
+its class in lower case, as `budget_exceeded`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -46,7 +61,16 @@ def shown(value: object) -> str:
 
 
 class MaskedBanditError(Exception):
-    """Anything that this package raises on purpose."""
+    """Anything that this package raises on purpose.
+
+    >>> BudgetExceeded().code
+    'budget_exceeded'
+    """
+
+    @property
+    def code(self) -> str:
+        """What programs may rely on: the name of the class."""
+        return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
 
 class InvalidValue(MaskedBanditError, ValueError):
@@ -113,6 +137,58 @@ class IllegalDecision(MaskedBanditError):
 
 class KernelError(MaskedBanditError):
     """A kernel is not marked as one, does not compile, or reads outside an array; the message says which, and where."""
+
+
+class Refused(MaskedBanditError):
+    """A study refuses what it is asked to do. Nothing has changed."""
+
+
+class UnknownStudy(Refused):
+    """No study of the database has this name."""
+
+
+class UnknownTicket(Refused):
+    """No place of the study has this ticket, or its user's data was erased."""
+
+
+class FrozenProtocol(Refused):
+    """A study that was started keeps the protocol with which it was started."""
+
+
+class NotRunning(Refused):
+    """The study is not in a state in which this can be done: a draft, paused, stopped or archived."""
+
+
+class Conflict(Refused):
+    """The same request came before, with other content. The first one stands."""
+
+
+class Late(Refused):
+    """The time in which this could be done has passed."""
+
+
+class StoreError(MaskedBanditError):
+    """The database of a study cannot be used. Nothing that was not acknowledged before counts as done."""
+
+
+class StorageFailed(StoreError):
+    """The disk is full or failed, or the server is away."""
+
+
+class FencedOff(StoreError):
+    """Another process holds the study."""
+
+
+class BehindWitness(StoreError):
+    """The ledger is older than its witness, or another one: this is a restored copy, or a clone."""
+
+
+class UnknownSchema(StoreError):
+    """The tables were made by another version of this package."""
+
+
+class Corrupted(StoreError):
+    """A row is not what the ledger says. It is never repaired silently."""
 
 
 class BiasedLog(MaskedBanditError):

@@ -21,7 +21,7 @@ from maskedbandit.lab.delays.delay import Delay, at_once, beyond, drawn, last, l
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.experiments.experiment import expand
-from maskedbandit.lab.experiments.names import made
+from maskedbandit.lab.experiments.names import TABLES
 from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, text
 from tests.guides import block
@@ -125,7 +125,7 @@ RULES = (check_record, check_chances, check_draws, check_cohorts, check_plain_py
 
 def example(name: str) -> Any:
     """The delay that its own example describes."""
-    return made("delay", {"name": name, **delays.room[name].example})
+    return TABLES.made("delay", {"name": name, **delays.room[name].example})
 
 
 def check_file(name: str) -> None:

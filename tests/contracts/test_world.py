@@ -23,7 +23,7 @@ import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import UnknownName
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.experiments.experiment import expand
-from maskedbandit.lab.experiments.names import made
+from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.instance import Instance
 from tests.contracts.added import added, changed
@@ -180,7 +180,7 @@ def check_file(name: str) -> None:
 
 def example(name: str) -> Any:
     """The world that its own example describes."""
-    return made("instance", {"name": name, **worlds.room[name].example})
+    return TABLES.made("instance", {"name": name, **worlds.room[name].example})
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

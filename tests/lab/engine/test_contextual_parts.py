@@ -9,7 +9,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.names import made
+from maskedbandit.lab.experiments.names import TABLES
 
 
 @pytest.mark.parametrize(
@@ -22,24 +22,24 @@ from maskedbandit.lab.experiments.names import made
     ],
 )
 def test_what_a_table_says_reaches_the_object(table, wanted) -> None:
-    assert made("instance", table) == wanted
+    assert TABLES.made("instance", table) == wanted
 
 
 def test_the_seed_of_a_front_page_reaches_what_is_generated() -> None:
-    log = made("instance", {"name": "front_page", "folder": "no/such/folder", "events": 500, "seed": 9})
+    log = TABLES.made("instance", {"name": "front_page", "folder": "no/such/folder", "events": 500, "seed": 9})
     assert log.seed == 9
     assert log.real == mb.Newsroom(events=500, seed=9)
 
 
 def test_generated_means_take_a_number_of_arms_and_a_seed() -> None:
-    found = made("instance", {"name": "bernoulli", "means": "easy", "k": 4, "seed": 2})
+    found = TABLES.made("instance", {"name": "bernoulli", "means": "easy", "k": 4, "seed": 2})
     assert found == mb.Bernoulli(mb.uniform_means("easy", 4, 2))
 
 
 @pytest.mark.parametrize("name", ["newsroom", "front_page"])
 def test_a_log_has_the_arms_that_it_has(name: str) -> None:
     with pytest.raises(InvalidValue, match=f"parameter of {name} is 'k'"):
-        made("instance", {"name": name, "events": 500, "k": 4})
+        TABLES.made("instance", {"name": name, "events": 500, "k": 4})
 
 
 FILE = """

@@ -61,13 +61,14 @@ from typing import TYPE_CHECKING, Any
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.names import PARTS, delayed, made, parameters, refuse_twice, refuse_unknown, table
+from maskedbandit.lab.experiments.names import PARTS, TABLES
 from maskedbandit.lab.goals import goal_named, goals
 from maskedbandit.lab.goals.goal import Goal, Labels
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import exact, whole
+from maskedbandit.study.naming import refuse_twice, refuse_unknown, table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +146,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
         if (part not in PARTS and key not in (*goal.asks, "delay")) or not isinstance(values, list) or not values:
             allowed = ", ".join([*goal.asks, "policy.NAME, channel.NAME, instance.NAME or delay"])
             raise InvalidValue(f"vary.{key}", values, f"a list, for {allowed}")
-        refuse_twice(f"vary.{key}", [str(delayed(each)) for each in values] if key == "delay" else values)
+        refuse_twice(f"vary.{key}", [str(TABLES.made("delay", each)) for each in values] if key == "delay" else values)
         if part in PARTS:
             refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in takes(part, c)})
     settings: list[Setting | TheoryCurve | PublishedPoint] = []
@@ -184,7 +185,7 @@ def parts(curve: dict[str, Any]) -> tuple[str, ...]:
 
 def takes(part: str, curve: dict[str, Any]) -> list[str]:
     """The parameters that a part of a curve has."""
-    return parameters(part, curve.get(part)) if part in parts(curve) else []
+    return TABLES.parameters(part, curve.get(part)) if part in parts(curve) else []
 
 
 def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -202,7 +203,7 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
         part, _, parameter = key.partition(".")
         if part in PARTS:
             own[part][parameter] = value
-    instance = made("instance", own["instance"])
+    instance = TABLES.made("instance", own["instance"])
     if "theory" in curve and not isinstance(instance, Instance):
         raise InvalidValue("instance", instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])")
     asked = goal.asked({key: values.get(key, curve.get(key)) for key in goal.asks}, instance)
@@ -213,14 +214,14 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
             raise InvalidValue("instance", instance, "one whose means stay, for a curve of theory")
         if asked.get("delta", 0) >= 0.5:
             raise InvalidValue("delta", asked["delta"], "below 1/2 for a curve of theory: from there on the bound is 0")
-        channel = made("channel", own["channel"]) if "channel" in own else None
+        channel = TABLES.made("channel", own["channel"]) if "channel" in own else None
         if channel is not None and not hasattr(channel, "epsilon"):
             raise InvalidValue("channel", curve["channel"], f"one with an epsilon, for theory {curve['theory']!r}")
         epsilon = math.inf if channel is None else float(channel.epsilon)
         return TheoryCurve(id, label_of(curve), curve["theory"], epsilon, instance, asked, values)
-    policy, channel = made("policy", own["policy"]), made("channel", own["channel"])
+    policy, channel = TABLES.made("policy", own["policy"]), TABLES.made("channel", own["channel"])
     goal.check(policy, channel, instance, asked)
-    delay = delayed(values.get("delay", curve.get("delay", 0)))
+    delay = TABLES.made("delay", values.get("delay", curve.get("delay", 0)))
     refuse_unrehearsed(channel, instance, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
     what = policy, channel, instance, asked

@@ -1,142 +1,23 @@
-"""From names to objects: what a table in a TOML file calls a policy, a channel, a noise, a backend and so on."""
+"""The names of an experiment: those of a study, and the lab's own instances and delays."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import fields
-from importlib import import_module
-from inspect import Parameter, signature
-from typing import Any
-
-import maskedbandit.backends as backends
-import maskedbandit.channels as channels
 import maskedbandit.lab.delays as delays
 import maskedbandit.lab.logs as logs
 import maskedbandit.lab.worlds as worlds
-import maskedbandit.noises as noises
-import maskedbandit.policies as policies
-from maskedbandit.backends.backend import Backend
-from maskedbandit.channels.channel import Channel
-from maskedbandit.channels.codec import Grid
-from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.noises.noise import Noise
-from maskedbandit.policies.policy import Policy
+from maskedbandit.study.naming import TABLES as OF_STUDIES
+from maskedbandit.study.naming import Part, Tables
 
 PARTS = ("policy", "channel", "instance")
-ROOMS = {
-    "policy": (policies.room,),
-    "channel": (channels.room,),
-    "noise": (noises.room,),
-    "backend": (backends.room,),
-    "instance": (worlds.room, logs.room),
-    "delay": (delays.room,),
-}
-CLASSES: dict[str, tuple[type, ...]] = {
-    "policy": (Policy,),
-    "channel": (Channel,),
-    "noise": (Noise,),
-    "backend": (Backend,),
-    "instance": (Instance, Contexts, Log),
-    "delay": (Delay,),
-}
-
-
-def refuse_unknown(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Every key is read by something, or it is a mistake."""
-    known = list(known)
-    for key in given:
-        if key not in known:
-            raise UnknownName(kind, key, known)
-
-
-def refuse_twice(name: str, values: list[Any]) -> None:
-    """What is listed twice would be drawn as one, with half the error."""
-    for i, value in enumerate(values):
-        if value in values[:i]:
-            raise InvalidValue(name, values, f"without repeats ({value!r} is there twice)")
-
-
-def table(part: str, value: Any) -> dict[str, Any]:
-    """`"central"` is short for `{ name = "central" }`."""
-    found: Any = {"name": value} if isinstance(value, str) else value
-    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-        raise InvalidValue(part, value, f"the name of a {part}, or a table with its name and parameters")
-    return found
-
-
-def delayed(value: Any) -> Delay:
-    """The delay that a file asks for: a number of rounds, or a table."""
-    found: Delay = made("delay", value) if isinstance(value, str | dict) else Constant(value)
-    return found
-
-
-def kind(part: str, value: Any) -> Any:
-    """The class that a table names: that of a file in its room, or `package.module:Class` from elsewhere."""
-    name, rooms = table(part, value)["name"], ROOMS[part]
-    if ":" in name:
-        return own(part, name)
-    for room in rooms:
-        with suppress(UnknownName):
-            return room[name]
-    raise UnknownName(part, name, [each for room in rooms for each in room])
-
-
-def own(part: str, name: str) -> Any:
-    """A class of the user's own."""
-    home, _, each = name.partition(":")
-    try:
-        module = import_module(home)
-    except (ImportError, TypeError, ValueError) as wrong:
-        allowed = f"a class of a module that can be imported, from the current folder or an installed package ({wrong})"
-        raise InvalidValue(part, name, allowed) from None
-    found = getattr(module, each, None)
-    if not inspect.isclass(found):
-        classes = [name for name, value in vars(module).items() if inspect.isclass(value)]
-        raise UnknownName(f"class in {home}", each, classes)
-    if not issubclass(found, CLASSES[part]):
-        allowed = f"a class derived from {' or '.join(kind.__name__ for kind in CLASSES[part])}"
-        raise InvalidValue(part, name, allowed)
-    if inspect.isabstract(found):
-        left = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-        raise InvalidValue(part, name, f"a class that defines {left}")
-    return found
-
-
-def maker(part: str, value: Any) -> Any:
-    """What makes the object of a table: the class, or its `from_table` where files say more than Python does."""
-    found = kind(part, value)
-    return getattr(found, "from_table", found)
-
-
-def parameters(part: str, value: Any) -> list[str]:
-    """What a table may hold besides its name."""
-    return list(signature(maker(part, value)).parameters)
-
-
-def made(part: str, value: Any) -> Any:
-    """The object that a table describes."""
-    given, make = dict(table(part, value)), maker(part, value)
-    name = given.pop("name")
-    refuse_unknown(f"parameter of {name}", given, parameters(part, value))
-    for inner, own in given.items():  # a noise, a backend, an instance that drifts
-        if inner in ROOMS:
-            given[inner] = delayed(own) if inner == "delay" else made(inner, own)
-    if isinstance(given.get("grid"), dict):
-        refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
-        given["grid"] = Grid(**given["grid"])
-    for each in signature(make).parameters.values():
-        if each.name not in given and each.default is Parameter.empty:
-            raise InvalidValue(f"{each.name} of {name}", None, "given")
-    try:
-        return make(**given)
-    except (TypeError, ValueError, OverflowError, AttributeError) as wrong:
-        if isinstance(wrong, InvalidValue):
-            raise
-        raise InvalidValue(f"a parameter of {name}", given, f"of another type ({wrong})") from None
+TABLES = Tables(
+    {
+        **OF_STUDIES.parts,
+        "instance": Part((worlds.room, logs.room), (Instance, Contexts, Log)),
+        "delay": Part((delays.room,), (Delay,), short=Constant),  # a number of rounds
+    }
+)

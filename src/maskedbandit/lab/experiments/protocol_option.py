@@ -15,7 +15,7 @@ from maskedbandit.backends.backend import Backend
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import Experiment
-from maskedbandit.lab.experiments.names import made
+from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 
 
@@ -35,7 +35,7 @@ def protocol(text: str) -> Backend:
             table[key] = tomllib.loads(f"value = {value}")["value"]
         except (tomllib.TOMLDecodeError, RecursionError):
             table[key] = value  # a word
-    found: Backend = made("backend", table)
+    found: Backend = TABLES.made("backend", table)
     if isinstance(found, Ideal):
         raise InvalidValue("protocol", text, "a real protocol")
     return found

@@ -1,0 +1,311 @@
+"""The protocol of a study: all that is decided before its first person comes, and never changed after that.
+
+    name = "newsletter"
+    people = 20_000                  # or delta = 0.1, if the policy looks for the best arm
+    policy = "contemporaneous_klucb"
+    channel = { name = "central", epsilon = 1 }
+
+    [[arms]]
+    name = "short"
+    payload = { template = 7 }       # what the application is given with the arm
+
+    [reward]
+    least = 0                        # a reward is scaled to [0, 1] by these two bounds
+    most = 1
+    rule = "last"                    # of several reports of a person: first, last or sum, which is cut at `most`
+    default = 0                      # of a person who never reports
+    window = "6 hours"               # from the moment at which the person sees the arm
+    exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
+
+    [budget]                         # of each person, in all studies of the project together
+    epsilon = 1
+    period = "90 days"               # left out: for ever
+
+A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from maskedbandit.channels.channel import Channel, real
+from maskedbandit.checks import number
+from maskedbandit.errors import BudgetExceeded, InvalidValue
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.budget import Budget
+from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.study.driver import Driver
+from maskedbandit.study.naming import TABLES, refuse_unknown
+
+KEYS = ("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "simulation")
+UNITS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}  # milliseconds
+MOST_ARMS, MOST_PEOPLE = 1000, 10**12
+RULES = ("first", "last", "sum")
+LONGEST = 10 * 366 * UNITS["day"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol that was read and checked as a whole.
+
+    >>> protocol = Protocol.from_table({
+    ...     "name": "example", "people": 1000, "policy": "successive_elimination",
+    ...     "channel": {"name": "central", "epsilon": 1},
+    ...     "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}})
+    >>> protocol.k, protocol.price(100), protocol == Protocol.from_text(protocol.text)
+    (2, Loss(ε = 1), True)
+    """
+
+    text: str  # the tables as JSON, with sorted keys and no spaces
+
+    @classmethod
+    def from_file(cls, path: Path) -> Protocol:
+        """The protocol in a TOML file."""
+        try:
+            found = tomllib.loads(path.read_text())
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as wrong:
+            raise InvalidValue("protocol", str(path), f"a TOML file that can be read ({wrong})") from None
+        try:
+            return cls.from_table(found)
+        except InvalidValue as wrong:
+            wrong.args = (f"{path}: {wrong}",)
+            raise
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Protocol:
+        """The protocol in a table, or raise `InvalidValue`."""
+        try:
+            text = json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as wrong:
+            raise InvalidValue("protocol", type(table).__name__, f"of numbers, texts, lists and tables ({wrong})") from None
+        made = cls(text)
+        made.check()
+        return made
+
+    @classmethod
+    def from_text(cls, text: str) -> Protocol:
+        """The protocol that `text` holds, as it was checked before."""
+        return cls(text)
+
+    @cached_property
+    def table(self) -> dict[str, Any]:
+        """All that was given."""
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
+    def digest(self) -> str:
+        """The hash by which the study's ledger names the protocol."""
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """The study's name, one in a database."""
+        return _name("name", self.table.get("name"))
+
+    @property
+    def project(self) -> str:
+        """The project, whose studies share a person's budget."""
+        return _name("project", self.table.get("project", self.name))
+
+    @cached_property
+    def arms(self) -> tuple[tuple[str, Any], ...]:
+        """The name of each arm and what the application is given with it."""
+        given = self.table.get("arms")
+        if not isinstance(given, list) or not 2 <= len(given) <= MOST_ARMS:
+            raise InvalidValue("arms", given, f"2 to {MOST_ARMS} [[arms]] tables")
+        found: list[tuple[str, Any]] = []
+        for arm in given:
+            if not isinstance(arm, dict):
+                raise InvalidValue("arms", given, "[[arms]] tables, each with a name and perhaps a payload")
+            refuse_unknown("key of [[arms]]", arm, ("name", "payload"))
+            found.append((_name("name of an arm", arm.get("name")), arm.get("payload")))
+        names = [name for name, _ in found]
+        if len(set(names)) < len(names):
+            raise InvalidValue("names of the arms", names, "different from one another")
+        return tuple(found)
+
+    @property
+    def k(self) -> int:
+        """The number of arms."""
+        return len(self.arms)
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy, as the experiments of the lab name it."""
+        found: Policy = TABLES.made("policy", self.table.get("policy", "contemporaneous_klucb"))
+        if found.goal == "contextual":
+            raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
+        return found
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The channel, as the experiments of the lab name it."""
+        found: Channel = TABLES.made("channel", self.table.get("channel"))
+        if real(found) is not None or found.trust not in ("central", "local"):
+            allowed = "one of central or of local trust: a database alone cannot carry the sum of other channels"
+            raise InvalidValue("channel", found, allowed)
+        if lacks := self.policy.needs(found.law()):
+            raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
+        return found
+
+    @property
+    def on_devices(self) -> bool:
+        """Whether the devices of the people add the noise, so that reports hold no rewards."""
+        return self.channel.trust == "local"
+
+    @property
+    def people(self) -> int | None:
+        """How many people the study has in all; None if it ends with the answer of a search."""
+        if self.policy.goal == "identify":
+            if "people" in self.table:
+                raise InvalidValue("people", self.table["people"], "left out: this policy stops by itself, see delta")
+            return None
+        if "delta" in self.table:
+            raise InvalidValue("delta", self.table["delta"], "left out: this policy has a number of people instead")
+        return whole("people", self.table.get("people"), 2, MOST_PEOPLE)
+
+    @property
+    def aim(self) -> int | float:
+        """What the policy's `init` gets: the horizon, or the probability of a wrong answer."""
+        if (people := self.people) is not None:
+            return people
+        delta = self.table.get("delta", 0.05)
+        if not number(delta) or not 0 < delta < 1:
+            raise InvalidValue("delta", delta, "a probability between 0 and 1")
+        return float(delta)
+
+    @cached_property
+    def reward(self) -> Reward:
+        """How reports become a reward."""
+        return Reward.from_table(self.table.get("reward", {}))
+
+    @cached_property
+    def budget(self) -> Loss:
+        """What each person may lose in a period, by all studies of the project."""
+        given = self._section("budget", ("epsilon", "delta", "rho", "period"))
+        if "rho" in given:
+            if given.keys() & {"epsilon", "delta"}:
+                raise InvalidValue("budget", given, "either rho, or epsilon and perhaps delta")
+            return Loss.zcdp(given["rho"])
+        if "epsilon" not in given:
+            raise InvalidValue("budget", given, "a [budget] table with epsilon, or with rho")
+        if given.get("delta"):
+            return Loss.approximate(given["epsilon"], given["delta"])
+        return Loss.pure(given["epsilon"])
+
+    @property
+    def period(self) -> int | None:
+        """After how many milliseconds a person has a new budget; None: never."""
+        period = self._section("budget", ("epsilon", "delta", "rho", "period")).get("period")
+        return None if period is None else duration("period", period, UNITS["hour"])
+
+    def price(self, n: int) -> Loss:
+        """What the release of a cohort of n costs each of its people."""
+        return self.channel.loss(n)
+
+    def driver(self, seed: bytes) -> Driver:
+        """The driver of a study with this protocol, before its first person."""
+        return Driver(self.policy, self.channel.law(), self.k, self.aim, seed)
+
+    def check(self) -> None:
+        """Raise `InvalidValue` unless everything is allowed."""
+        refuse_unknown("key", self.table, KEYS)
+        for each in ("name", "project", "arms", "policy", "channel", "aim", "reward", "budget", "period"):
+            getattr(self, each)
+        if self.reward.rule != "first" and self.on_devices:
+            raise InvalidValue("rule", self.reward.rule, 'first: each device reports once, as its noise is in its report')
+        try:
+            Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
+        except BudgetExceeded as why:
+            raise InvalidValue("budget", str(self.budget), f"enough for one cohort, and it is not: {why}") from None
+
+    def _section(self, name: str, known: tuple[str, ...]) -> dict[str, Any]:
+        given = self.table.get(name, {})
+        if not isinstance(given, dict):
+            raise InvalidValue(name, given, f"a [{name}] table")
+        refuse_unknown(f"key of [{name}]", given, known)
+        return given
+
+
+@dataclass(frozen=True)
+class Reward:
+    """How the reports of a person become a reward in [0, 1].
+
+    >>> sum_of_three = Reward(most=10, rule="sum")
+    >>> sum_of_three.of([1, 2, 3]), sum_of_three.of([]), sum_of_three.of([9, 9])
+    (0.6, 0.0, 1.0)
+    """
+
+    least: float = 0.0
+    most: float = 1.0
+    rule: Literal["first", "last", "sum"] = "last"
+    default: float = 0.0
+    window: int = UNITS["day"]
+    exposure: int = 10 * UNITS["minute"]
+
+    @classmethod
+    def from_table(cls, given: Any) -> Reward:
+        """The [reward] table of a protocol."""
+        if not isinstance(given, dict):
+            raise InvalidValue("reward", given, "a [reward] table")
+        refuse_unknown("key of [reward]", given, ("least", "most", "rule", "default", "window", "exposure"))
+        bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
+        for key, value in bounds.items():
+            if not number(value):
+                raise InvalidValue(f"{key} of the reward", value, "a finite number")
+        least, most = float(bounds["least"]), float(bounds["most"])
+        default = given.get("default", least)
+        if not least < most or most - least == float("inf"):
+            raise InvalidValue("most of the reward", most, f"above its least, {least:g}")
+        if not number(default) or not least <= default <= most:
+            raise InvalidValue("default of the reward", default, f"a number from {least:g} to {most:g}")
+        if (rule := given.get("rule", "last")) not in RULES:
+            raise InvalidValue("rule", rule, f"one of {', '.join(RULES)}")
+        window = duration("window", given.get("window", "1 day"), 0)
+        exposure = duration("exposure", given.get("exposure", "10 minutes"), 0)
+        return cls(least, most, rule, float(default), window, exposure)
+
+    def allows(self, value: Any) -> bool:
+        """Whether a report may say this."""
+        return number(value) and self.least <= value <= self.most
+
+    def of(self, reports: list[float]) -> float:
+        """The reward, scaled to [0, 1], of the reports of a person in the order in which they came."""
+        if not reports:
+            value = self.default
+        elif self.rule == "sum":
+            value = min(max(sum(reports), self.least), self.most)
+        else:
+            value = reports[0 if self.rule == "first" else -1]
+        return min(max((value - self.least) / (self.most - self.least), 0.0), 1.0)
+
+
+def duration(name: str, value: Any, least: int) -> int:
+    """A time such as "90 days" or "1.5 hours", in milliseconds.
+
+    >>> duration("window", "6 hours", 0)
+    21600000
+    """
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) *([a-z]+?)s?", value) if isinstance(value, str) else None
+    unit = UNITS.get(match[2]) if match else None
+    found = round(float(match[1]) * unit) if match and unit else -1
+    if not least <= found <= LONGEST:
+        more = f", of at least {least // 1000} seconds" if least else ""
+        raise InvalidValue(name, value, f'a time such as "90 minutes" or "2 days"{more} and of at most ten years')
+    return found
+
+
+def _name(what: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):
+        raise InvalidValue(what, value, "1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first")
+    return value
