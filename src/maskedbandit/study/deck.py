@@ -89,6 +89,7 @@ class Deck:
         self.cohorts: list[Places] = []
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
         self._with_places: dict[int, Places] = {}
+        self._unreleased: dict[int, Places] = {}
 
     @property
     def left(self) -> int:
@@ -99,6 +100,10 @@ class Deck:
     def dealing(self) -> list[Places]:
         """The cohorts that have places left, by number."""
         return [self._with_places[cohort] for cohort in sorted(self._with_places)]
+
+    def unreleased(self) -> list[Places]:
+        """The cohorts that were not released yet, by number."""
+        return list(self._unreleased.values())
 
     def cohort(self, number: int) -> Places:
         """The places of a cohort, or raise `OutOfTurn`."""
@@ -117,10 +122,16 @@ class Deck:
         if places is None:
             places = Places(len(self.cohorts), arm)
             self.cohorts.append(places)
+            self._unreleased[places.cohort] = places
         places.size, places.complete = places.size + n, close in (1, TOGETHER)
         if not places.complete:
             self._growing[arm] = places
         self.sort(places)
+
+    def release(self, places: Places, n: int, total: float) -> None:
+        """Note the release of a cohort."""
+        places.release = n, total
+        del self._unreleased[places.cohort]
 
     def sort(self, places: Places) -> None:
         """Note whether the cohort has places left, after they changed."""

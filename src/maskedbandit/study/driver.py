@@ -102,6 +102,10 @@ class Driver:
         if self.deck.left and self.answer is None:
             places, place, propensity = self.deck.deal(bits)
             return Assignment(places.arm, places.cohort, place, propensity)
+        return self.serve(bits)
+
+    def serve(self, bits: Bits) -> Assignment:
+        """What a user gets without a place: see `assign`."""
         if self._idle is not None and self._idle.arm >= 0:
             return Assignment(self._idle.arm, None, None, Fraction(1))
         means = {arm: total / n for arm, (n, total) in enumerate(self._released) if n > 0}
@@ -152,7 +156,7 @@ class Driver:
         self._released[places.arm] = before + n, sum_before + Fraction(release[1])
         if self.answer is None:
             self._idle = None
-        places.release = release
+        self.deck.release(places, *release)
         self._in_flight -= 1
         self.log.append(("tell", cohort, *release))
 

@@ -58,8 +58,8 @@ def table(part: str, value: Any) -> dict[str, Any]:
 class Tables:
     """The parts that tables describe, by name.
 
-    >>> TABLES.made("channel", {"name": "central", "epsilon": 0.5})
-    Central(epsilon=0.5)
+    >>> TABLES.made("channel", {"name": "central", "epsilon": 0.5}).epsilon
+    Fraction(1, 2)
     """
 
     def __init__(self, parts: dict[str, Part]) -> None:

@@ -86,7 +86,9 @@ class Protocol:
         try:
             text = json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as wrong:
-            raise InvalidValue("protocol", type(table).__name__, f"of numbers, texts, lists and tables ({wrong})") from None
+            raise InvalidValue(
+                "protocol", type(table).__name__, f"of numbers, texts, lists and tables ({wrong})"
+            ) from None
         made = cls(text)
         made.check()
         return made
@@ -223,7 +225,9 @@ class Protocol:
         for each in ("name", "project", "arms", "policy", "channel", "aim", "reward", "budget", "period"):
             getattr(self, each)
         if self.reward.rule != "first" and self.on_devices:
-            raise InvalidValue("rule", self.reward.rule, 'first: each device reports once, as its noise is in its report')
+            raise InvalidValue(
+                "rule", self.reward.rule, "first: each device reports once, as its noise is in its report"
+            )
         try:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
         except BudgetExceeded as why:
@@ -307,5 +311,7 @@ def duration(name: str, value: Any, least: int) -> int:
 
 def _name(what: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):
-        raise InvalidValue(what, value, "1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first")
+        raise InvalidValue(
+            what, value, "1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first"
+        )
     return value

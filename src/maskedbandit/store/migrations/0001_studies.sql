@@ -95,3 +95,7 @@ CREATE TABLE entry (
   signature TEXT NOT NULL,
   PRIMARY KEY (study, number)
 );
+
+CREATE TABLE identity (
+  name TEXT NOT NULL              -- of the database; a copy has the same
+);

@@ -1,0 +1,140 @@
+"""What each person has spent, in the database: across the studies of a project, in each period.
+
+A charge is a conditional update: it changes the account only if it is still as it was read, and reads it again if not.
+So charges of several processes cannot both fit a budget that has room for one. An account holds the person's first
+charge, which decides by which rule further ones are judged (privacy/budget.py), and the sum of all. Both are exact; the
+text of each loss stands in the database once.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import NamedTuple
+
+from maskedbandit.errors import Corrupted, InvalidValue
+from maskedbandit.privacy.budget import Account, Budget
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.store.database import Database
+
+FOREVER = 0  # the number of the only period
+
+
+class Losses:
+    """The losses of a database, each with a number."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[int, Loss] = {}
+        self._numbers: dict[str, int] = {}
+
+    def number(self, loss: Loss) -> int:
+        """The number of a loss, which is written down if it is new."""
+        text = loss.to_text()
+        if text not in self._numbers:
+            number = int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
+            self._database.change("INSERT INTO loss VALUES (?, ?) ON CONFLICT DO NOTHING", number, text)
+            if self[number] != loss:
+                raise Corrupted(f"loss {number} of the database is not {loss}")
+            self._numbers[text] = number
+        return self._numbers[text]
+
+    def __getitem__(self, number: int) -> Loss:
+        if number not in self._known:
+            found = self._database.one("SELECT text FROM loss WHERE loss = ?", number)
+            if found is None or int.from_bytes(sha256(found[0].encode()).digest()[:8], "big") >> 1 != number:
+                raise Corrupted(f"the text of loss {number} was changed or removed")
+            self._known[number] = Loss.from_text(found[0])
+        return self._known[number]
+
+    def forget(self) -> None:
+        """After a transaction was undone: nothing that it wrote is there."""
+        self._numbers.clear()
+        self._known.clear()
+
+
+class Terms(NamedTuple):
+    """What a project promises its people."""
+
+    budget: int  # the number of a loss
+    period: int | None
+    burned: int | None
+
+
+class Accounts:
+    """The accounts of a project."""
+
+    def __init__(self, database: Database, losses: Losses, project: str) -> None:
+        self._database, self._losses, self.project = database, losses, project
+        found = database.one("SELECT budget, period, burned FROM project WHERE project = ?", project)
+        if found is None:
+            raise InvalidValue("project", project, "one that has a study")
+        self.terms = Terms(*found)
+        self.budget = Budget(losses[self.terms.budget])
+        self._after: dict[tuple[int | None, int | None, int], tuple[int, int]] = {}  # what accounts become
+
+    @staticmethod
+    def create(database: Database, losses: Losses, project: str, budget: Loss, period: int | None) -> None:
+        """Make a project, or raise `InvalidValue` if there is one with another budget."""
+        number = losses.number(budget)
+        new = "INSERT INTO project (project, budget, period) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        if not database.change(new, project, number, period):
+            terms = Accounts(database, losses, project).terms
+            if (terms.budget, terms.period) != (number, period):
+                allowed = f"that of project {project}, {losses[terms.budget]} with a period of {terms.period} ms"
+                raise InvalidValue("budget", f"{budget} with a period of {period} ms", allowed)
+
+    def period(self, now: int) -> int:
+        """The number of the period in which a time lies."""
+        return FOREVER if self.terms.period is None else now // self.terms.period
+
+    def charge(self, person: str, period: int, loss: int) -> None:
+        """Add a loss to what the person has spent in a period, or raise `BudgetExceeded` and change nothing."""
+        which = self.project, person, period
+        while True:
+            found = self._database.one(
+                "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?", *which
+            )
+            first, spent = self._charged(*(found or (None, None)), loss=loss)
+            if found is None:
+                new = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+                changed = self._database.change(new, *which, first, spent)
+            else:
+                changed = self._database.change(
+                    "UPDATE account SET spent = ? "
+                    "WHERE project = ? AND person = ? AND period = ? AND first = ? AND spent = ?",
+                    *(spent, *which, *found),
+                )
+            if changed:
+                return
+
+    def spent(self, person: str, period: int) -> Loss:
+        """What the person has spent in a period, and what was burned."""
+        where = "WHERE project = ? AND person = ? AND period = ?"
+        found = self._database.one(f"SELECT spent FROM account {where}", self.project, person, period)
+        return self._burned() + (self._losses[found[0]] if found else ZERO)
+
+    def burn(self, loss: Loss) -> None:
+        """Take it that everybody has spent this too, in every period, whether or not it fits their budgets."""
+        number = self._losses.number(self._burned() + loss)
+        self._database.change("UPDATE project SET burned = ? WHERE project = ?", number, self.project)
+        self.terms = self.terms._replace(burned=number)
+        self._after.clear()
+
+    def forget(self) -> None:
+        """After a transaction was undone: nothing that it wrote is there."""
+        self._after.clear()
+
+    def _burned(self) -> Loss:
+        return ZERO if self.terms.burned is None else self._losses[self.terms.burned]
+
+    def _charged(self, first: int | None, spent: int | None, loss: int) -> tuple[int, int]:
+        """The numbers of an account after a charge; without a first charge it is that of a person never charged."""
+        key = first, spent, loss
+        if key not in self._after:
+            losses = self._losses
+            start = self.terms.burned if first is None else first
+            own = ZERO if spent is None else losses[spent]
+            before = None if start is None else Account(losses[start], self._burned() + own)
+            after = self.budget.after(before, losses[loss])
+            self._after[key] = losses.number(after.first), losses.number(own + losses[loss])
+        return self._after[key]

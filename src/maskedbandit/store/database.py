@@ -1,0 +1,115 @@
+"""What a study needs of a database: transactions, rows, and one dialect of SQL that both databases read.
+
+A statement marks its values with `?`. Which database it is says the address:
+
+    sqlite:///study.db          a file below the current folder; sqlite:////var/lib/study.db is an absolute path
+    postgresql://host/name      a PostgreSQL server, with the extra `postgres`
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from maskedbandit.errors import InvalidValue
+
+Row = tuple[Any, ...]
+
+
+class Again(Exception):
+    """Two transactions were in each other's way, and this one was undone: to be done again."""
+
+
+class Database(ABC):
+    """One connection. It belongs to one thread at a time.
+
+    **Guarantee**: when `transaction` ends without an error its changes are on disk; otherwise there are none of them.
+    """
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction that may write."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Make the changes durable, or raise `StorageFailed`."""
+
+    @abstractmethod
+    def rollback(self) -> None:
+        """Undo the changes."""
+
+    @abstractmethod
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        """What a statement gives."""
+
+    @abstractmethod
+    def change(self, statement: str, *values: Any) -> int:
+        """How many rows a statement changes."""
+
+    @abstractmethod
+    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+        """Do a statement for each of these values."""
+
+    @abstractmethod
+    def script(self, text: str) -> None:
+        """Do all statements of a text, within a transaction."""
+
+    @abstractmethod
+    def alone(self) -> None:
+        """Within a transaction: wait until no other transaction that called this is under way."""
+
+    @abstractmethod
+    def tables(self) -> set[str]:
+        """The names of the tables that there are."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give the connection back."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Statements that are done together, or not at all."""
+        self.begin()
+        try:
+            yield
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+
+    def one(self, statement: str, *values: Any) -> Row | None:
+        """The only row that a statement gives; None if there is none."""
+        found = self.rows(statement, *values)
+        return found[0] if found else None
+
+
+def connect(address: str) -> Database:
+    """The database with this address; its tables are those of this version.
+
+    >>> connect("sqlite:///:memory:").tables() >= {"study", "release"}
+    True
+    """
+    from maskedbandit.store.migrate import migrate
+
+    kind = address.partition(":")[0] if isinstance(address, str) else ""
+    if kind not in ("sqlite", "postgresql"):
+        raise InvalidValue(
+            "database", hidden(address), "an address such as sqlite:///study.db or postgresql://host/name"
+        )
+    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address)
+    try:
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def hidden(address: object) -> object:
+    """An address without what may be a password, for messages."""
+    if not isinstance(address, str) or "@" not in address:
+        return address
+    return address.partition(":")[0] + "://...@" + address.rpartition("@")[2]

@@ -1,0 +1,36 @@
+"""Who holds a study: a process writes its name and the end of its lease into the study's row, and raises the fence.
+
+The fence is what protects: every transaction asks for the number that its process was given, so whoever was replaced
+writes nothing more. The lease keeps two processes from replacing each other in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+
+LENGTH = 15_000  # milliseconds
+
+
+def own_name() -> str:
+    """The name of a new holder in this process."""
+    return f"{socket.gethostname()} {os.getpid()} {secrets.token_hex(4)}"
+
+
+def may_be_alive(holder: str) -> bool:
+    """Whether the process of a holder may still run; False only if it was on this machine and is gone.
+
+    >>> may_be_alive(own_name()), may_be_alive(f"{socket.gethostname()} 4194305 x"), may_be_alive("elsewhere 1 x")
+    (True, False, True)
+    """
+    host, _, rest = holder.partition(" ")
+    if host != socket.gethostname():
+        return bool(holder)
+    try:
+        os.kill(int(rest.partition(" ")[0]), 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, ValueError):
+        pass
+    return True

@@ -1,0 +1,96 @@
+"""Studies on a PostgreSQL server, by way of psycopg 3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any
+
+from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.store.database import Again, Database, Row
+
+
+def opened(address: str) -> Database:
+    """The database that a server has under this address."""
+    return Postgresql(address)
+
+
+@lru_cache
+def dialect(statement: str) -> bytes:
+    """A statement with psycopg's mark for values.
+
+    >>> dialect("SELECT n FROM release WHERE study = ?")
+    b'SELECT n FROM release WHERE study = %s'
+    """
+    return statement.replace("%", "%%").replace("?", "%s").encode()
+
+
+class Postgresql(Database):
+    """A connection to a server."""
+
+    def __init__(self, address: str) -> None:
+        import psycopg
+
+        self._psycopg = psycopg
+        with self._named_errors():
+            self._connection = psycopg.connect(address, autocommit=True, prepare_threshold=2)
+            self._cursor = self._connection.cursor()
+            for setting in ("synchronous_commit", "fsync", "full_page_writes"):
+                value = self.rows(f"SHOW {setting}")[0][0]
+                if value not in ("on", "remote_apply", "remote_write"):
+                    self.close()
+                    raise InvalidValue(f"{setting} of the server", value, "on: otherwise it can lose commits")
+
+    def begin(self) -> None:
+        with self._named_errors():
+            self._cursor.execute("BEGIN")
+
+    def commit(self) -> None:
+        try:
+            with self._named_errors():
+                self._cursor.execute("COMMIT")
+        except BaseException:
+            self.rollback()
+            raise
+
+    def rollback(self) -> None:
+        with suppress(self._psycopg.Error):  # a connection that broke has undone it
+            self._cursor.execute("ROLLBACK")
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        with self._named_errors():
+            return self._cursor.execute(dialect(statement), values).fetchall()
+
+    def change(self, statement: str, *values: Any) -> int:
+        with self._named_errors():
+            return self._cursor.execute(dialect(statement), values).rowcount
+
+    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+        with self._named_errors():
+            self._cursor.executemany(dialect(statement), values)
+
+    def script(self, text: str) -> None:
+        with self._named_errors():
+            self._connection.execute(text.encode())
+
+    def alone(self) -> None:
+        self.rows("SELECT pg_advisory_xact_lock(20261122)")
+
+    def tables(self) -> set[str]:
+        return {name for (name,) in self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        wrong = self._psycopg.errors
+        try:
+            yield
+        except (wrong.SerializationFailure, wrong.DeadlockDetected, wrong.LockNotAvailable) as why:
+            raise Again(str(why)) from why
+        except (wrong.IntegrityError, wrong.DataCorrupted, wrong.IndexCorrupted) as why:
+            raise Corrupted(f"the database does not keep its own rules: {why}") from why
+        except self._psycopg.Error as why:
+            raise StorageFailed(f"the database failed: {why}") from why

@@ -1,0 +1,97 @@
+"""Studies in one SQLite file, by way of apsw, which brings its own SQLite.
+
+Some older ones lose commits: 3.7.0 to 3.51.2, when two connections write at once. `synchronous` is FULL, as with less a
+loss of power takes back commits that were acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.store.database import Again, Database, Row
+
+OLDEST = (3, 51, 3)
+WAIT = 10_000  # milliseconds for another connection's transaction
+
+
+def opened(address: str) -> Database:
+    """The database in a file."""
+    path = address.removeprefix("sqlite:///")
+    if path in (address, ""):
+        raise InvalidValue("database", address, "sqlite:/// and the path of a file, as in sqlite:///study.db")
+    return Sqlite(path)
+
+
+class Sqlite(Database):
+    """A connection to one file."""
+
+    def __init__(self, path: str, vfs: str | None = None) -> None:
+        import apsw
+
+        self._apsw = apsw
+        if tuple(map(int, apsw.sqlite_lib_version().split("."))) < OLDEST:
+            allowed = f"at least {'.'.join(map(str, OLDEST))}: older ones can lose commits"
+            raise InvalidValue("the version of SQLite", apsw.sqlite_lib_version(), allowed)
+        with self._named_errors():
+            self._connection = apsw.Connection(path, vfs=vfs)
+            self._connection.set_busy_timeout(WAIT)
+            for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cell_size_check = ON"):
+                self._connection.execute(f"PRAGMA {setting}")
+
+    def begin(self) -> None:
+        with self._named_errors():
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        try:
+            with self._named_errors():
+                self._connection.execute("COMMIT")
+        except BaseException:
+            self.rollback()
+            raise
+
+    def rollback(self) -> None:
+        if self._connection.in_transaction:
+            with suppress(self._apsw.Error):  # if the disk fails SQLite undoes the rest when it is opened again
+                self._connection.execute("ROLLBACK")
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        with self._named_errors():
+            return self._connection.execute(statement, values).fetchall()
+
+    def change(self, statement: str, *values: Any) -> int:
+        with self._named_errors():
+            self._connection.execute(statement, values)
+            return self._connection.changes()
+
+    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+        with self._named_errors():
+            self._connection.executemany(statement, values)
+
+    def script(self, text: str) -> None:
+        with self._named_errors():
+            self._connection.execute(text)
+
+    def alone(self) -> None:
+        pass  # as every transaction that may write
+
+    def tables(self) -> set[str]:
+        return {name for (name,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        apsw = self._apsw
+        try:
+            yield
+        except (apsw.BusyError, apsw.LockedError) as why:
+            raise Again(str(why)) from why
+        except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as why:
+            raise Corrupted(f"the database does not keep its own rules: {why}") from why
+        except apsw.Error as why:
+            raise StorageFailed(f"the database failed: {why}") from why

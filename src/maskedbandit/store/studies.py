@@ -1,0 +1,113 @@
+"""The studies of a database: a new one, a list of them, and opening one."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
+from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.database import Database, connect
+from maskedbandit.store.study import Study, system_clock
+from maskedbandit.store.witness import Witness, standard_folder
+from maskedbandit.study.protocol import Protocol
+
+
+class Listed(NamedTuple):
+    """A study in a list."""
+
+    name: str
+    project: str
+    state: str
+    people: int
+
+
+def identity(database: Database) -> str:
+    """The name of a database, which a copy of it has as well."""
+    (found,) = database.rows("SELECT name FROM identity")[0]
+    return str(found)
+
+
+def witness_of(database: Database, folder: Path | None) -> Witness:
+    """The witness of a database, in this folder or the standard one."""
+    return Witness(folder or standard_folder(identity(database)))
+
+
+def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
+    """Write a study down as a draft, in place of a draft of the same name."""
+    database = connect(address)
+    try:
+        witness = witness_of(database, folder)
+        if not witness.exists():
+            if database.rows("SELECT study FROM study LIMIT 1"):
+                raise BehindWitness(
+                    f"the keys of this database are not in {witness.folder}: name the folder that has them, with "
+                    "--witness"
+                )
+            witness.create()
+        witness.add_project(protocol.project)
+        with database.transaction():
+            Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
+            found = database.one("SELECT state FROM study WHERE study = ?", protocol.name)
+            if found and found[0] != "draft":
+                raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
+            database.change("DELETE FROM study WHERE study = ?", protocol.name)
+            database.change(
+                "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, 0, '', 0)",
+                *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
+            )
+    finally:
+        database.close()
+
+
+def listed(database: Database) -> list[Listed]:
+    """All studies, by name."""
+    return [Listed(*row) for row in database.rows("SELECT study, project, state, people FROM study ORDER BY study")]
+
+
+def only(database: Database, name: str | None) -> str:
+    """The name of the study that is meant: the only one, if none is named."""
+    known = [each.name for each in listed(database)]
+    if name is None and len(known) == 1:
+        return known[0]
+    if name not in known:
+        which = "no study is named" if name is None else f"there is no study {name!r}"
+        raise UnknownStudy(f"{which} (in this database there are: {', '.join(known) or 'none'})")
+    return str(name)
+
+
+def opened(
+    address: str, name: str | None = None, folder: Path | None = None, clock: Callable[[], int] = system_clock
+) -> Study:
+    """The study of this name, or the only one, held by this process."""
+    database = connect(address)
+    try:
+        return Study(database, witness_of(database, folder), only(database, name), clock)
+    except BaseException:
+        database.close()
+        raise
+
+
+@contextmanager
+def example() -> Iterator[Study]:
+    """A running study in a folder that is removed at the end, for the examples of the documents."""
+    protocol = Protocol.from_table(
+        {
+            "name": "example",
+            "people": 1000,
+            "policy": "successive_elimination",
+            "channel": {"name": "central", "epsilon": 1},
+            "arms": [{"name": "a"}, {"name": "b"}],
+            "budget": {"epsilon": 1},
+        }
+    )
+    with TemporaryDirectory() as folder:
+        address = f"sqlite:///{folder}/example.db"
+        new(protocol, address, Path(folder) / "witness")
+        with opened(address, folder=Path(folder) / "witness") as study:
+            study.start()
+            yield study
