@@ -14,7 +14,7 @@ from typing import NamedTuple
 from maskedbandit.errors import Corrupted, InvalidValue
 from maskedbandit.privacy.budget import Account, Budget
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.database import Database
+from maskedbandit.store.database import Database, Row
 
 FOREVER = 0  # the number of the only period
 
@@ -70,7 +70,7 @@ class Accounts:
             raise InvalidValue("project", project, "one that has a study")
         self.terms = Terms(*found)
         self.budget = Budget(losses[self.terms.budget])
-        self._after: dict[tuple[int | None, int | None, int], tuple[int, int]] = {}  # what accounts become
+        self._after: dict[tuple[Row | None, int], tuple[int, int]] = {}  # what accounts become
 
     @staticmethod
     def create(database: Database, losses: Losses, project: str, budget: Loss, period: int | None) -> None:
@@ -94,7 +94,7 @@ class Accounts:
             found = self._database.one(
                 "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?", *which
             )
-            first, spent = self._charged(*(found or (None, None)), loss=loss)
+            first, spent = self._charged(found, loss)
             if found is None:
                 new = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
                 changed = self._database.change(new, *which, first, spent)
@@ -127,13 +127,13 @@ class Accounts:
     def _burned(self) -> Loss:
         return ZERO if self.terms.burned is None else self._losses[self.terms.burned]
 
-    def _charged(self, first: int | None, spent: int | None, loss: int) -> tuple[int, int]:
-        """The numbers of an account after a charge; without a first charge it is that of a person never charged."""
-        key = first, spent, loss
+    def _charged(self, account: Row | None, loss: int) -> tuple[int, int]:
+        """The first charge and the sum of an account after a charge; None is that of a person never charged."""
+        key = account, loss
         if key not in self._after:
             losses = self._losses
-            start = self.terms.burned if first is None else first
-            own = ZERO if spent is None else losses[spent]
+            start = account[0] if account else self.terms.burned
+            own = losses[account[1]] if account else ZERO
             before = None if start is None else Account(losses[start], self._burned() + own)
             after = self.budget.after(before, losses[loss])
             self._after[key] = losses.number(after.first), losses.number(own + losses[loss])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import time
 
 LENGTH = 15_000  # milliseconds
 
@@ -34,3 +35,8 @@ def may_be_alive(holder: str) -> bool:
     except (PermissionError, ValueError):
         pass
     return True
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

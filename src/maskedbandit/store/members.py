@@ -42,8 +42,8 @@ def members(database: Database, study: str, cohort: int) -> list[Member]:
         *(study, cohort),
     )
     return [
-        Member(*key, reports=[row[4] for row in group if row[4] is not None])
-        for key, group in groupby(rows, key=lambda row: row[:4])
+        Member(place, ticket, person, leaf, [row[4] for row in group if row[4] is not None])
+        for (place, ticket, person, leaf), group in groupby(rows, key=lambda row: row[:4])
     ]
 
 

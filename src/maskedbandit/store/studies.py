@@ -12,7 +12,8 @@ from typing import NamedTuple
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.database import Database, connect
-from maskedbandit.store.study import Study, system_clock
+from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness, standard_folder
 from maskedbandit.study.protocol import Protocol
 
@@ -81,7 +82,7 @@ def only(database: Database, name: str | None) -> str:
 
 
 def opened(
-    address: str, name: str | None = None, folder: Path | None = None, clock: Callable[[], int] = system_clock
+    address: str, name: str | None = None, folder: Path | None = None, clock: Callable[[], int] = wall_clock
 ) -> Study:
     """The study of this name, or the only one, held by this process."""
     database = connect(address)

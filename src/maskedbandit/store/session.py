@@ -1,0 +1,276 @@
+"""A study while one process holds it: what is in memory, made from what is in the database, and its transactions.
+
+Everything in memory follows from the database. So when a transaction fails, for whatever reason, what is in memory is
+made again before the next one, and nothing is acknowledged that is not on disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import RLock
+from typing import Any, NamedTuple, TypeVar
+
+from maskedbandit.errors import (
+    BehindWitness,
+    Corrupted,
+    FencedOff,
+    InvalidValue,
+    MaskedBanditError,
+    StorageFailed,
+    StoreError,
+    UnknownStudy,
+)
+from maskedbandit.privacy.loss import ZERO
+from maskedbandit.privacy.process import process
+from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.chain import Entry, Head, entries, next_entry, verified
+from maskedbandit.store.database import Again, Database, Row
+from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
+from maskedbandit.store.memory import memory_of
+from maskedbandit.store.witness import Witness
+from maskedbandit.study.driver import Driver
+from maskedbandit.study.protocol import Protocol
+
+ATTEMPTS = 20  # at a transaction that others are in the way of
+T = TypeVar("T")
+Operation = Callable[[], Any]
+
+
+class Done(NamedTuple):
+    """The result of an operation, or why it was refused."""
+
+    result: Any
+    refusal: MaskedBanditError | None = None
+
+    @classmethod
+    def of(cls, operation: Operation) -> Done:
+        """Do it; a failure of the store is no refusal."""
+        try:
+            return cls(operation())
+        except StoreError:
+            raise
+        except MaskedBanditError as why:
+            return cls(None, why)
+
+    def value(self) -> Any:
+        """The result, or raise the refusal."""
+        if self.refusal:
+            raise self.refusal
+        return self.result
+
+
+class Session:
+    """The study of this name, which no other process holds.
+
+    **Guarantee**: `apply` returns only after what it did is on disk, and the ledger's head at the witness; it does
+    nothing at all if another process has taken the study over.
+    """
+
+    state: str
+    people: int  # who came so far, also without a place
+    now: int  # the latest time that the study has seen; it never goes back
+    driver: Driver
+    accounts: Accounts
+    head: Head
+    memory: Any  # what the channel keeps between releases
+    _written: int  # steps of the log that are in the database
+    exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
+
+    def __init__(
+        self, database: Database, witness: Witness, name: str, clock: Callable[[], int], holder: str | None
+    ) -> None:
+        self.database, self.witness, self.name = database, witness, name
+        found = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", name)
+        if found is None:
+            raise UnknownStudy(f"there is no study {name!r} in this database")
+        self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
+        self.losses, self.worst = Losses(database), ZERO
+        self._key, self._holder = witness.signing_key(), holder or own_name()
+        self._clock, self._process, self._lock = clock, process(), RLock()
+        self._stale = True
+        self.apply([])
+
+    def apply(self, operations: Sequence[Operation]) -> list[Done]:
+        """Do these in one transaction. A refusal is the result of its operation; a failure of the store undoes all."""
+        with self._lock:
+            if process() != self._process:
+                raise InvalidValue("the process of this study", os.getpid(), "the one that opened it, not a fork of it")
+            return again(partial(self._apply, operations))
+
+    def enter(self, **says: Any) -> None:
+        """Add an entry to the ledger, within a transaction."""
+        entry = next_entry(self.name, self.head, {**says, "at": self.now}, self._key)
+        self.database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", self.name, *entry)
+        self.head = Head(entry.number + 1, entry.hash)
+
+    def close(self) -> None:
+        """Give up the lease, so that another process need not wait for its end."""
+        with self._lock:
+            if process() == self._process:
+                try:
+                    with self.database.transaction():
+                        free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
+                        self.database.change(free, self.name, self._fence)
+                except (StoreError, Again):
+                    pass  # somebody else has it, or the lease ends by itself
+            self.database.close()
+
+    def _apply(self, operations: Sequence[Operation]) -> list[Done]:
+        if self._stale:
+            self._take()
+        before = self.head
+        self._stale = True  # until the transaction is on disk
+        self.database.begin()
+        try:
+            self._renew()
+            done = [Done.of(operation) for operation in operations]
+            self._keep()
+            if self.head == before:
+                self.database.commit()
+            else:
+                with self.witness.watching(self.name, before, self.head, self.worst.to_text()):
+                    self.database.commit()
+        except BaseException:
+            self.database.rollback()
+            raise
+        self._stale = False
+        return done
+
+    def _renew(self) -> None:
+        """Keep the lease; whoever was fenced off writes nothing."""
+        self.now = max(self.now, self._clock())
+        renew = "UPDATE study SET lease = ?, clock = ? WHERE study = ? AND fence = ?"
+        if not self.database.change(renew, wall_clock() + LENGTH, self.now, self.name, self._fence):
+            raise FencedOff(f"another process has taken {self.name} over: nothing was done")
+
+    def _keep(self) -> None:
+        """Write what the driver has asked, and how far the study has come."""
+        for step in range(self._written, len(self.driver.log)):
+            entry = self.driver.log[step]
+            if entry[0] == "ask":
+                new = "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?)"
+                self.database.change(new, self.name, entry[1], step, *entry[2:])
+        self._written = len(self.driver.log)
+        keep = "UPDATE study SET people = ?, state = ? WHERE study = ?"
+        self.database.change(keep, self.people, self.state, self.name)
+
+    def _take(self) -> None:
+        """Take the study over, and make what is in memory from what is in the database."""
+        database, name = self.database, self.name
+        self.losses.forget()
+        with database.transaction():
+            now = wall_clock()
+            holder, lease = database.rows("SELECT holder, lease FROM study WHERE study = ?", name)[0]
+            if holder != self._holder and lease > now and may_be_alive(holder):
+                raise FencedOff(
+                    f"another process holds {name} ({holder}): stop it, or wait until its lease ends "
+                    f"in {(lease - now) / 1000:.0f} seconds"
+                )
+            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ?"
+            database.change(take, self._holder, now + LENGTH, name)
+            find = "SELECT fence, state, people, clock FROM study WHERE study = ?"
+            self._fence, self.state, self.people, self.now = database.rows(find, name)[0]
+            self._load()
+        self._stale = False
+
+    def _load(self) -> None:
+        database, name, protocol = self.database, self.name, self.protocol
+        self.accounts = Accounts(database, self.losses, self.project)
+        found = entries(database, name)
+        self.head = verified(name, found, self._key.public_key())
+        check_protocol(name, found, protocol)
+        check_witness(self.witness, name, found, self.head)
+        releases = database.rows(
+            "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", name
+        )
+        check_releases(name, found, releases)
+        self.worst = ZERO
+        for loss in {row[5] for row in releases}:
+            self.worst |= self.losses[loss]
+        self.memory = protocol.channel.memory(protocol.k)
+        if releases:
+            self.memory = memory_of(releases[-1][7], self.memory)
+        find = "SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step"
+        told = {row[0] for row in releases}
+        since = next(cohort for cohort in range(len(told) + 1) if cohort not in told)  # all before it were released
+        live = "FROM place WHERE study = ? AND returned IS NULL AND cohort >= ?"
+        dealt = [
+            (cohort, place)
+            for cohort, place in database.rows(f"SELECT cohort, place {live}", name, since)
+            if cohort not in told
+        ]
+        self.driver = replayed(name, protocol, self.seed, database.rows(find, name), releases, dealt)
+        self._written = len(self.driver.log)
+        counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
+        self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
+
+
+def again(do: Callable[[], T]) -> T:
+    """Do it until no other transaction is in the way."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return do()
+        except Again as why:
+            if attempt == ATTEMPTS - 1:
+                raise StorageFailed(f"other transactions were in the way {ATTEMPTS} times: {why}") from why
+    raise AssertionError
+
+
+def replayed(
+    study: str, protocol: Protocol, seed: bytes, decisions: list[Row], releases: list[Row], dealt: list[tuple[int, int]]
+) -> Driver:
+    """The driver that wrote this log, before its next step."""
+    log: dict[int, Row] = {step: ("ask", *asked) for step, *asked in decisions}
+    log |= {step: ("tell", cohort, n, total) for cohort, step, _, n, total, *_ in releases}
+    if sorted(log) != list(range(len(decisions) + len(releases))):
+        raise Corrupted(f"a decision or a release of {study} is missing from its log")
+    k, law = protocol.k, protocol.channel.law()
+    try:
+        return Driver.replay(protocol.policy, law, k, protocol.aim, seed, [log[i] for i in range(len(log))], dealt)
+    except MaskedBanditError as why:
+        raise Corrupted(f"the log of {study} is not one that it can have written: {why}") from why
+
+
+def check_protocol(study: str, found: list[Entry], protocol: Protocol) -> None:
+    """Raise `Corrupted` unless the protocol is the one with which the study was started."""
+    if found and found[0].says["protocol"] != protocol.digest:
+        raise Corrupted(f"the protocol of {study} was changed: it is not the one with which it was started")
+
+
+def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
+    """Raise `BehindWitness` unless the ledger goes on from what the witness has seen."""
+    seen = witness.seen(study)
+    if seen is None and found:
+        raise BehindWitness(
+            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
+        )
+    if seen is None or seen.head == head:
+        return
+    last = seen.head
+    if last.entries > head.entries or found[last.entries - 1].hash != last.hash:
+        raise BehindWitness(
+            f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
+            f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
+            "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
+        )
+    witness.saw(study, head, seen.worst)  # a crash came between the commit and the witness
+
+
+def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:
+    """Raise `Corrupted` unless the releases are those of the ledger, number for number."""
+    said = {each["cohort"]: each for each in (entry.says for entry in found) if each["kind"] == "released"}
+    for cohort, step, arm, n, total, _, digest, *_ in releases:
+        entry = said.pop(cohort, None)
+        if entry is None:
+            raise Corrupted(f"the release of cohort {cohort} of {study} is not in the ledger")
+        stored = {"step": step, "arm": arm, "n": n, "total": total.hex(), "members": digest}
+        for name, value in stored.items():
+            if entry[name] != value:
+                raise Corrupted(
+                    f"the {name} of the release of cohort {cohort} of {study} was changed: it is {value!r}, "
+                    f"and the ledger says {entry[name]!r}"
+                )
+    if said:
+        raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")

@@ -1,0 +1,125 @@
+"""Whether all that is stored of a study fits together, recomputed from the rows alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from maskedbandit.errors import BudgetExceeded, Corrupted, UnknownStudy
+from maskedbandit.privacy.budget import Account
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.chain import entries, verified
+from maskedbandit.store.database import Database
+from maskedbandit.store.members import members, sealed
+from maskedbandit.store.session import check_protocol, check_releases, check_witness, replayed
+from maskedbandit.store.witness import Witness
+from maskedbandit.study.driver import Driver
+from maskedbandit.study.protocol import Protocol
+
+
+class Verified(NamedTuple):
+    """What was found to fit."""
+
+    entries: int
+    head: str
+    releases: int
+    people: int  # with places
+    worst: Loss  # what the person who was charged most has spent, in a period
+
+
+def verify(database: Database, witness: Witness, study: str) -> Verified:
+    """Raise `Corrupted` or `BehindWitness` unless everything fits; nothing is changed.
+
+    The ledger is whole, signed, and goes on from its witness; the releases are its own; every decision follows from the
+    seed and the releases before it; every released cohort has exactly its people, and their digest; everybody was
+    charged what the release cost, and is within the budget.
+    """
+    row = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", study)
+    if row is None:
+        raise UnknownStudy(f"there is no study {study!r} in this database")
+    project, protocol, seed = row[0], Protocol.from_text(row[1]), bytes.fromhex(row[2])
+    found = entries(database, study)
+    head = verified(study, found, witness.signing_key().public_key())
+    check_protocol(study, found, protocol)
+    check_witness(witness, study, found, head)
+    releases = database.rows(
+        "SELECT cohort, step, arm, n, total, loss, members FROM release WHERE study = ? ORDER BY step", study
+    )
+    check_releases(study, found, releases)
+    decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
+    driver = replayed(study, protocol, seed, decisions, releases, [])
+    losses = Losses(database)
+    check_places(database, losses, study, driver)
+    people, worst = check_accounts(database, losses, project, study)
+    return Verified(head.entries, head.hash, len(releases), people, worst)
+
+
+def check_places(database: Database, losses: Losses, study: str, driver: Driver) -> None:
+    """Every place is one of its cohort, and every released cohort has the people that its release says."""
+    groups = database.rows(
+        "SELECT cohort, arm, loss, COUNT(*), COUNT(DISTINCT place), MIN(place), MAX(place) FROM place "
+        "WHERE study = ? AND returned IS NULL GROUP BY cohort, arm, loss",
+        study,
+    )
+    for cohort, arm, loss, count, different, least, most in groups:
+        places = driver.cohorts[cohort] if 0 <= cohort < len(driver.cohorts) else None
+        if places is None or places.arm != arm or least < 0 or most >= places.size or different != count:
+            raise Corrupted(f"a place of cohort {cohort} of {study} is not one that was asked for, or was dealt twice")
+        stored = database.one("SELECT loss FROM release WHERE study = ? AND cohort = ?", study, cohort)
+        if stored is not None and losses[loss] | losses[stored[0]] != losses[loss]:
+            raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
+    for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
+        found = members(database, study, cohort)
+        if [member.place for member in found] != list(range(n)):
+            raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")
+        if sealed(found) != digest:
+            raise Corrupted(
+                f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
+            )
+
+
+def check_accounts(database: Database, losses: Losses, project: str, study: str) -> tuple[int, Loss]:
+    """Everybody was charged for every place, within the budget: how many people of the study, and the most spent."""
+    accounts = Accounts(database, losses, project)
+    charged: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for person, period, loss, count in database.rows(
+        "SELECT person, period, loss, COUNT(*) FROM place JOIN study ON study.study = place.study "
+        "WHERE study.project = ? AND person IS NOT NULL GROUP BY person, period, loss",
+        project,
+    ):
+        charged[person, period].append((loss, count))
+    known = {
+        (person, period): (first, spent)
+        for person, period, first, spent in database.rows(
+            "SELECT person, period, first, spent FROM account WHERE project = ?", project
+        )
+    }
+    fits: dict[tuple[tuple[tuple[int, int], ...], tuple[int, int]], bool] = {}
+    for who, parts in charged.items():
+        if who not in known:
+            raise Corrupted(f"the account of a person of {project} was removed")
+        key = tuple(sorted(parts)), known[who]
+        if key not in fits:
+            spent, total = losses[known[who][1]], ZERO
+            for loss, count in parts:
+                total += count * losses[loss]
+            fits[key] = spent | total == spent
+        if not fits[key]:
+            raise Corrupted(f"the account of a person of {project} holds less than what the person was charged")
+    worst = ZERO
+    for first, spent in set(known.values()):
+        check_account(accounts, losses[first], losses[spent], project)
+        worst |= losses[spent]
+    people = database.rows("SELECT COUNT(DISTINCT person) FROM place WHERE study = ? AND person IS NOT NULL", study)[0][
+        0
+    ]
+    return people, worst
+
+
+def check_account(accounts: Accounts, first: Loss, spent: Loss, project: str) -> None:
+    """What a person has spent fits the budget of the project."""
+    try:
+        accounts.budget.after(None if spent == first else Account(first, ZERO), spent)
+    except BudgetExceeded as why:
+        raise Corrupted(f"a person of {project} is {why}") from None
