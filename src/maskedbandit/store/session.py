@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from hashlib import sha256
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 
@@ -180,8 +181,7 @@ class Session:
         self.accounts = Accounts(database, self.losses, self.project)
         found = entries(database, name)
         self.head = verified(name, found, self._key.public_key())
-        check_protocol(name, found, protocol)
-        check_witness(self.witness, name, found, self.head)
+        check_start(name, found, protocol, self.seed)
         releases = database.rows(
             "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", name
         )
@@ -189,6 +189,8 @@ class Session:
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
+        if check_witness(self.witness, name, found, self.head):
+            self.witness.saw(name, self.head, self.worst.to_text())
         self.memory = protocol.channel.memory(protocol.k)
         if releases:
             self.memory = memory_of(releases[-1][7], self.memory)
@@ -233,21 +235,30 @@ def replayed(
         raise Corrupted(f"the log of {study} is not one that it can have written: {why}") from why
 
 
-def check_protocol(study: str, found: list[Entry], protocol: Protocol) -> None:
-    """Raise `Corrupted` unless the protocol is the one with which the study was started."""
-    if found and found[0].says["protocol"] != protocol.digest:
-        raise Corrupted(f"the protocol of {study} was changed: it is not the one with which it was started")
+def seed_digest(seed: bytes) -> str:
+    """What the ledger says of the seed, which is secret."""
+    return sha256(b"maskedbandit seed" + seed).hexdigest()
 
 
-def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
-    """Raise `BehindWitness` unless the ledger goes on from what the witness has seen."""
+def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes) -> None:
+    """Raise `Corrupted` unless the protocol and the seed are those with which the study was started."""
+    for name, value in (("protocol", protocol.digest), ("seed", seed_digest(seed))):
+        if found and found[0].says[name] != value:
+            raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
+
+
+def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> bool:
+    """Whether the ledger has gone on from what the witness has seen, as after a crash between the commit and it.
+
+    Raise `BehindWitness` if it is older than that, or another one.
+    """
     seen = witness.seen(study)
     if seen is None and found:
         raise BehindWitness(
             f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
         )
     if seen is None or seen.head == head:
-        return
+        return False
     last = seen.head
     if last.entries > head.entries or found[last.entries - 1].hash != last.hash:
         raise BehindWitness(
@@ -255,7 +266,7 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
             f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
             "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
         )
-    witness.saw(study, head, seen.worst)  # a crash came between the commit and the witness
+    return True
 
 
 def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:

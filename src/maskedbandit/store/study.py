@@ -14,7 +14,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
@@ -35,7 +34,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members, sealed
 from maskedbandit.store.memory import memory_text
-from maskedbandit.store.session import Done, Operation, Session
+from maskedbandit.store.session import Done, Operation, Session, seed_digest
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.deck import Places
 
@@ -285,8 +284,7 @@ class Study:
         if session.state not in before:
             raise NotRunning(f"{self.name} is {session.state}: only one that is {' or '.join(before)} can be {kind}")
         if kind == "started":
-            seed = sha256(b"maskedbandit seed" + session.seed).hexdigest()
-            session.enter(kind=kind, protocol=self.protocol.digest, seed=seed)
+            session.enter(kind=kind, protocol=self.protocol.digest, seed=seed_digest(session.seed))
         else:
             session.enter(kind=kind)
         session.state = after

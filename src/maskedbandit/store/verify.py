@@ -12,7 +12,7 @@ from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import entries, verified
 from maskedbandit.store.database import Database
 from maskedbandit.store.members import members, sealed
-from maskedbandit.store.session import check_protocol, check_releases, check_witness, replayed
+from maskedbandit.store.session import check_releases, check_start, check_witness, replayed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -41,7 +41,7 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     project, protocol, seed = row[0], Protocol.from_text(row[1]), bytes.fromhex(row[2])
     found = entries(database, study)
     head = verified(study, found, witness.signing_key().public_key())
-    check_protocol(study, found, protocol)
+    check_start(study, found, protocol, seed)
     check_witness(witness, study, found, head)
     releases = database.rows(
         "SELECT cohort, step, arm, n, total, loss, members FROM release WHERE study = ? ORDER BY step", study

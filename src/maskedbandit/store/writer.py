@@ -26,8 +26,8 @@ class Writer:
     >>> from maskedbandit.store.studies import example
     >>> with example() as study, Writer(study) as writer:
     ...     waiting = [writer.submit(lambda unit=unit: study.op_assign(unit)) for unit in ("ann", "bob")]
-    ...     sorted(each.result().arm for each in waiting)
-    [0, 1]
+    ...     [len(each.result().ticket) for each in waiting]
+    [32, 32]
     """
 
     def __init__(self, study: Study) -> None:
