@@ -126,7 +126,7 @@ class Session:
         self.database.begin()
         try:
             self._renew()
-            done = [Done.of(operation) for operation in operations]
+            done = [self._do(operation) for operation in operations]
             self._keep()
             if self.head == before:
                 self.database.commit()
@@ -139,11 +139,14 @@ class Session:
         self._stale = False
         return done
 
+    def _do(self, operation: Operation) -> Done:
+        self.now = max(self.now, self._clock())
+        return Done.of(operation)
+
     def _renew(self) -> None:
         """Keep the lease; whoever was fenced off writes nothing."""
-        self.now = max(self.now, self._clock())
-        renew = "UPDATE study SET lease = ?, clock = ? WHERE study = ? AND fence = ?"
-        if not self.database.change(renew, wall_clock() + LENGTH, self.now, self.name, self._fence):
+        renew = "UPDATE study SET lease = ? WHERE study = ? AND fence = ?"
+        if not self.database.change(renew, wall_clock() + LENGTH, self.name, self._fence):
             raise FencedOff(f"another process has taken {self.name} over: nothing was done")
 
     def _keep(self) -> None:
@@ -154,8 +157,8 @@ class Session:
                 new = "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?)"
                 self.database.change(new, self.name, entry[1], step, *entry[2:])
         self._written = len(self.driver.log)
-        keep = "UPDATE study SET people = ?, state = ? WHERE study = ?"
-        self.database.change(keep, self.people, self.state, self.name)
+        keep = "UPDATE study SET people = ?, state = ?, clock = ? WHERE study = ?"
+        self.database.change(keep, self.people, self.state, self.now, self.name)
 
     def _take(self) -> None:
         """Take the study over, and make what is in memory from what is in the database."""

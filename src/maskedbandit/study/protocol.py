@@ -283,6 +283,10 @@ class Reward:
         """Whether a report may say this."""
         return number(value) and self.least <= value <= self.most
 
+    def in_units(self, scaled: float) -> float:
+        """A reward, or a mean of rewards, that was scaled to [0, 1], between the two bounds."""
+        return self.least + scaled * (self.most - self.least)
+
     def of(self, reports: list[float]) -> float:
         """The reward, scaled to [0, 1], of the reports of a person in the order in which they came."""
         if not reports:

@@ -1,0 +1,57 @@
+"""Show, export or verify the ledger of a study."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from maskedbandit.cli import study as studies
+
+EXAMPLE = (
+    "maskedbandit ledger verify --database sqlite:///studies.db\n"
+    "  maskedbandit ledger show --database sqlite:///studies.db\n"
+    "  maskedbandit ledger export --database sqlite:///studies.db > newsletter.ledger"
+)
+VERBS = {
+    "verify": "recompute all that is stored; exit 2 with a line that says what does not fit",
+    "show": "every entry, with what it costs",
+    "export": "what another copy needs to catch up, as lines of JSON; it holds pseudonyms: keep it like the database",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The verbs, and which study is meant."""
+    verbs = "\n".join(f"  {verb:8}  {about}" for verb, about in VERBS.items())
+    parser.epilog = f"verbs:\n{verbs}\n\n{parser.epilog}"
+    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="one of the verbs below")
+    studies.options(parser)
+
+
+def do(options: argparse.Namespace) -> None:
+    """Do what the verb says."""
+    from maskedbandit.store.database import connect
+    from maskedbandit.store.studies import listed, only, witness_of
+
+    database = connect(options.database)
+    try:
+        witness = witness_of(database, options.witness)
+        if options.verb == "verify":
+            from maskedbandit.store.verify import verify
+
+            names = [options.study] if options.study else [each.name for each in listed(database)]
+            for name in names:
+                found = verify(database, witness, only(database, name))
+                print(
+                    f"{name}: {found.entries} entries, head {found.head[:16]}, {found.releases} releases, "
+                    f"{found.people} people with places, of whom each has spent at most {found.worst}"
+                )
+        elif options.verb == "show":
+            from maskedbandit.store.status import shown
+
+            print("\n".join(shown(database, only(database, options.study))))
+        else:
+            from maskedbandit.store.reconcile import exported
+
+            sys.stdout.writelines(f"{line}\n" for line in exported(database, only(database, options.study)))
+    finally:
+        database.close()

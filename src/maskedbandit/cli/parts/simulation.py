@@ -1,0 +1,120 @@
+"""A stored study with people of the lab: the study is real, and its people, their rewards and the time are simulated.
+
+Person i comes at time i * `every`, sees the arm at once and reports at once, or never with probability `lost`. A cohort
+is closed at the deadline of its last place all the same, so with a window of W the study is that of the lab with a
+delay of W / every. Each person's reward is keyed by the person's number: a simulation that was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maskedbandit.checks import number
+from maskedbandit.errors import BudgetExceeded, InvalidValue
+from maskedbandit.lab.experiments.names import TABLES
+from maskedbandit.lab.streams import Rewards, Streams, uniform
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.study import Study
+from maskedbandit.study.naming import refuse_unknown
+from maskedbandit.study.protocol import Protocol, duration
+
+TOGETHER = 200  # people in a transaction
+MOST = 10**7  # of a search that does not end
+
+
+class Simulated(NamedTuple):
+    """What a [simulation] table says."""
+
+    instance: Instance
+    every: int  # milliseconds between two people
+    lost: float
+    seed: int
+
+    @classmethod
+    def of(cls, protocol: Protocol) -> Simulated:
+        """The table of a protocol."""
+        given = protocol.table.get("simulation")
+        if not isinstance(given, dict):
+            raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")
+        refuse_unknown("key of [simulation]", given, ("instance", "every", "lost", "seed"))
+        instance = TABLES.made("instance", given.get("instance"))
+        if not isinstance(instance, Instance) or instance.true_means().size != protocol.k:
+            raise InvalidValue("instance", instance, f"one of arms, as many as the study has, {protocol.k}")
+        if not number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
+            raise InvalidValue("lost", lost, "a probability")
+        every = duration("every", given.get("every", "1 second"), 0)
+        return cls(instance, every, float(lost), whole("seed", given.get("seed", 1), 0))
+
+
+class Clock:
+    """The time of a simulated study, which the simulation sets."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Played(NamedTuple):
+    """What was simulated now."""
+
+    people: int
+    refused: int  # over their budgets
+    regret: float
+
+
+def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
+    """Play a running study to its end: all its people, and then the releases that are due."""
+    protocol, simulated, bits = study.protocol, Simulated.of(study.protocol), Bits()
+    every, last = simulated.every, protocol.people
+    means, world = simulated.instance.true_means(), simulated.instance.parameters()
+    streams = Streams(simulated.seed, protocol.name)
+    of_people: Any = streams.of(run=0)
+    stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
+    first, refused, pulls = study.people, 0, np.zeros(protocol.k)
+
+    def person(i: int) -> None:
+        nonlocal refused
+        if last is None and study.answer is not None:
+            return  # the search has ended within these people
+        clock.now = i * every
+        study.op_tick()
+        try:
+            given = study.op_assign(f"person {i}")
+        except BudgetExceeded:
+            refused += 1
+            return
+        pulls[given.arm] += 1
+        if given.ticket is None:
+            return
+        study.op_expose(given.ticket)
+        if is_lost(i):
+            return
+        reward = float(simulated.instance.one(world, given.arm, i, 0, stream))
+        value = protocol.reward.in_units(reward)
+        if protocol.on_devices:
+            value = protocol.channel.randomize(reward, study.offer(given.ticket), bits)
+        study.op_report(given.ticket, value)
+
+    def is_lost(i: int) -> bool:
+        return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
+
+    i = first
+    with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
+        while (i < last if last is not None else study.answer is None) and i < (last or MOST):
+            many = min(TOGETHER, (last or MOST) - i)
+            for done in study.apply([partial(person, each) for each in range(i, i + many)]):
+                done.value()
+            i += many
+            advance(many)
+        clock.now = i * every + protocol.reward.window + protocol.reward.exposure + 1
+        while study.tick():
+            clock.now += protocol.reward.window + 1
+    return Played(study.people - first, refused, float((means.max() - means) @ pulls))

@@ -1,0 +1,196 @@
+"""Run a study that is kept in a database: new, start, assign, expose, report, tick, status, simulate and more."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from maskedbandit.errors import InvalidValue
+
+EXAMPLE = (
+    "maskedbandit study new experiments/studies/newsletter.toml --database sqlite:///studies.db\n"
+    "  maskedbandit study simulate --database sqlite:///studies.db\n"
+    "  maskedbandit study start && maskedbandit study assign ann && maskedbandit study report TICKET 1"
+)
+INTERRUPTED = "; all that was acknowledged is kept: the same command goes on from there"
+DATABASE = "sqlite:///studies.db"
+VERBS = {
+    "new": ("FILE", "write a study down as a draft, from its protocol in a TOML file"),
+    "start": ("", "freeze the protocol and begin"),
+    "assign": ("UNIT", "the arm for a person, whom the application calls UNIT"),
+    "expose": ("TICKET", "the person saw the arm"),
+    "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
+    "tick": ("", "do what is due: give back places, close cohorts, release"),
+    "pause": ("", "give no more places, until `resume`"),
+    "resume": ("", "go on after a pause"),
+    "stop": ("", "give no more places, for ever"),
+    "archive": ("", "erase the data of all people; releases stay"),
+    "erase": ("UNIT", "erase the data of one person; releases stay"),
+    "status": ("", "how the study stands, from what was released"),
+    "simulate": ("", "play the study to its end with the instance in its [simulation] table"),
+    "reconcile": ("[FILE]", "a restored database: bring back what FILE has of `ledger export`, or charge everybody"),
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The verbs, and which study is meant."""
+    width = max(len(f"{verb} {what}") for verb, (what, _) in VERBS.items())
+    verbs = "\n".join(f"  {f'{verb} {what}':{width}}  {about}" for verb, (what, about) in VERBS.items())
+    parser.epilog = f"verbs:\n{verbs}\n\n{parser.epilog}"
+    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="one of the verbs below")
+    parser.add_argument("given", nargs="*", metavar="...", help="what the verb is about")
+    options(parser)
+    parser.add_argument(
+        "--event", default="", metavar="NAME", help="of `report`: which of the person's reports this is"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Where studies are, and which is meant; for `ledger` as well."""
+    parser.add_argument(
+        "--database", default=DATABASE, metavar="URL", help=f"sqlite:///FILE or postgresql://... ({DATABASE})"
+    )
+    parser.add_argument("--study", metavar="NAME", help="which one, if the database has several")
+    parser.add_argument(
+        "--witness", type=Path, metavar="DIR", help="the folder of keys and heads (below ~/.config/maskedbandit)"
+    )
+
+
+def do(options: argparse.Namespace) -> None:
+    """Do what the verb says, and print what came of it as a line of JSON."""
+    wanted, _ = VERBS[options.verb]
+    least = len([each for each in wanted.split() if not each.startswith("[")])
+    if not least <= len(options.given) <= len(wanted.split()):
+        raise InvalidValue(f"what `study {options.verb}` is about", options.given, wanted or "left out")
+    globals()[f"do_{options.verb}"](options, *options.given)
+
+
+def opened(options: argparse.Namespace, **more: Any) -> Any:
+    """The study that is meant, held by this process."""
+    from maskedbandit.store.studies import opened
+
+    return opened(options.database, options.study, options.witness, **more)
+
+
+def say(**what: Any) -> None:
+    """One line of JSON."""
+    print(json.dumps(what))
+
+
+def do_new(options: argparse.Namespace, file: str) -> None:
+    """A draft."""
+    from maskedbandit.store.studies import new
+    from maskedbandit.study.protocol import Protocol
+
+    protocol = Protocol.from_file(Path(file))
+    new(protocol, options.database, options.witness)
+    say(study=protocol.name, state="draft", protocol=protocol.digest)
+
+
+def moved(options: argparse.Namespace) -> None:
+    """Another state."""
+    with opened(options) as study:
+        getattr(study, options.verb)()
+        say(study=study.name, state=study.state)
+
+
+do_start = do_pause = do_resume = do_stop = do_archive = moved
+
+
+def do_assign(options: argparse.Namespace, unit: str) -> None:
+    """An arm."""
+    with opened(options) as study:
+        found = study.assign(unit)
+        name, payload = study.protocol.arms[found.arm]
+        offer = None
+        if found.ticket and study.protocol.on_devices:
+            offer = study.offer(found.ticket).to_text()
+        say(
+            arm=name,
+            payload=payload,
+            ticket=found.ticket,
+            propensity=str(found.propensity),
+            again=found.again,
+            offer=offer,
+        )
+
+
+def do_expose(options: argparse.Namespace, ticket: str) -> None:
+    """The arm was seen."""
+    with opened(options) as study:
+        study.expose(ticket)
+        say(exposed=True)
+
+
+def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
+    """An outcome."""
+    try:
+        number = float(value)
+    except ValueError:
+        raise InvalidValue("VALUE", value, "a number") from None
+    with opened(options) as study:
+        say(status="again" if study.report(ticket, number, options.event).again else "accepted")
+
+
+def do_tick(options: argparse.Namespace) -> None:
+    """What is due."""
+    with opened(options) as study:
+        for each in study.tick():
+            say(cohort=each.cohort, arm=study.protocol.arms[each.arm][0], n=each.n, total=each.total)
+
+
+def do_erase(options: argparse.Namespace, unit: str) -> None:
+    """A person's data."""
+    with opened(options) as study:
+        say(places=study.erase(unit))
+
+
+def do_status(options: argparse.Namespace) -> None:
+    """How the study stands."""
+    from maskedbandit.store.database import connect
+    from maskedbandit.store.status import status
+    from maskedbandit.store.studies import only
+
+    database = connect(options.database)
+    try:
+        print(status(database, only(database, options.study)))
+    finally:
+        database.close()
+
+
+def do_simulate(options: argparse.Namespace) -> None:
+    """To the end of the study."""
+    from maskedbandit.cli.parts.progress import Progress
+    from maskedbandit.cli.parts.simulation import Clock, simulate
+    from maskedbandit.store.status import status
+
+    clock = Clock()
+    with opened(options, clock=clock) as study:
+        if study.state == "draft":
+            study.start()
+        with Progress((study.protocol.people or 0) - study.people, "person", quiet=options.quiet) as progress:
+            progress.begin(f"{study.name}, simulated")
+            played = simulate(study, clock, progress.advance)
+        study.stop()
+        print(status(study.database, study.name))
+        print(f"simulated {played.people} people: regret {played.regret:.1f}, {played.refused} over their budgets")
+
+
+def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
+    """A restored database."""
+    from maskedbandit.store.database import connect
+    from maskedbandit.store.reconcile import bring_back, burn
+    from maskedbandit.store.studies import only, witness_of
+
+    database = connect(options.database)
+    try:
+        name, witness = only(database, options.study), witness_of(database, options.witness)
+        if file is None:
+            print(burn(database, witness, name))
+        else:
+            print(bring_back(database, witness, name, Path(file)))
+    finally:
+        database.close()

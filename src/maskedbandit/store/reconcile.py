@@ -1,0 +1,160 @@
+"""A database that is older than its witness: a copy was restored, and what came after it is missing.
+
+**Bringing back.** `exported` writes what the ledger rests on: its entries, the decisions, and who was in each released
+cohort, as hashes, with what each was charged. If such a file reaches as far as the witness has seen, the gap is filled,
+and nothing is lost but the people who were waiting.
+
+**Burning.** Without it nobody knows who took part in the releases that are missing. A person has one place in a study,
+so they cost a person at most what the witness has noted. Everybody, known or not, is charged that. Cohorts that were
+not released in the copy may have been released after it: their places go to other people.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from maskedbandit.errors import BehindWitness, InvalidValue
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.chain import Entry, Head, entries, next_entry, verified
+from maskedbandit.store.database import Database
+from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.members import members
+from maskedbandit.store.witness import Seen, Witness
+
+TABLES = {
+    "loss": "loss, text",
+    "entry": "number, body, hash, signature",
+    "decision": "number, step, arm, n, close",
+    "release": "cohort, step, arm, n, total, loss, members, memory",
+}
+
+
+def exported(database: Database, study: str) -> Iterator[str]:
+    """What another copy needs to catch up, a row in each line."""
+    for table, columns in TABLES.items():
+        where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
+        for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
+            yield json.dumps([table, *row])
+    columns = "ticket, place, arm, person, propensity, loss, period, assigned, exposed"
+    for (cohort,) in database.rows("SELECT cohort FROM release WHERE study = ? ORDER BY cohort", study):
+        leaves = [member.leaf for member in members(database, study, cohort)]
+        rows = database.rows(
+            f"SELECT {columns} FROM place WHERE study = ? AND cohort = ? AND returned IS NULL ORDER BY place",
+            *(study, cohort),
+        )
+        for row, leaf in zip(rows, leaves, strict=True):
+            yield json.dumps(["place", cohort, leaf, *row])
+
+
+def bring_back(database: Database, witness: Witness, study: str, file: Path) -> str:
+    """Fill the gap with what was exported, or raise and change nothing."""
+    try:
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        found = {table: [row[1:] for row in lines if row[0] == table] for table in (*TABLES, "place")}
+        theirs = sorted(Entry(*row) for row in found["entry"])
+    except (OSError, ValueError, TypeError, IndexError, KeyError) as why:
+        raise InvalidValue("FILE", str(file), f"what `ledger export` wrote ({why})") from None
+    seen = gap(database, witness, study)
+    head, ours = verified(study, theirs, witness.signing_key().public_key()), entries(database, study)
+    if head.entries < seen.head.entries or theirs[seen.head.entries - 1].hash != seen.head.hash:
+        allowed = f"an export with the {seen.head.entries} entries that the witness has seen; it has {head.entries}"
+        raise InvalidValue("FILE", str(file), allowed)
+    if theirs[: len(ours)] != ours:
+        raise BehindWitness(f"{file} is of another history of {study} than this database: use the other copy")
+    with database.transaction():
+        hold(database, study)
+        for number, text in found["loss"]:
+            database.change("INSERT INTO loss VALUES (?, ?) ON CONFLICT DO NOTHING", number, text)
+        known = {row[0] for row in database.rows("SELECT cohort FROM release WHERE study = ?", study)}
+        for row in theirs[len(ours) :]:
+            database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", study, *row)
+        for row in found["decision"]:
+            database.change("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", study, *row)
+        new = {row[0] for row in found["release"]} - known
+        for row in found["release"]:
+            if row[0] in new:
+                database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *row)
+        places(database, study, [row for row in found["place"] if row[0] in new])
+    witness.saw(study, head, worst(database, study, seen).to_text())
+    return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
+
+
+def burn(database: Database, witness: Witness, study: str) -> str:
+    """Charge everybody for what is missing, and go on."""
+    seen, ours = gap(database, witness, study), entries(database, study)
+    key, loss = witness.signing_key(), Loss.from_text(seen.worst)
+    head = verified(study, ours, key.public_key())
+    missing = max(seen.head.entries - head.entries, 1)
+    with database.transaction():
+        hold(database, study)
+        (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+        Accounts(database, Losses(database), project).burn(loss)
+        database.change(
+            "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "
+            "AND cohort NOT IN (SELECT cohort FROM release WHERE study = ?)",
+            *(study, study),
+        )
+        says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
+        entry = next_entry(study, head, {**says, "at": wall_clock()}, key)
+        database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", study, *entry)
+    witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
+    return f"{study}: everybody was charged {loss} for {missing} missing entries"
+
+
+def gap(database: Database, witness: Witness, study: str) -> Seen:
+    """What the witness has seen, if this database is behind it."""
+    seen, ours = witness.seen(study), entries(database, study)
+    if seen is None:
+        raise BehindWitness(f"the witness in {witness.folder} has never seen {study}")
+    if len(ours) >= seen.head.entries and ours[seen.head.entries - 1].hash == seen.head.hash:
+        raise InvalidValue("the ledger", f"{len(ours)} entries", "behind its witness: nothing is missing here")
+    return seen
+
+
+def hold(database: Database, study: str) -> None:
+    """Fence off whoever has the study open."""
+    database.change("UPDATE study SET fence = fence + 1, holder = '', lease = 0 WHERE study = ?", study)
+
+
+def places(database: Database, study: str, found: list[list[Any]]) -> None:
+    """Take these places as those of their cohorts, and charge those people for them who were not."""
+    losses = Losses(database)
+    (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+    charged = {ticket for (ticket,) in database.rows("SELECT ticket FROM place WHERE study = ?", study)}
+    for cohort in {row[0] for row in found}:
+        database.change("UPDATE place SET returned = assigned WHERE study = ? AND cohort = ?", study, cohort)
+    for cohort, leaf, ticket, place, arm, person, propensity, loss, period, assigned, exposed in found:
+        for statement in ("DELETE FROM reward", "DELETE FROM place"):
+            database.change(f"{statement} WHERE study = ? AND ticket = ?", study, ticket)
+        if person is not None:  # who was given another place since has been charged for both
+            back = "UPDATE place SET returned = assigned WHERE study = ? AND person = ? AND returned IS NULL"
+            database.change(back, study, person)
+        database.change(
+            "INSERT INTO place "
+            "(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
+        )
+        if ticket in charged or person is None:
+            continue
+        which = project, person, period
+        own = "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?"
+        before = database.one(own, *which)
+        if before is None:
+            database.change("INSERT INTO account VALUES (?, ?, ?, ?, ?)", *which, loss, loss)
+        else:
+            more = losses.number(losses[before[1]] + losses[loss])
+            add = "UPDATE account SET spent = ? WHERE project = ? AND person = ? AND period = ?"
+            database.change(add, more, *which)
+
+
+def worst(database: Database, study: str, seen: Seen) -> Loss:
+    """The largest loss of a release."""
+    losses, found = Losses(database), Loss.from_text(seen.worst)
+    for (loss,) in database.rows("SELECT DISTINCT loss FROM release WHERE study = ?", study):
+        found |= losses[loss]
+    return found

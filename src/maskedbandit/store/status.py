@@ -1,0 +1,56 @@
+"""How a study stands, in text: what was released, and operational counts; no reward that was not released is read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from maskedbandit.errors import UnknownStudy
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.chain import entries
+from maskedbandit.store.database import Database
+from maskedbandit.study.protocol import Protocol
+
+
+def status(database: Database, name: str) -> str:
+    """A line for the study and one for each arm."""
+    row = database.one("SELECT state, people, protocol FROM study WHERE study = ?", name)
+    if row is None:
+        raise UnknownStudy(f"there is no study {name!r} in this database")
+    state, people, protocol = row[0], row[1], Protocol.from_text(row[2])
+    released = {
+        arm: (int(cohorts), int(n), total)
+        for arm, cohorts, n, total in database.rows(
+            "SELECT arm, COUNT(*), SUM(n), SUM(total) FROM release WHERE study = ? GROUP BY arm", name
+        )
+    }
+    count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
+    dealt = {arm: int(places) for arm, places in database.rows(count, name)}
+    of = f" of {protocol.people}" if protocol.people else ""
+    lines = [
+        f"{name}: {state}, {people}{of} people, {sum(cohorts for cohorts, *_ in released.values())} releases, "
+        f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
+        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}",
+    ]
+    for arm, (label, _) in enumerate(protocol.arms):
+        cohorts, n, total = released.get(arm, (0, 0, 0.0))
+        mean = f"{protocol.reward.in_units(total / n):.4g}" if n else "-"
+        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {cohorts:8} {mean:>17}")
+    return "\n".join(lines)
+
+
+def shown(database: Database, name: str) -> list[str]:
+    """A line for each entry of the ledger."""
+    lines = [f"{'entry':>5}  {'time':19}  {'what':9}  {'hash':12}"]
+    for entry in entries(database, name):
+        says = entry.says
+        time = datetime.fromtimestamp(says["at"] / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        more = ""
+        if says["kind"] == "released":
+            loss, total = Loss.from_text(says["loss"]), float.fromhex(says["total"])
+            more = f"cohort {says['cohort']}, arm {says['arm']}: {total:g} of {says['n']} people, who lose {loss}"
+        elif says["kind"] == "started":
+            more = f"protocol {says['protocol'][:16]}"
+        elif says["kind"] == "burned":
+            more = f"everybody is charged {Loss.from_text(says['loss'])} for {says['missing']} missing entries"
+        lines.append(f"{entry.number:5}  {time}  {says['kind']:9}  {entry.hash[:12]}  {more}".rstrip())
+    return lines
