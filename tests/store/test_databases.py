@@ -1,6 +1,6 @@
 """Both databases are real, and keep the same rules."""
 
-from maskedbandit.store.database import connect
+from maskedbandit.store.connection import connect
 
 
 def test_both_databases_can_be_reached(address: str) -> None:

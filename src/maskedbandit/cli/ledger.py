@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from maskedbandit.store.database import connect
+    from maskedbandit.store.connection import connect
     from maskedbandit.store.studies import listed, only, witness_of
 
     database = connect(options.database)

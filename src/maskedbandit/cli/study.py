@@ -150,7 +150,7 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
-    from maskedbandit.store.database import connect
+    from maskedbandit.store.connection import connect
     from maskedbandit.store.status import status
     from maskedbandit.store.studies import only
 
@@ -181,7 +181,7 @@ def do_simulate(options: argparse.Namespace) -> None:
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
     """A restored database."""
-    from maskedbandit.store.database import connect
+    from maskedbandit.store.connection import connect
     from maskedbandit.store.reconcile import bring_back, burn
     from maskedbandit.store.studies import only, witness_of
 

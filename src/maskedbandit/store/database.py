@@ -1,9 +1,6 @@
 """What a study needs of a database: transactions, rows, and one dialect of SQL that both databases read.
 
-A statement marks its values with `?`. Which database it is says the address:
-
-    sqlite:///study.db          a file below the current folder; sqlite:////var/lib/study.db is an absolute path
-    postgresql://host/name      a PostgreSQL server, with the extra `postgres`
+A statement marks its values with `?`.
 """
 
 from __future__ import annotations
@@ -11,10 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
-
-from maskedbandit.errors import InvalidValue
 
 Row = tuple[Any, ...]
 
@@ -84,32 +78,3 @@ class Database(ABC):
         """The only row that a statement gives; None if there is none."""
         found = self.rows(statement, *values)
         return found[0] if found else None
-
-
-def connect(address: str) -> Database:
-    """The database with this address; its tables are those of this version.
-
-    >>> connect("sqlite:///:memory:").tables() >= {"study", "release"}
-    True
-    """
-    from maskedbandit.store.migrate import migrate
-
-    kind = address.partition(":")[0] if isinstance(address, str) else ""
-    if kind not in ("sqlite", "postgresql"):
-        raise InvalidValue(
-            "database", hidden(address), "an address such as sqlite:///study.db or postgresql://host/name"
-        )
-    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address)
-    try:
-        migrate(database)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def hidden(address: object) -> object:
-    """An address without what may be a password, for messages."""
-    if not isinstance(address, str) or "@" not in address:
-        return address
-    return address.partition(":")[0] + "://...@" + address.rpartition("@")[2]

@@ -35,6 +35,7 @@ TABLES = {
 
 def exported(database: Database, study: str) -> Iterator[str]:
     """What another copy needs to catch up, a row in each line."""
+    yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
@@ -54,7 +55,8 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
     """Fill the gap with what was exported, or raise and change nothing."""
     try:
         lines = [json.loads(line) for line in file.read_text().splitlines()]
-        found = {table: [row[1:] for row in lines if row[0] == table] for table in (*TABLES, "place")}
+        found = {table: [row[1:] for row in lines if row[0] == table] for table in ("study", *TABLES, "place")}
+        ((people, clock),) = found["study"]
         theirs = sorted(Entry(*row) for row in found["entry"])
     except (OSError, ValueError, TypeError, IndexError, KeyError) as why:
         raise InvalidValue("FILE", str(file), f"what `ledger export` wrote ({why})") from None
@@ -79,6 +81,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
             if row[0] in new:
                 database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *row)
         places(database, study, [row for row in found["place"] if row[0] in new])
+        database.change("UPDATE study SET people = ?, clock = ? WHERE study = ?", people, clock, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
 

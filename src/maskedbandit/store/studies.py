@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.database import Database, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness, standard_folder

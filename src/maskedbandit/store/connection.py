@@ -1,0 +1,40 @@
+"""A database by its address, with the tables of this version.
+
+sqlite:///study.db          a file below the current folder; sqlite:////var/lib/study.db is an absolute path
+postgresql://host/name      a PostgreSQL server, with the extra `postgres`
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.store.database import Database
+from maskedbandit.store.migrate import migrate
+
+
+def connect(address: str) -> Database:
+    """The database with this address; its tables are those of this version.
+
+    >>> connect("sqlite:///:memory:").tables() >= {"study", "release"}
+    True
+    """
+    kind = address.partition(":")[0] if isinstance(address, str) else ""
+    if kind not in ("sqlite", "postgresql"):
+        raise InvalidValue(
+            "database", hidden(address), "an address such as sqlite:///study.db or postgresql://host/name"
+        )
+    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address)
+    try:
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def hidden(address: object) -> object:
+    """An address without what may be a password, for messages."""
+    if not isinstance(address, str) or "@" not in address:
+        return address
+    return address.partition(":")[0] + "://...@" + address.rpartition("@")[2]
