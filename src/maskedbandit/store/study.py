@@ -20,23 +20,19 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import number
 from maskedbandit.errors import (
     Conflict,
-    Corrupted,
     Late,
     MaskedBanditError,
     NotRunning,
     PersonalValue,
     RewardOutOfRange,
-    UnknownTicket,
 )
-from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.members import members, sealed
-from maskedbandit.store.memory import memory_text
+from maskedbandit.store.places import Seen, erase, place_of
+from maskedbandit.store.release import Release, due, release
 from maskedbandit.store.session import Done, Operation, Session, seed_digest
 from maskedbandit.store.witness import Witness
-from maskedbandit.study.deck import Places
 
 
 class Assigned(NamedTuple):
@@ -52,26 +48,6 @@ class Reported(NamedTuple):
     """A report was taken; `again` if it came before, with the same value."""
 
     again: bool
-
-
-class Release(NamedTuple):
-    """A release, as it was made."""
-
-    cohort: int
-    arm: int
-    n: int
-    total: float
-    loss: Loss
-
-
-class Seen(NamedTuple):
-    """A place, as the database has it."""
-
-    cohort: int
-    place: int
-    assigned: int
-    exposed: int | None
-    returned: int | None
 
 
 class Study:
@@ -169,7 +145,7 @@ class Study:
 
     def offer(self, ticket: str) -> Offer:
         """What a device is offered that adds the noise itself."""
-        seen, session = self._place(ticket), self._session
+        seen, session = place_of(self._session, ticket), self._session
         return self.protocol.channel.offer(session.driver.cohorts[seen.cohort].size).at(seen.place)
 
     def releases(self) -> list[Release]:
@@ -227,13 +203,13 @@ class Study:
 
     def op_expose(self, ticket: str) -> None:
         """See `expose`."""
-        seen = self._place(ticket)
+        seen = place_of(self._session, ticket)
         if seen.exposed is None:
             self._expose(ticket, seen)
 
     def op_report(self, ticket: str, value: float, event: str = "") -> Reported:
         """See `report`."""
-        seen, session = self._place(ticket), self._session
+        seen, session = place_of(self._session, ticket), self._session
         checked_event(event)
         self._check_value(value)
         find = "SELECT value FROM reward WHERE study = ? AND ticket = ? AND event = ?"
@@ -255,7 +231,7 @@ class Study:
         find = "SELECT ticket FROM place WHERE study = ? AND person = ?"
         rows = self.database.rows(find, self.name, self._people.of(checked_unit(unit)))
         for (ticket,) in rows:
-            self._erase(ticket)
+            erase(self._session, ticket)
         return len(rows)
 
     def op_tick(self) -> list[Release]:
@@ -272,10 +248,10 @@ class Study:
             session.driver.give_back(cohort, place)
         released, waiting = list[Release](), set[int]()
         for places in session.driver.deck.unreleased():
-            if places.arm in waiting or not self._due(places):
+            if places.arm in waiting or not due(session, places):
                 waiting.add(places.arm)  # the cohorts of an arm are released in their order
             else:
-                released.append(self._release(places))
+                released.append(release(session, places))
         return released
 
     def op_move(self, kind: str, before: tuple[str, ...], after: str) -> None:
@@ -295,16 +271,9 @@ class Study:
             raise NotRunning(f"{self.name} waits for rewards of a full cohort: archive it after its last release")
         self.op_move("archived", ("stopped",), "archived")
         for (ticket,) in self.database.rows("SELECT ticket FROM place WHERE study = ? AND erased IS NULL", self.name):
-            self._erase(ticket)
+            erase(self._session, ticket)
 
     # parts of operations
-
-    def _place(self, ticket: str) -> Seen:
-        find = "SELECT cohort, place, assigned, exposed, returned FROM place WHERE study = ? AND ticket = ?"
-        found = self.database.one(find, self.name, ticket) if type(ticket) is str and ticket.isalnum() else None
-        if found is None:
-            raise UnknownTicket(f"no place of {self.name} has this ticket")
-        return Seen(*found)
 
     def _expose(self, ticket: str, seen: Seen) -> int:
         now, exposed = self._session.now, self._session.exposed
@@ -324,54 +293,6 @@ class Study:
             if (reward.least, reward.most) == (0, 1):
                 raise RewardOutOfRange
             raise PersonalValue("a report", f"a number from {reward.least:g} to {reward.most:g}")
-
-    def _due(self, places: Places) -> bool:
-        """Whether all places of a cohort were dealt and seen, and the last one's window is over."""
-        count, latest = self._session.exposed.get(places.cohort, (0, 0))
-        window = self.protocol.reward.window
-        return places.full and count == places.size and self._session.now > latest + window
-
-    def _release(self, places: Places) -> Release:
-        """Close a cohort, seal who is in it, draw the noise, write the release, and tell the policy."""
-        session, protocol, cohort, n = self._session, self.protocol, places.cohort, places.size
-        session.driver.close(cohort)
-        found = members(self.database, self.name, cohort)
-        if [member.place for member in found] != list(range(n)):
-            raise Corrupted(f"cohort {cohort} of {self.name} has {len(found)} people in {n} places")
-        channel, bits = protocol.channel, Bits()  # fresh bits: none from before a fork or a snapshot
-        offer = channel.offer(n)
-        sent = [
-            int(member.reports[0])
-            if protocol.on_devices and member.reports
-            else channel.randomize(protocol.reward.of(member.reports), offer.at(member.place), bits)
-            for member in found
-        ]
-        total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n))
-        loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
-        self.database.change(
-            "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(self.name, cohort, step, places.arm, n, total, session.losses.number(loss), digest),
-            memory_text(session.memory),
-        )
-        says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
-        session.enter(kind="released", **says, loss=loss.to_text(), members=digest, offer=offer.digest.hex())
-        session.worst |= loss
-        session.driver.tell(cohort, n, total)
-        session.exposed.pop(cohort)
-        return Release(cohort, places.arm, n, total, loss)
-
-    def _erase(self, ticket: str) -> None:
-        """Remove who had a place, its ticket and its rewards; of a released cohort the row's hash stays."""
-        where = "WHERE study = ? AND ticket = ?"
-        seen, leaf = self._place(ticket), None
-        if seen.returned is None and self._session.driver.cohorts[seen.cohort].release:
-            found = members(self.database, self.name, seen.cohort)
-            leaf = next(each.leaf for each in found if each.place == seen.place)
-        self.database.change(f"DELETE FROM reward {where}", self.name, ticket)
-        self.database.change(
-            f"UPDATE place SET person = NULL, ticket = ?, leaf = ?, erased = ? {where}",
-            *(f"erased{secrets.token_hex(16)}", leaf, self._session.now, self.name, ticket),
-        )
 
 
 def checked_unit(unit: Any) -> str:

@@ -22,7 +22,8 @@ from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.study import Study
 from maskedbandit.study.naming import refuse_unknown
-from maskedbandit.study.protocol import Protocol, duration
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.reward import duration
 
 TOGETHER = 200  # people in a transaction
 MOST = 10**7  # of a search that does not end

@@ -1,0 +1,61 @@
+"""The release of a cohort: when it is due, and what is done in its transaction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from maskedbandit.errors import Corrupted
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.members import members, sealed
+from maskedbandit.store.memory import memory_text
+from maskedbandit.store.session import Session
+from maskedbandit.study.deck import Places
+
+
+class Release(NamedTuple):
+    """A release, as it was made."""
+
+    cohort: int
+    arm: int
+    n: int
+    total: float
+    loss: Loss
+
+
+def due(session: Session, places: Places) -> bool:
+    """Whether all places of a cohort were dealt and seen, and the last one's window is over."""
+    count, latest = session.exposed.get(places.cohort, (0, 0))
+    window = session.protocol.reward.window
+    return places.full and count == places.size and session.now > latest + window
+
+
+def release(session: Session, places: Places) -> Release:
+    """Close a cohort, seal who is in it, draw the noise, write the release, and tell the policy."""
+    name, database, protocol = session.name, session.database, session.protocol
+    cohort, n = places.cohort, places.size
+    session.driver.close(cohort)
+    found = members(database, name, cohort)
+    if [member.place for member in found] != list(range(n)):
+        raise Corrupted(f"cohort {cohort} of {name} has {len(found)} people in {n} places")
+    channel, bits = protocol.channel, Bits()  # fresh bits: none from before a fork or a snapshot
+    offer = channel.offer(n)
+    sent = [
+        int(member.reports[0])
+        if protocol.on_devices and member.reports
+        else channel.randomize(protocol.reward.of(member.reports), offer.at(member.place), bits)
+        for member in found
+    ]
+    total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n))
+    loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
+    database.change(
+        "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest),
+        memory_text(session.memory),
+    )
+    says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
+    session.enter(kind="released", **says, loss=loss.to_text(), members=digest, offer=offer.digest.hex())
+    session.worst |= loss
+    session.driver.tell(cohort, n, total)
+    session.exposed.pop(cohort)
+    return Release(cohort, places.arm, n, total, loss)

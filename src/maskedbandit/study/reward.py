@@ -1,0 +1,87 @@
+"""How what is reported of a person becomes a reward, and by when."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from maskedbandit.checks import number
+from maskedbandit.errors import InvalidValue
+from maskedbandit.study.naming import refuse_unknown
+
+UNITS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}  # milliseconds
+LONGEST = 10 * 366 * UNITS["day"]
+RULES = ("first", "last", "sum")
+
+
+@dataclass(frozen=True)
+class Reward:
+    """How the reports of a person become a reward in [0, 1].
+
+    >>> sum_of_three = Reward(most=10, rule="sum")
+    >>> sum_of_three.of([1, 2, 3]), sum_of_three.of([]), sum_of_three.of([9, 9])
+    (0.6, 0.0, 1.0)
+    """
+
+    least: float = 0.0
+    most: float = 1.0
+    rule: Literal["first", "last", "sum"] = "last"
+    default: float = 0.0
+    window: int = UNITS["day"]
+    exposure: int = 10 * UNITS["minute"]
+
+    @classmethod
+    def from_table(cls, given: Any) -> Reward:
+        """The [reward] table of a protocol."""
+        if not isinstance(given, dict):
+            raise InvalidValue("reward", given, "a [reward] table")
+        refuse_unknown("key of [reward]", given, ("least", "most", "rule", "default", "window", "exposure"))
+        bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
+        for key, value in bounds.items():
+            if not number(value):
+                raise InvalidValue(f"{key} of the reward", value, "a finite number")
+        least, most = float(bounds["least"]), float(bounds["most"])
+        default = given.get("default", least)
+        if not least < most or most - least == float("inf"):
+            raise InvalidValue("most of the reward", most, f"above its least, {least:g}")
+        if not number(default) or not least <= default <= most:
+            raise InvalidValue("default of the reward", default, f"a number from {least:g} to {most:g}")
+        if (rule := given.get("rule", "last")) not in RULES:
+            raise InvalidValue("rule", rule, f"one of {', '.join(RULES)}")
+        window = duration("window", given.get("window", "1 day"), 0)
+        exposure = duration("exposure", given.get("exposure", "10 minutes"), 0)
+        return cls(least, most, rule, float(default), window, exposure)
+
+    def allows(self, value: Any) -> bool:
+        """Whether a report may say this."""
+        return number(value) and self.least <= value <= self.most
+
+    def in_units(self, scaled: float) -> float:
+        """A reward, or a mean of rewards, that was scaled to [0, 1], between the two bounds."""
+        return self.least + scaled * (self.most - self.least)
+
+    def of(self, reports: list[float]) -> float:
+        """The reward, scaled to [0, 1], of the reports of a person in the order in which they came."""
+        if not reports:
+            value = self.default
+        elif self.rule == "sum":
+            value = min(max(sum(reports), self.least), self.most)
+        else:
+            value = reports[0 if self.rule == "first" else -1]
+        return min(max((value - self.least) / (self.most - self.least), 0.0), 1.0)
+
+
+def duration(name: str, value: Any, least: int) -> int:
+    """A time such as "90 days" or "1.5 hours", in milliseconds.
+
+    >>> duration("window", "6 hours", 0)
+    21600000
+    """
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) *([a-z]+?)s?", value) if isinstance(value, str) else None
+    unit = UNITS.get(match[2]) if match else None
+    found = round(float(match[1]) * unit) if match and unit else -1
+    if not least <= found <= LONGEST:
+        more = f", of at least {least // 1000} seconds" if least else ""
+        raise InvalidValue(name, value, f'a time such as "90 minutes" or "2 days"{more} and of at most ten years')
+    return found
