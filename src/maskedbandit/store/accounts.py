@@ -1,20 +1,21 @@
 """What each person has spent, in the database: across the studies of a project, in each period.
 
-A charge is a conditional update: it changes the account only if it is still as it was read, and reads it again if not.
-So charges of several processes cannot both fit a budget that has room for one. An account holds the person's first
-charge, which decides by which rule further ones are judged (privacy/budget.py), and the sum of all. Both are exact; the
-text of each loss stands in the database once.
+A charge is a conditional update: it changes the account only if it is still as it was read; if not, the transaction is
+done again. So charges of several processes cannot both fit a budget that has room for one. An account holds the
+person's first charge, which decides by which rule further ones are judged (privacy/budget.py), and the sum of all. Both
+are exact; the text of each loss stands in the database once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 from maskedbandit.errors import Corrupted, InvalidValue
 from maskedbandit.privacy.budget import Account, Budget
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.database import Database, Row
+from maskedbandit.store.database import Again, Database, Row
 
 FOREVER = 0  # the number of the only period
 
@@ -70,6 +71,8 @@ class Accounts:
             raise InvalidValue("project", project, "one that has a study")
         self.terms = Terms(*found)
         self.budget = Budget(losses[self.terms.budget])
+        self._found: dict[tuple[str, int], Row | None] = {}  # accounts as they were read
+        self._new: dict[tuple[str, int], tuple[int, int]] = {}  # and as they are to be
         self._after: dict[tuple[Row | None, int], tuple[int, int]] = {}  # what accounts become
 
     @staticmethod
@@ -87,25 +90,36 @@ class Accounts:
         """The number of the period in which a time lies."""
         return FOREVER if self.terms.period is None else now // self.terms.period
 
+    def read(self, people: Sequence[str], period: int) -> None:
+        """Read the accounts of these people, so that charges need not ask for each."""
+        find = "SELECT person, first, spent FROM account WHERE project = ? AND period = ? AND person IN keys"
+        missing = [person for person in people if (person, period) not in self._found]
+        self._found |= dict.fromkeys((person, period) for person in missing)
+        for person, *account in self._database.rows_in(find, self.project, period, keys=missing):
+            self._found[person, period] = tuple(account)
+
     def charge(self, person: str, period: int, loss: int) -> None:
-        """Add a loss to what the person has spent in a period, or raise `BudgetExceeded` and change nothing."""
-        which = self.project, person, period
-        while True:
-            found = self._database.one(
-                "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?", *which
-            )
-            first, spent = self._charged(found, loss)
-            if found is None:
-                new = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-                changed = self._database.change(new, *which, first, spent)
-            else:
-                changed = self._database.change(
-                    "UPDATE account SET spent = ? "
-                    "WHERE project = ? AND person = ? AND period = ? AND first = ? AND spent = ?",
-                    *(spent, *which, *found),
-                )
-            if changed:
-                return
+        """Add a loss to what the person has spent in a period, or raise `BudgetExceeded` and change nothing.
+
+        It is written, and certain, only after `write`.
+        """
+        self.read([person], period)
+        who = person, period
+        self._new[who] = self._charged(self._new.get(who, self._found[who]), loss)
+
+    def write(self) -> None:
+        """Write the charges, or raise `Again` if another process charged one of these people since they were read."""
+        found, new = self._found, self._new
+        first = [(self.project, *who, *account) for who, account in new.items() if found[who] is None]
+        more = [(account[1], self.project, *who, *(found[who] or ())) for who, account in new.items() if found[who]]
+        insert = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        update = (
+            "UPDATE account SET spent = ? WHERE project = ? AND person = ? AND period = ? AND first = ? AND spent = ?"
+        )
+        for statement, values in ((insert, first), (update, more)):
+            if values and self._database.each(statement, values) != len(values):
+                raise Again("another process charged the same person")
+        self._found, self._new = {}, {}
 
     def spent(self, person: str, period: int) -> Loss:
         """What the person has spent in a period, and what was burned."""
@@ -121,8 +135,8 @@ class Accounts:
         self._after.clear()
 
     def forget(self) -> None:
-        """After a transaction was undone: nothing that it wrote is there."""
-        self._after.clear()
+        """After a transaction was undone: nothing that it read or wrote is there."""
+        self._after, self._found, self._new = {}, {}, {}
 
     def _burned(self) -> Loss:
         return ZERO if self.terms.burned is None else self._losses[self.terms.burned]

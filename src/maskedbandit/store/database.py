@@ -6,7 +6,7 @@ A statement marks its values with `?`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,8 +44,16 @@ class Database(ABC):
         """How many rows a statement changes."""
 
     @abstractmethod
-    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
-        """Do a statement for each of these values."""
+    def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+        """What a statement gives whose last condition is `IN keys`."""
+
+    @abstractmethod
+    def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
+        """Do a statement for each of these values: how many rows it changes."""
+
+    @abstractmethod
+    def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
+        """Add new rows."""
 
     @abstractmethod
     def script(self, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
@@ -66,9 +66,18 @@ class Postgresql(Database):
         with self._named_errors():
             return self._cursor.execute(dialect(statement), values).rowcount
 
-    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+    def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+        return self.rows(statement.replace("IN keys", "= ANY(?)"), *values, list(keys))
+
+    def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
             self._cursor.executemany(dialect(statement), values)
+            return self._cursor.rowcount
+
+    def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
+        with self._named_errors(), self._cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
+            for each in values:
+                copy.write_row(each)
 
     def script(self, text: str) -> None:
         with self._named_errors():

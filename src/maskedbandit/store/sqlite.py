@@ -6,7 +6,8 @@ loss of power takes back commits that were acknowledged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -67,9 +68,19 @@ class Sqlite(Database):
             self._connection.execute(statement, values)
             return self._connection.changes()
 
-    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
+    def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+        given = statement.replace("IN keys", "IN (SELECT value FROM json_each(?))")
+        return self.rows(given, *values, json.dumps(keys))
+
+    def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
+            before = self._connection.total_changes()
             self._connection.executemany(statement, values)
+            return self._connection.total_changes() - before
+
+    def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
+        marks = ", ".join("?" for _ in columns.split(","))
+        self.each(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)
 
     def script(self, text: str) -> None:
         with self._named_errors():

@@ -35,8 +35,8 @@ def identity(database: Database) -> str:
 
 
 def witness_of(database: Database, folder: Path | None) -> Witness:
-    """The witness of a database, in this folder or the standard one."""
-    return Witness(folder or standard_folder(identity(database)))
+    """The witness of a database, below this folder or the standard one."""
+    return Witness((folder or standard_folder()) / identity(database))
 
 
 def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:

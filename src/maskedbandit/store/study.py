@@ -11,7 +11,7 @@ policy is told. The witness sees the ledger's new head before anybody sees the r
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -28,9 +28,10 @@ from maskedbandit.errors import (
 )
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.database import Database
+from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.places import Seen, erase, place_of
 from maskedbandit.store.release import Release, due, release
+from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Done, Operation, Session, seed_digest
 from maskedbandit.store.witness import Witness
 
@@ -92,9 +93,15 @@ class Study:
         """The arm of the policy's final answer, if it has one."""
         return self._session.driver.answer
 
-    def apply(self, operations: Sequence[Operation]) -> list[Done]:
-        """Do these in one transaction; nothing is done if the store fails."""
-        return self._session.apply(operations)
+    def apply(
+        self, operations: Sequence[Operation], tickets: Iterable[str] = (), units: Iterable[str] = ()
+    ) -> list[Done]:
+        """Do these in one transaction; nothing is done if the store fails.
+
+        It is faster if all tickets and units that they are about are named.
+        """
+        people = [self._people.of(unit) for unit in units if type(unit) is str]
+        return self._session.apply(operations, [ticket for ticket in tickets if type(ticket) is str], people)
 
     def _one(self, operation: Callable[..., Any], *given: Any) -> Any:
         return self.apply([partial(operation, *given)])[0].value()
@@ -145,8 +152,8 @@ class Study:
 
     def offer(self, ticket: str) -> Offer:
         """What a device is offered that adds the noise itself."""
-        seen, session = place_of(self._session, ticket), self._session
-        return self.protocol.channel.offer(session.driver.cohorts[seen.cohort].size).at(seen.place)
+        place = self._session.rows.place(ticket)
+        return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
 
     def releases(self) -> list[Release]:
         """All releases, in the order in which the policy was told."""
@@ -171,9 +178,8 @@ class Study:
         """See `assign`."""
         session, protocol = self._session, self.protocol
         person = self._people.of(checked_unit(unit))
-        find = "SELECT arm, ticket, propensity FROM place WHERE study = ? AND person = ? AND returned IS NULL"
-        if row := self.database.one(find, self.name, person):
-            return Assigned(row[0], row[1], Fraction(row[2]), again=True)
+        if (had := session.rows.place_of(person)) is not None:
+            return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
         if session.state in ("draft", "archived"):
             raise NotRunning(f"{self.name} is {session.state}: nobody is given an arm")
         all_came = protocol.people is not None and session.people >= protocol.people
@@ -190,44 +196,40 @@ class Study:
             session.driver.give_back(given.cohort, given.place)
             raise
         ticket = secrets.token_hex(16)
-        self.database.change(
-            "INSERT INTO place (study, ticket, cohort, place, arm, person, propensity, loss, period, assigned) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(self.name, ticket, given.cohort, given.place, given.arm, person, str(given.propensity), price, period),
-            session.now,
-        )
+        where = given.cohort, given.place, given.arm
+        dealt = Place(ticket, *where, person, str(given.propensity), price, period, session.now)
+        session.rows.deal(dealt)
         if not protocol.reward.exposure:
-            self._expose(ticket, Seen(given.cohort, given.place, session.now, None, None))
+            self._expose(dealt)
         session.people += 1
         return Assigned(given.arm, ticket, given.propensity)
 
     def op_expose(self, ticket: str) -> None:
         """See `expose`."""
-        seen = place_of(self._session, ticket)
-        if seen.exposed is None:
-            self._expose(ticket, seen)
+        place = self._session.rows.place(ticket)
+        if place.exposed is None:
+            self._expose(place)
 
     def op_report(self, ticket: str, value: float, event: str = "") -> Reported:
         """See `report`."""
-        seen, session = place_of(self._session, ticket), self._session
+        session = self._session
+        place = session.rows.place(ticket)
         checked_event(event)
         self._check_value(value)
-        find = "SELECT value FROM reward WHERE study = ? AND ticket = ? AND event = ?"
-        if row := self.database.one(find, self.name, ticket, event):
-            if row[0] != float(value):
+        known = session.rows.rewards(ticket)
+        if event in known:
+            if known[event] != float(value):
                 raise Conflict("this report came before, with another value: the first one stands")
             return Reported(again=True)
-        exposed = self._expose(ticket, seen) if seen.exposed is None else seen.exposed
-        if session.now > exposed + self.protocol.reward.window or session.driver.cohorts[seen.cohort].closed:
+        exposed = self._expose(place) if place.exposed is None else place.exposed
+        if session.now > exposed + self.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
             raise Late("the window in which this outcome counts is over")
-        self.database.change(
-            "INSERT INTO reward VALUES (?, ?, ?, ?, ?, (SELECT COUNT(*) FROM reward WHERE study = ? AND ticket = ?))",
-            *(self.name, ticket, event, float(value), session.now, self.name, ticket),
-        )
+        session.rows.report(ticket, event, float(value), session.now)
         return Reported(again=False)
 
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
+        self._session.write()
         find = "SELECT ticket FROM place WHERE study = ? AND person = ?"
         rows = self.database.rows(find, self.name, self._people.of(checked_unit(unit)))
         for (ticket,) in rows:
@@ -237,6 +239,7 @@ class Study:
     def op_tick(self) -> list[Release]:
         """See `tick`."""
         session, exposure = self._session, self.protocol.reward.exposure
+        session.write()
         unseen = self.database.rows(
             "SELECT ticket, cohort, place FROM place "
             "WHERE study = ? AND assigned < ? AND exposed IS NULL AND returned IS NULL",
@@ -270,18 +273,19 @@ class Study:
         if any(places.full for places in self._session.driver.deck.unreleased()):
             raise NotRunning(f"{self.name} waits for rewards of a full cohort: archive it after its last release")
         self.op_move("archived", ("stopped",), "archived")
+        self._session.write()
         for (ticket,) in self.database.rows("SELECT ticket FROM place WHERE study = ? AND erased IS NULL", self.name):
             erase(self._session, ticket)
 
     # parts of operations
 
-    def _expose(self, ticket: str, seen: Seen) -> int:
+    def _expose(self, place: Place) -> int:
         now, exposed = self._session.now, self._session.exposed
-        if seen.returned is not None or now > seen.assigned + self.protocol.reward.exposure:
+        if place.returned is not None or now > place.assigned + self.protocol.reward.exposure:
             raise Late("nobody said in time that the arm was seen: the place went to another person")
-        self.database.change("UPDATE place SET exposed = ? WHERE study = ? AND ticket = ?", now, self.name, ticket)
-        count, latest = exposed.get(seen.cohort, (0, 0))
-        exposed[seen.cohort] = count + 1, max(latest, now)
+        self._session.rows.expose(place.ticket, now)
+        count, latest = exposed.get(place.cohort, (0, 0))
+        exposed[place.cohort] = count + 1, max(latest, now)
         return now
 
     def _check_value(self, value: Any) -> None:

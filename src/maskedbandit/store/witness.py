@@ -5,7 +5,8 @@ not the one that was promised: releases that people have seen are not in it, and
 and from people whose charges were forgotten. So the head of each ledger is also written to a file that is not in the
 database, before a release is shown to anybody; a study whose ledger is older than that is not opened.
 
-The folder is `~/.config/maskedbandit/<database>`, or another that one names; best it is on another volume. It holds
+The folder is `~/.config/maskedbandit/<database>`, or below another that one names; best it is on another volume. It
+holds
 
     keys     one private key that signs the ledgers, and one for each project that makes pseudonyms of people
     heads    the head of every ledger, and what its releases cost the worst person
@@ -39,10 +40,10 @@ class Seen(NamedTuple):
     worst: str  # the text of a loss that bounds what any person was charged for a cohort of the study
 
 
-def standard_folder(database: str) -> Path:
-    """Where the witness of a database is if nothing else is said."""
+def standard_folder() -> Path:
+    """Where the witnesses of all databases are if nothing else is said."""
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "maskedbandit" / database
+    return Path(home) / "maskedbandit"
 
 
 class Witness:

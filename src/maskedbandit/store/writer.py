@@ -9,13 +9,22 @@ from __future__ import annotations
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.store.session import Operation
 from maskedbandit.store.study import Study
 
 MOST = 512  # operations in a transaction
+
+
+class Waiting(NamedTuple):
+    """An operation that waits to be done."""
+
+    operation: Operation
+    future: Future[Any]
+    ticket: str | None
+    unit: str | None
 
 
 class Writer:
@@ -32,17 +41,17 @@ class Writer:
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._waiting: SimpleQueue[tuple[Operation, Future[Any]] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[Waiting | None] = SimpleQueue()
         self._closed = False
         self._thread = Thread(target=self._write, name=f"writer of {study.name}", daemon=True)
         self._thread.start()
 
-    def submit(self, operation: Operation) -> Future[Any]:
-        """Have an operation of the study done."""
+    def submit(self, operation: Operation, ticket: str | None = None, unit: str | None = None) -> Future[Any]:
+        """Have an operation of the study done; it is faster if the ticket or the unit that it is about is named."""
         if self._closed:
             raise InvalidValue("the writer", "closed", "open")
         future: Future[Any] = Future()
-        self._waiting.put((operation, future))
+        self._waiting.put(Waiting(operation, future, ticket, unit))
         return future
 
     def close(self) -> None:
@@ -67,19 +76,21 @@ class Writer:
                 except Empty:
                     break
             going_on = batch[-1] is not None
-            mine = [each for each in batch if each is not None and each[1].set_running_or_notify_cancel()]
+            mine = [each for each in batch if each is not None and each.future.set_running_or_notify_cancel()]
             if mine:
                 self._do(mine)
 
-    def _do(self, batch: list[tuple[Operation, Future[Any]]]) -> None:
+    def _do(self, batch: list[Waiting]) -> None:
+        tickets = {each.ticket for each in batch if each.ticket is not None}
+        units = {each.unit for each in batch if each.unit is not None}
         try:
-            done = self._study.apply([operation for operation, _ in batch])
+            done = self._study.apply([each.operation for each in batch], tickets, units)
         except BaseException as why:
-            for _, future in batch:
-                future.set_exception(why)
+            for each in batch:
+                each.future.set_exception(why)
             return
-        for (_, future), each in zip(batch, done, strict=True):
-            if each.refusal is None:
-                future.set_result(each.result)
+        for each, result in zip(batch, done, strict=True):
+            if result.refusal is None:
+                each.future.set_result(result.result)
             else:
-                future.set_exception(each.refusal)
+                each.future.set_exception(result.refusal)
