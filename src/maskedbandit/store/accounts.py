@@ -94,6 +94,8 @@ class Accounts:
         """Read the accounts of these people, so that charges need not ask for each."""
         find = "SELECT person, first, spent FROM account WHERE project = ? AND period = ? AND person IN keys"
         missing = [person for person in people if (person, period) not in self._found]
+        if not missing:
+            return
         self._found |= dict.fromkeys((person, period) for person in missing)
         for person, *account in self._database.rows_in(find, self.project, period, keys=missing):
             self._found[person, period] = tuple(account)
@@ -112,13 +114,13 @@ class Accounts:
         found, new = self._found, self._new
         first = [(self.project, *who, *account) for who, account in new.items() if found[who] is None]
         more = [(account[1], self.project, *who, *(found[who] or ())) for who, account in new.items() if found[who]]
-        insert = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        update = (
-            "UPDATE account SET spent = ? WHERE project = ? AND person = ? AND period = ? AND first = ? AND spent = ?"
-        )
-        for statement, values in ((insert, first), (update, more)):
-            if values and self._database.each(statement, values) != len(values):
-                raise Again("another process charged the same person")
+        columns, where = "project, person, period, first, spent", "project = ? AND person = ? AND period = ?"
+        done = self._database.insert_missing("account", columns, first) if first else 0
+        if more:
+            update = f"UPDATE account SET spent = ? WHERE {where} AND first = ? AND spent = ?"
+            done += self._database.each(update, more)
+        if done != len(new):
+            raise Again("another process charged the same person")
         self._found, self._new = {}, {}
 
     def spent(self, person: str, period: int) -> Loss:

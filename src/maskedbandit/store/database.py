@@ -56,8 +56,16 @@ class Database(ABC):
         """Add new rows."""
 
     @abstractmethod
+    def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
+        """Add those rows whose keys are not there yet: how many."""
+
+    @abstractmethod
     def script(self, text: str) -> None:
         """Do all statements of a text, within a transaction."""
+
+    @abstractmethod
+    def count(self) -> None:
+        """Count the rows of the tables, so that the database finds the shortest way to them."""
 
     @abstractmethod
     def alone(self) -> None:
@@ -86,3 +94,12 @@ class Database(ABC):
         """The only row that a statement gives; None if there is none."""
         found = self.rows(statement, *values)
         return found[0] if found else None
+
+
+def marks(row: Sequence[Any]) -> str:
+    """The marks for the values of a row.
+
+    >>> marks(["ann", 1])
+    '(?, ?)'
+    """
+    return f"({', '.join('?' * len(row))})"

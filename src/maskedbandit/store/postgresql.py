@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
-from maskedbandit.store.database import Again, Database, Row
+from maskedbandit.store.database import Again, Database, Row, marks
 
 
 def opened(address: str) -> Database:
@@ -79,9 +80,18 @@ class Postgresql(Database):
             for each in values:
                 copy.write_row(each)
 
+    def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
+        rows = ", ".join([marks(values[0])] * len(values))
+        new = f"INSERT INTO {table} ({columns}) VALUES {rows} ON CONFLICT DO NOTHING"
+        return self.change(new, *chain.from_iterable(values))
+
     def script(self, text: str) -> None:
         with self._named_errors():
             self._connection.execute(text.encode())
+
+    def count(self) -> None:
+        with self._named_errors():
+            self._cursor.execute("ANALYZE place, reward, account")
 
     def alone(self) -> None:
         self.rows("SELECT pg_advisory_xact_lock(20261122)")

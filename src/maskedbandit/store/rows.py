@@ -109,9 +109,10 @@ class Rows:
         self._new_rewards.append((self._study, ticket, event, value, now, len(known)))
         known[event] = value
 
-    def write(self) -> None:
-        """Write what is new, and forget what was read."""
+    def write(self) -> int:
+        """Write what is new, and forget what was read: how many rows."""
         database, study = self._database, self._study
+        written = len(self._new_places) + len(self._new_rewards)
         if self._new_places:
             database.insert("place", f"study, {COLUMNS}", [(study, *place) for place in self._new_places.values()])
         if self._new_exposures:
@@ -122,3 +123,4 @@ class Rows:
         if self._new_rewards:
             database.insert("reward", "study, ticket, event, value, received, position", self._new_rewards)
         self.clear()
+        return written

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from threading import RLock
@@ -35,6 +36,7 @@ from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
+FEW = 256  # rows
 ATTEMPTS = 20  # at a transaction that others are in the way of
 T = TypeVar("T")
 Operation = Callable[[], Any]
@@ -93,6 +95,7 @@ class Session:
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self._process, self._lock = clock, process(), RLock()
         self._stale = True
+        self._counted, self._since = FEW, 0  # rows when they were counted, and since then
         self.apply([])
 
     def apply(
@@ -112,6 +115,12 @@ class Session:
         entry = next_entry(self.name, self.head, {**says, "at": self.now}, self._key)
         self.database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", self.name, *entry)
         self.head = Head(entry.number + 1, entry.hash)
+
+    def price(self, n: int) -> int:
+        """The number of the loss that a place of a cohort of n costs."""
+        if n not in self._prices:
+            self._prices[n] = self.losses.number(self.protocol.price(n))
+        return self._prices[n]
 
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
@@ -146,6 +155,10 @@ class Session:
             self.database.rollback()
             raise
         self._stale = False
+        if self._since > self._counted:  # the tables are about twice as large as when they were counted
+            self._counted, self._since = self._counted + self._since, 0
+            with suppress(StoreError):  # what was asked for is done all the same
+                self.database.count()
         return done
 
     def _do(self, operation: Operation) -> Done:
@@ -160,7 +173,7 @@ class Session:
 
     def write(self) -> None:
         """Write the places, rewards and charges of this transaction."""
-        self.rows.write()
+        self._since += self.rows.write()
         self.accounts.write()
 
     def _keep(self) -> None:
@@ -179,6 +192,7 @@ class Session:
         """Take the study over, and make what is in memory from what is in the database."""
         database, name = self.database, self.name
         self.losses.forget()
+        self._prices: dict[int, int] = {}  # by the size of a cohort
         with database.transaction():
             now = wall_clock()
             holder, lease = database.rows("SELECT holder, lease FROM study WHERE study = ?", name)[0]

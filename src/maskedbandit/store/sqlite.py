@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
-from maskedbandit.store.database import Again, Database, Row
+from maskedbandit.store.database import Again, Database, Row, marks
 
 OLDEST = (3, 51, 3)
 WAIT = 10_000  # milliseconds for another connection's transaction
@@ -79,12 +79,18 @@ class Sqlite(Database):
             return self._connection.total_changes() - before
 
     def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
-        marks = ", ".join("?" for _ in columns.split(","))
-        self.each(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)
+        self.each(f"INSERT INTO {table} ({columns}) VALUES {marks(values[0])}", values)
+
+    def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
+        new = f"INSERT INTO {table} ({columns}) VALUES {marks(values[0])} ON CONFLICT DO NOTHING"
+        return self.each(new, values)
 
     def script(self, text: str) -> None:
         with self._named_errors():
             self._connection.execute(text)
+
+    def count(self) -> None:
+        pass  # it takes the indexes that fit best without
 
     def alone(self) -> None:
         pass  # as every transaction that may write

@@ -190,7 +190,7 @@ class Study:
             return Assigned(given.arm, None, given.propensity)
         period = session.accounts.period(session.now)
         try:
-            price = session.losses.number(protocol.price(session.driver.cohorts[given.cohort].size))
+            price = session.price(session.driver.cohorts[given.cohort].size)
             session.accounts.charge(person, period, price)
         except MaskedBanditError:
             session.driver.give_back(given.cohort, given.place)
