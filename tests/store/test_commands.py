@@ -1,0 +1,160 @@
+"""The commands for stored studies and their ledgers, on both databases."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.cli import main
+from maskedbandit.cli.parts.simulation import Clock, simulate
+from maskedbandit.lab.experiments.packaged import folder
+from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.verify import verify
+from maskedbandit.study.protocol import Protocol
+
+STUDIES = sorted((folder() / "studies").glob("*.toml"))
+SMALL = """
+name = "small"
+people = 400
+policy = { name = "successive_elimination", least = 20 }
+channel = { name = "central", epsilon = 2 }
+arms = [{ name = "a", payload = { colour = "red" } }, { name = "b" }]
+reward = { window = "0 seconds", exposure = "0 seconds" }
+budget = { epsilon = 2 }
+simulation = { instance = { name = "bernoulli", means = [0.2, 0.8] } }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def where(address: str, tmp_path: Path) -> list[str]:
+    """What all commands are given."""
+    return ["--database", address, "--witness", str(tmp_path / "witness")]
+
+
+def said(capsys, *command: str) -> str:
+    """What a command prints that does what it is asked."""
+    capsys.readouterr()
+    assert main(command) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def refused(capsys, *command: str) -> str:
+    """The line of a command that does not."""
+    capsys.readouterr()
+    assert main(command) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    return line
+
+
+def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    out = said(capsys, "study", "simulate", "--quiet", *where)
+    assert "small: stopped, 400 of 400 people" in out
+    verified = said(capsys, "ledger", "verify", *where)
+    assert "each has spent at most ε = 2" in verified
+    shown = said(capsys, "ledger", "show", *where).splitlines()
+    assert "started" in shown[1]
+    assert all("released" in line for line in shown[2:-1])
+    assert "stopped" in shown[-1]
+    assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)
+
+
+def test_a_changed_release_is_found(file, where, address, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "simulate", "--quiet", *where)
+    database = connect(address)
+    with database.transaction():
+        database.change("UPDATE release SET total = total + 1 WHERE cohort = 0")
+    database.close()
+    assert "the total of the release of cohort 0 of small was changed" in refused(capsys, "ledger", "verify", *where)
+
+
+def test_verbs_for_scripts(file, where, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    assert "is draft" in refused(capsys, "study", "assign", "ann", *where)
+    assert json.loads(said(capsys, "study", "start", *where))["state"] == "running"
+    ann = json.loads(said(capsys, "study", "assign", "ann", *where))
+    assert ann["arm"] in ("a", "b")
+    assert ann["propensity"] == "1/2"
+    assert json.loads(said(capsys, "study", "assign", "ann", *where)) == {**ann, "again": True}
+    said(capsys, "study", "expose", ann["ticket"], *where)
+    report = ["study", "report", ann["ticket"], "1", *where]
+    window = "the window in which this outcome counts is over"  # of 0 seconds
+    assert window in refused(capsys, *report)
+    assert json.loads(said(capsys, "study", "pause", *where))["state"] == "paused"
+    assert json.loads(said(capsys, "study", "resume", *where))["state"] == "running"
+    assert json.loads(said(capsys, "study", "erase", "ann", *where)) == {"places": 1}
+    assert said(capsys, "study", "tick", *where) == ""
+    assert "small: running, 1 of 400 people" in said(capsys, "study", "status", *where)
+    assert "is running: its protocol cannot be changed" in refused(capsys, "study", "new", str(file), *where)
+    assert "VALUE is 'much'" in refused(capsys, "study", "report", "x", "much", *where)
+    assert "what `study assign` is about is []" in refused(capsys, "study", "assign", *where)
+    assert json.loads(said(capsys, "study", "stop", *where))["state"] == "stopped"
+    assert json.loads(said(capsys, "study", "archive", *where))["state"] == "archived"
+    said(capsys, "ledger", "verify", *where)
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_the_studies_that_come_with_the_package_end(path, tmp_path, capsys) -> None:
+    where = ["--database", f"sqlite:///{tmp_path}/study.db", "--witness", str(tmp_path / "witness")]
+    said(capsys, "study", "new", str(path), *where)
+    assert "stopped" in said(capsys, "study", "simulate", "--quiet", *where)
+    said(capsys, "ledger", "verify", *where)
+
+
+@pytest.mark.slow
+def test_a_stored_study_has_the_numbers_of_the_lab(tmp_path) -> None:
+    """Mean regret of 40 stored studies against 2,000 runs of the lab, within 5 joint standard errors: wrong with
+    a probability below 1e-6."""
+    table = Protocol.from_file(folder() / "studies" / "newsletter.toml").table | {"people": 5000}
+    found = []
+    for seed in range(40):
+        address = f"sqlite:///{tmp_path}/{seed}.db"
+        protocol = Protocol.from_table({**table, "simulation": {**table["simulation"], "seed": seed}})
+        new(protocol, address, tmp_path)
+        clock = Clock()
+        with opened(address, folder=tmp_path, clock=clock) as study:
+            study.start()
+            found.append(simulate(study, clock, lambda _: None).regret)
+    policy, delay = mb.policies.ContemporaneousKLUCB(), mb.delays.Constant(360)
+    run = mb.simulate(policy, protocol.channel, mb.Bernoulli([0.5, 0.6, 0.45]), 5000, runs=2000, seed=1, delay=delay)
+    lab, stored = run.regret[:, -1], np.array(found)
+    error = np.hypot(lab.std() / np.sqrt(lab.size), stored.std() / np.sqrt(stored.size))
+    assert abs(lab.mean() - stored.mean()) < 5 * error
+    undelayed = mb.simulate(policy, protocol.channel, mb.Bernoulli([0.5, 0.6, 0.45]), 5000, runs=2000, seed=1)
+    assert abs(undelayed.regret[:, -1].mean() - stored.mean()) > 5 * error  # another study is told from it
+
+
+def test_an_interrupted_simulation_goes_on(file, tmp_path) -> None:
+    address = f"sqlite:///{tmp_path}/study.db"
+    new(Protocol.from_file(file), address, tmp_path)
+    clock = Clock()
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(people: int) -> None:
+        raise Interrupted
+
+    with opened(address, folder=tmp_path, clock=clock) as study:
+        study.start()
+        with pytest.raises(Interrupted):
+            simulate(study, clock, interrupt)
+        assert study.people == 200
+    clock = Clock()
+    with opened(address, folder=tmp_path, clock=clock) as study:
+        assert simulate(study, clock, lambda _: None).people == 200
+        assert study.people == 400
+    database = connect(address)
+    assert verify(database, witness_of(database, tmp_path), "small").entries > 2

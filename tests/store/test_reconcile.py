@@ -1,0 +1,167 @@
+"""A restored copy of a database is refused, and reconciled: the gap is brought back, or burned."""
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from maskedbandit.errors import BehindWitness, BudgetExceeded, InvalidValue
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.connection import connect
+from maskedbandit.store.reconcile import bring_back, burn, exported
+from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.study import Study
+from maskedbandit.store.verify import Verified, verify
+from maskedbandit.study.protocol import Protocol
+
+PROTOCOL = Protocol.from_table(
+    {
+        "name": "s",
+        "people": 10_000,
+        "policy": {"name": "successive_elimination", "least": 20},
+        "channel": {"name": "central", "epsilon": 1},
+        "arms": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+        "budget": {"epsilon": 2},
+        "reward": {"window": "20 seconds", "exposure": "5 seconds"},
+    }
+)
+
+
+class House:
+    """A study, its database, its witness, and the copies that are made of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.now, self.random = folder, 0, Random(1)
+        self.file, self.address = folder / "study.db", f"sqlite:///{folder}/study.db"
+        new(PROTOCOL, self.address, folder / "witness")
+        with self.open() as study:
+            study.start()
+
+    def open(self) -> Study:
+        return opened(self.address, "s", self.folder / "witness", lambda: self.now)
+
+    def play(self, first: int, last: int) -> None:
+        """These people come, a second apart."""
+        with self.open() as study:
+            for i in range(first, last):
+                self.now = 1000 * i
+                given = study.assign(f"person {i}")
+                if given.ticket and i % 7:
+                    study.expose(given.ticket)
+                    study.report(given.ticket, float(self.random.random() < 0.5))
+                study.tick()
+
+    def keep(self) -> Path:
+        return Path(shutil.copy(self.file, self.folder / "kept.db"))
+
+    def restore(self, kept: Path) -> None:
+        for more in ("-wal", "-shm"):
+            Path(f"{self.file}{more}").unlink(missing_ok=True)
+        shutil.copy(kept, self.file)
+
+    def verify(self) -> Verified:
+        database = connect(self.address)
+        try:
+            return verify(database, witness_of(database, self.folder / "witness"), "s")
+        finally:
+            database.close()
+
+    def reconcile(self, how, *given) -> str:
+        database = connect(self.address)
+        try:
+            return how(database, witness_of(database, self.folder / "witness"), "s", *given)
+        finally:
+            database.close()
+
+    def export(self) -> Path:
+        database = connect(self.address)
+        path = self.folder / "export"
+        path.write_text("\n".join(exported(database, "s")))
+        database.close()
+        return path
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> tuple[House, Path, list]:
+    """A house in which last night's copy was put back, the newest export, and the releases that are known."""
+    house = House(tmp_path)
+    house.play(0, 150)
+    kept = house.keep()
+    house.play(150, 400)
+    with house.open() as study:
+        releases = study.releases()
+    export = house.export()
+    house.restore(kept)
+    return house, export, releases
+
+
+def test_a_restored_copy_is_refused_by_everything(restored) -> None:
+    house, _, _ = restored
+    for use in (house.open, house.verify):
+        with pytest.raises(BehindWitness, match="restored or another copy"):
+            use()
+
+
+def test_a_gap_is_brought_back(restored) -> None:
+    house, export, releases = restored
+    assert "were brought back" in house.reconcile(bring_back, export)
+    with house.open() as study:
+        assert study.releases() == releases
+        assert study.people == 400
+    house.verify()
+    house.play(400, 700)  # and it goes on
+    assert house.verify().releases > len(releases)
+    with house.open() as study, pytest.raises(BudgetExceeded):
+        for i in range(3):  # those who were in the gap have been charged
+            study._session.accounts.charge(
+                study._people.of("person 200"), 0, study._session.losses.number(Loss.pure(1))
+            )
+
+
+def test_a_gap_is_burned(restored) -> None:
+    house, _, _ = restored
+    assert "everybody was charged ε = 1" in house.reconcile(burn)
+    with house.open() as study:
+        accounts = study._session.accounts
+        assert accounts.spent("nobody knows", 0) == Loss.pure(1)
+        assert accounts.spent(study._people.of("person 0"), 0) == Loss.pure(2)  # as was the charge before
+        in_flight = [places.cohort for places in study._session.driver.deck.unreleased()]
+        for cohort in in_flight:  # they may have been released: all of it goes to other people
+            live = "SELECT COUNT(*) FROM place WHERE study = 's' AND cohort = ? AND returned IS NULL"
+            assert study.database.rows(live, cohort) == [(0,)]
+    house.verify()
+    house.play(400, 700)
+    house.verify()
+    with house.open() as study:
+        assert study.assign("person 650").again
+    with pytest.raises(InvalidValue, match="nothing is missing here"):
+        house.reconcile(burn)
+
+
+def test_an_export_that_does_not_fit_changes_nothing(restored, tmp_path_factory) -> None:
+    house, export, _ = restored
+    lines = export.read_text().splitlines()
+    entries = [line for line in lines if line.startswith('["entry"')]
+    damaged = house.folder / "damaged"
+    for text, why in (
+        ("\n".join(line for line in lines if line != entries[-1]), "entries that the witness has seen"),
+        ("not json", "what `ledger export` wrote"),
+        ("[]", "what `ledger export` wrote"),
+    ):
+        damaged.write_text(text)
+        with pytest.raises(InvalidValue, match=why):
+            house.reconcile(bring_back, damaged)
+        with pytest.raises(BehindWitness):
+            house.open()
+    other = House(tmp_path_factory.mktemp("other"))
+    other.play(0, 400)
+    with pytest.raises(Exception, match=r"signature|was changed|entries that the witness"):
+        house.reconcile(bring_back, other.export())
+
+
+def test_nothing_is_reconciled_that_is_whole(tmp_path) -> None:
+    house = House(tmp_path)
+    house.play(0, 100)
+    with pytest.raises(InvalidValue, match="nothing is missing here"):
+        house.reconcile(burn)
