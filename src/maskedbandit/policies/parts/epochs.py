@@ -17,11 +17,13 @@ second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law/counts.
 
     P(S <= s) <= exp(-I(s)),    I(s) = sup over lam >= 0 of  -lam s - (what is above),
 
-for sums whose sizes are fixed beforehand, whatever the tau, if a's mean is not below c's and q is known.
-docs/contemporaneous.md has the proof, and what is estimated instead.
+for sums whose sizes are fixed beforehand, if a's mean is not below c's, q is known, and either tau is the same in all
+epochs or n_a / n_c is. (If neither is, the epochs that count most in V may have another mean than q.)
+docs/contemporaneous.md says what is estimated instead.
 
 Cohorts in flight wait in rows, one for each epoch. A release belongs to the row where its arm awaits one of its size,
-and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ.
+and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ. Where devices drop out and
+releases overtake each other as well, that may be the wrong epoch, and then a drift is taken for a difference.
 """
 
 from __future__ import annotations
