@@ -37,7 +37,14 @@ from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.decisions import check_seed, decision_generator
 from maskedbandit.study.deck import Deck, Places
-from maskedbandit.study.illegal import no_such_arm, no_such_count, no_such_deck, nothing_to_wait_for, unknown_size
+from maskedbandit.study.illegal import (
+    no_such_arm,
+    no_such_close,
+    no_such_count,
+    no_such_deck,
+    nothing_to_wait_for,
+    unknown_size,
+)
 
 
 class Assignment(NamedTuple):
@@ -245,7 +252,7 @@ class Driver:
         if n < 0:
             raise no_such_count(name, n)
         if close not in (0, 1, TOGETHER):
-            raise IllegalDecision(f"{name} answered with close = {close}: it is 0, 1 or TOGETHER")
+            raise no_such_close(name, close)
         growing = self.deck.growing(arm)
         if before or close == TOGETHER:
             if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):

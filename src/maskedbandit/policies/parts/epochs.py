@@ -22,8 +22,9 @@ epochs or n_a / n_c is. (If neither is, the epochs that count most in V may have
 docs/contemporaneous.md says what is estimated instead.
 
 Cohorts in flight wait in rows, one for each epoch. A release belongs to the row where its arm awaits one of its size,
-and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ. Where devices drop out and
-releases overtake each other as well, that may be the wrong epoch, and then a drift is taken for a difference.
+and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ. Where
+devices drop out and releases overtake each other as well, that may be the wrong epoch, and a drift is taken for a
+difference.
 """
 
 from __future__ import annotations
