@@ -1,4 +1,4 @@
-"""Elimination over the same users: a better reward of an arm never counts against it."""
+"""Elimination over the same users: a better reward of an arm never counts against it, and one arm is always left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.policies.identify import contemporaneous_elimination as elimination
-from maskedbandit.policies.parts.epochs import NEXT, arrive, fold
+from maskedbandit.policies.parts.epochs import NEXT, arrive, fold, launch
 
 EXACT = Law(NO_NOISE, grid=1)
 QUIET = Law(LAPLACE, scale=0.05, grid=1, per_release=1)
@@ -43,3 +43,18 @@ def test_a_test_with_larger_tilts_is_rejected(monkeypatch):
     monkeypatch.setattr(elimination, "LARGEST", 40.0)
     with pytest.raises(AssertionError, match="better arm"):
         check_better_is_better(QUIET, N + 5)
+
+
+def test_one_arm_is_left_though_each_is_worse_than_another():
+    """Means that change between epochs, and devices that drop out, can make a circle."""
+    s, rng = mb.policies.ContemporaneousElimination().init(3, 0.1), np.random.default_rng(1)
+    s.clock[NEXT], s.asked[0] = 3, 3000
+    for epoch in range(3):
+        launch(s.flight, epoch, epoch + 1, np.full(3, 1000 + epoch), s.flying)
+        worst, best, few = epoch, (epoch + 1) % 3, (epoch + 2) % 3
+        s.flight.n[epoch, [worst, best, few]] = 1000, 1000, 10
+        s.flight.total[epoch, [worst, best, few]] = 0, 1000, 5
+        s.flight.awaited[epoch] = 0
+    answer = mb.policies.ContemporaneousElimination.ask(s, EXACT, rng)
+    assert (s.left.sum(), answer.n) == (1, 0)
+    assert answer.arm >= 0

@@ -114,11 +114,10 @@ def evidence(s: State, law: Law, a: int, c: int) -> float:
 
 @kernel
 def drop(s: State, law: Law) -> None:
-    """Drop every arm that is shown not to be the best; tests are of all arms that were left before."""
-    k, before = s.n.size, s.left.copy()
-    for a in range(k):
-        for c in range(k):
-            if before[a] == 1 and before[c] == 1 and a != c and evidence(s, law, a, c) >= doubt(s, 2.0):
+    """Drop every arm that one of those left shows not to be the best: one is always left, even if tests contradict."""
+    for a in range(s.n.size):
+        for c in range(s.n.size):
+            if s.left[a] == 1 and s.left[c] == 1 and a != c and evidence(s, law, a, c) >= doubt(s, 2.0):
                 s.left[a] = 0
 
 
