@@ -5,7 +5,8 @@
 The driver asks the policy when no place is left to be dealt, and not again after an answer for nobody before something
 was told. It gives the users who come the places of the cohorts that were asked for (deck.py), or serves them an arm
 while there is nothing to ask for. The caller has the clock: it closes a cohort at the deadline of its last place, and
-tells its release. Meanwhile the next cohorts are dealt.
+tells its release. Meanwhile the next cohorts are dealt. A policy is not told which cohort a release is of: where
+devices drop out, the releases of an arm should be told in the order of its cohorts, or some policies confuse them.
 
 There is no clock, no network and no file here. All that the policy decides follows from the seed of the study and from
 the log, which lists what was asked, with the answers, and what was told:
