@@ -38,7 +38,7 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, cumulant, is_laplace, is_response, largest_tilt, radius, steps
+from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, radius, steps
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
@@ -49,6 +49,7 @@ from maskedbandit.policies.parts.epochs import (
     free_row,
     launch,
     mean_of_pair,
+    moments,
     next_of_plan,
     pairs,
     unlike,
@@ -107,7 +108,7 @@ def evidence(s: State, law: Law, a: int, c: int) -> float:
     section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law))))
     for _ in range(26):
         lam = math.exp(section.x)
-        noise = 0.0 if is_response(law) else cumulant(law, law.scale, draws, g, lam)
+        noise = 0.0 if is_response(law) else moments(law, draws, g, lam)
         section = narrowed(section, lam * difference + lam * lam * v + noise)
     return max(0.0, -section.least)
 
