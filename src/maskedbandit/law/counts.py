@@ -39,7 +39,7 @@ def nodes(law: Law, m: int) -> float:
     """Noise in the running sum of an arm's first m releases on a tree: its variance, in draws of `width(law, m)`.
 
     It bounds the cumulant too: a draw that counts w <= 1 times has K(w lam) <= w^2 K(lam), as K is convex in lam^2 for
-    every noise here.
+    every noise here but coins, which no tree has.
 
     >>> from maskedbandit.law import BINARY
     >>> [nodes(Law(LAPLACE, 1.0, counter=BINARY), m) for m in (7, 8)], nodes(Law(LAPLACE, 1.0, counter=HONAKER), 2)

@@ -5,7 +5,8 @@
 The driver asks the policy when no place is left to be dealt, and not again after an answer for nobody before something
 was told. It gives the users who come the places of the cohorts that were asked for (deck.py), or serves them an arm
 while there is nothing to ask for. The caller has the clock: it closes a cohort at the deadline of its last place, and
-tells its release. Meanwhile the next cohorts are dealt.
+tells its release. Meanwhile the next cohorts are dealt. A policy is not told which cohort a release is of: where
+devices drop out, the releases of an arm should be told in the order of its cohorts, or some policies confuse them.
 
 There is no clock, no network and no file here. All that the policy decides follows from the seed of the study and from
 the log, which lists what was asked, with the answers, and what was told:
@@ -37,7 +38,14 @@ from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.decisions import check_seed, decision_generator
 from maskedbandit.study.deck import Deck, Places
-from maskedbandit.study.illegal import no_such_arm, no_such_count, no_such_deck, nothing_to_wait_for, unknown_size
+from maskedbandit.study.illegal import (
+    no_such_arm,
+    no_such_close,
+    no_such_count,
+    no_such_deck,
+    nothing_to_wait_for,
+    unknown_size,
+)
 
 
 class Assignment(NamedTuple):
@@ -245,7 +253,7 @@ class Driver:
         if n < 0:
             raise no_such_count(name, n)
         if close not in (0, 1, TOGETHER):
-            raise IllegalDecision(f"{name} answered with close = {close}: it is 0, 1 or TOGETHER")
+            raise no_such_close(name, close)
         growing = self.deck.growing(arm)
         if before or close == TOGETHER:
             if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):

@@ -15,6 +15,11 @@ def no_such_count(policy: str, n: int) -> IllegalDecision:
     return IllegalDecision(f"{policy} asked for {n} users: the number of users is 0 (stop) or more")
 
 
+def no_such_close(policy: str, close: int) -> IllegalDecision:
+    """It says nothing known of what becomes of the cohort."""
+    return IllegalDecision(f"{policy} answered with close = {close}: it is 0, 1 or TOGETHER")
+
+
 def no_such_deck(policy: str, arm: int, n: int) -> IllegalDecision:
     """It does not fit those with which it is to be dealt."""
     return IllegalDecision(

@@ -24,7 +24,7 @@ from maskedbandit.lab.delays.recorded import Recorded
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.in_flight import NEVER, first_due, full, in_flight, larger, pop, push
-from maskedbandit.lab.engine.outcomes import DONE, Out
+from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, Out
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
@@ -279,6 +279,11 @@ def test_users_served_while_waiting_join_no_cohort() -> None:
     found = hear(Scripted(script), Constant(30), 1000)
     assert [each[1:3] for each in found.released] == [(0, 10), (1, 8)]
     assert all(total <= n for _, _, n, total in found.released)
+
+
+def test_users_of_no_arm_are_no_way_to_wait() -> None:
+    for close in (0, 1):
+        assert hear(Scripted((Decision(0, 5, 1), Decision(-1, 5, close))), Constant(20), 60).status == BAD_ARM
 
 
 def test_waiting_for_nothing_is_still_a_mistake(as_python) -> None:

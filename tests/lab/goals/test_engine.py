@@ -171,6 +171,8 @@ def test_a_stop_serves_the_arm_and_releases_nothing_more() -> None:
         (Scripted(3, 1, 1), "asked for arm 3, which does not exist"),
         (Scripted(-2, 1, 1), "asked for arm -2"),
         (Scripted(0, -5, 1), "asked for -5 users"),
+        (Scripted(0, 5, 3), "answered with close = 3"),
+        (Scripted(0, 5, -1), "answered with close = -1"),
         (Waiting(0, 1, 1), "waits, but it already has every release"),
     ],
 )

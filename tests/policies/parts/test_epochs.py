@@ -12,7 +12,7 @@ from scipy.stats import hypergeom
 
 import maskedbandit as mb
 from maskedbandit.core import TOGETHER, WAIT, Decision
-from maskedbandit.law import LAPLACE, NO_NOISE, Law
+from maskedbandit.law import LAPLACE, NO_NOISE, Law, cumulant, largest_tilt
 from maskedbandit.policies.parts.epochs import (
     ROWS,
     arrive,
@@ -23,6 +23,7 @@ from maskedbandit.policies.parts.epochs import (
     fold,
     free_row,
     launch,
+    moments,
     next_of_plan,
     pairs,
     phi,
@@ -165,6 +166,31 @@ def test_the_exponent_is_bennetts_bound():
         weight = 6 / 15
         exact = 6 * math.log(1 - q + q * math.exp(-lam)) + 15 * math.log(1 - q + q * math.exp(weight * lam))
         assert -exponent(p, PLAIN, 0, 1, q, 1, lam) >= exact - 1e-12
+
+
+LAWS = [
+    mb.channels.Central(epsilon=1).law(),
+    mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteGaussian()).law(),
+    mb.channels.Central(epsilon=1, noise=mb.noises.Skellam()).law(),
+    mb.channels.Shuffled(epsilon=1).law(),
+]
+
+
+def check_weighted_noise(bound) -> None:
+    """A draw that counts w <= 1 times has at most w^2 times the bound on the log-moments of one."""
+    for law, w, lam in itertools.product(LAWS, (0.05, 0.3, 0.7, 1.0), (0.01, 0.3, 0.9, 3.0)):
+        if lam < largest_tilt(law):
+            one = cumulant(law, law.scale, 1.0, 1, w * lam)
+            assert one <= bound(law, w * w, 1, lam) * (1 + 1e-12), f"{law} with weight {w}, at {lam}"
+
+
+def test_noise_that_counts_in_part_is_bounded():
+    check_weighted_noise(moments)
+
+
+def test_coins_that_count_in_part_are_not_bounded_by_their_own_moments():
+    with pytest.raises(AssertionError, match="with weight"):
+        check_weighted_noise(lambda law, draws, g, lam: cumulant(law, law.scale, draws, g, lam))
 
 
 def surplus(n: int, h: int, lam: float, correction: float) -> float:

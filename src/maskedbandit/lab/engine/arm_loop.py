@@ -33,6 +33,7 @@ from maskedbandit.lab.engine.deck import Progress, best_released, empty_deck, pl
 from maskedbandit.lab.engine.in_flight import empty, first_due, full, larger, pop, push, twice_as_long
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
+    BAD_CLOSE,
     BAD_COUNT,
     BAD_DECK,
     DEADLOCK,
@@ -106,7 +107,7 @@ def loop(
     while t < horizon:
         decision = ask(s, law, of_policy)
         arm, n = decision.arm, decision.n
-        waits, idle, ready = arm == -1, n == 0, False
+        idle, waits, ready = n == 0, arm == -1 and n == 0, False
         stop = idle and (aloft == 0 or not serve)
         if waits:
             if aloft == 0:
@@ -195,6 +196,9 @@ def loop(
                         slot = push(flight, t + wait)
                         closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
                         aloft += 1
+                elif decision.close < 0 or decision.close > 1:
+                    out.last[1] = decision.close
+                    return BAD_CLOSE
                 else:
                     open_n[arm], open_total[arm] = planned, total
         while True:  # whatever is there by now is released: what is in flight came before what was closed just now

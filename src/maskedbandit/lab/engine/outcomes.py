@@ -14,9 +14,16 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.policies.policy import Policy
-from maskedbandit.study.illegal import no_such_arm, no_such_count, no_such_deck, nothing_to_wait_for, unknown_size
+from maskedbandit.study.illegal import (
+    no_such_arm,
+    no_such_close,
+    no_such_count,
+    no_such_deck,
+    nothing_to_wait_for,
+    unknown_size,
+)
 
-DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK = range(9)
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(10)
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
 WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
 
@@ -55,6 +62,8 @@ def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, mem
         raise no_such_arm(name, arm)
     if status == BAD_COUNT:
         raise no_such_count(name, n)
+    if status == BAD_CLOSE:
+        raise no_such_close(name, n)
     if status == BAD_DECK:
         raise no_such_deck(name, arm, n)
     if status == DEADLOCK:

@@ -5,7 +5,7 @@ order; an epoch is `ratio` - 1 times as large as all before it. With S the diffe
 all their epochs, n the users of each, and j the number of epochs that were released,
 
     drop a if for some c that is left
-        sup over lam >= 0 of  -lam S - lam^2 V - K(lam)  >=  ln(2 (k - 1) j (j + 1) / delta),
+        sup over lam from 0 to 1 of  -lam S - lam^2 V - K(lam)  >=  ln(2 (k - 1) j (j + 1) / delta),
     V = n y (1 - y) + j / 2,
 
 K the log-moments of the noise in S. For bits y is the mean of both arms over all their users, moved towards 1/2 by
@@ -16,8 +16,11 @@ all arms does not change, it is dropped with probability <= delta, however means
 the channel for each sum that may wrap around. For fixed rewards with equal arms, the places of two arms in an epoch are
 a random half each of the users who got either: of h ones a random part is in one half. Their difference has log-moments
 of at most lam^2 h (1 - (h - 1) / 2n) / 2 [Ser74], and n y (1 - y) + 1/2 per epoch is that number for the h
-that were seen, by concavity. A better arm only makes a large S more likely. No size depends on a release, and whether a
-device drops out must not depend on its reward; up to four fifths of a cohort may.
+that were seen, by concavity. A better reward of a makes S larger by so much, and V smaller by at most as much: for
+lam <= 1 it never counts against a. No size depends on a release. Whether a device drops out must not depend on its
+reward, up to four fifths of a cohort may, and releases must then come in the order in which cohorts were asked for, as
+a release does not say which cohort it is of. A cohort that is thrown away and dealt again is not of its epoch's users:
+means must not move meanwhile.
 
 Arms of equal means are never told apart: set a limit on the number of users.
 """
@@ -35,7 +38,7 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, cumulant, is_laplace, is_response, largest_tilt, radius, steps
+from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, radius, steps
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
@@ -46,6 +49,7 @@ from maskedbandit.policies.parts.epochs import (
     free_row,
     launch,
     mean_of_pair,
+    moments,
     next_of_plan,
     pairs,
     unlike,
@@ -54,7 +58,7 @@ from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 EPOCHS, RELEASED = range(1, 3)
-LARGEST, SMALLEST = 40.0, 1e-9  # lam
+LARGEST, SMALLEST = 1.0, 1e-9  # lam: above 1 a better reward of a could count against a, as it changes V
 MOST = 2**50  # users
 
 
@@ -104,18 +108,17 @@ def evidence(s: State, law: Law, a: int, c: int) -> float:
     section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law))))
     for _ in range(26):
         lam = math.exp(section.x)
-        noise = 0.0 if is_response(law) else cumulant(law, law.scale, draws, g, lam)
+        noise = 0.0 if is_response(law) else moments(law, draws, g, lam)
         section = narrowed(section, lam * difference + lam * lam * v + noise)
     return max(0.0, -section.least)
 
 
 @kernel
 def drop(s: State, law: Law) -> None:
-    """Drop every arm that is shown not to be the best; tests are of all arms that were left before."""
-    k, before = s.n.size, s.left.copy()
-    for a in range(k):
-        for c in range(k):
-            if before[a] == 1 and before[c] == 1 and a != c and evidence(s, law, a, c) >= doubt(s, 2.0):
+    """Drop every arm that one of those left shows not to be the best: one is always left, even if tests contradict."""
+    for a in range(s.n.size):
+        for c in range(s.n.size):
+            if s.left[a] == 1 and s.left[c] == 1 and a != c and evidence(s, law, a, c) >= doubt(s, 2.0):
                 s.left[a] = 0
 
 

@@ -13,15 +13,18 @@ and noise comes in draws of one width. The log-moments of -(S - E S) are at most
     V_a = sum_e w^2 / n_a,     D = sum_e (w / n_a)^2 draws + (w / n_c)^2 draws,     K the cumulant of one draw.
 
 The first part is Bennett's bound [BLM13, Thm. 2.9] for terms of at most w / n <= 1 times a reward, as phi grows; the
-second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law/counts.py). So
+second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law/counts.py; `moments` are those of coins). So
 
     P(S <= s) <= exp(-I(s)),    I(s) = sup over lam >= 0 of  -lam s - (what is above),
 
-for sums whose sizes are fixed beforehand, whatever the tau, if a's mean is not below c's and q is known.
-docs/contemporaneous.md has the proof, and what is estimated instead.
+for sums whose sizes are fixed beforehand, if a's mean is not below c's, q is known, and either tau is the same in all
+epochs or n_a / n_c is. (If neither is, the epochs that count most in V may have another mean than q.)
+docs/contemporaneous.md says what is estimated instead.
 
 Cohorts in flight wait in rows, one for each epoch. A release belongs to the row where its arm awaits one of its size,
-and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ.
+and if devices dropped out, to the oldest where it awaits a larger one; sizes of an arm that are in flight differ. Where
+devices drop out and releases overtake each other as well, that may be the wrong epoch, and a drift is taken for a
+difference.
 """
 
 from __future__ import annotations
@@ -33,7 +36,17 @@ import numpy as np
 
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, cumulant, draws_of_one, is_laplace, is_response, largest_tilt, steps, unit_variance
+from maskedbandit.law import (
+    Law,
+    cumulant,
+    draws_of_one,
+    is_coins,
+    is_laplace,
+    is_response,
+    largest_tilt,
+    steps,
+    unit_variance,
+)
 
 ROWS = 128  # epochs in flight at most
 NEXT = 0  # in the clock of a policy: the next arm of the epoch that it asks for
@@ -195,10 +208,16 @@ def phi(x: float) -> float:
 
 
 @kernel
+def moments(law: Law, draws: float, g: int, lam: float) -> float:
+    """D K(lam). That of coins is concave in lam^2, so w^2 K(lam) is too little: the tangent at 0 is taken instead."""
+    return draws * law.scale * law.scale * lam * lam / 2 if is_coins(law) else cumulant(law, law.scale, draws, g, lam)
+
+
+@kernel
 def exponent(p: Pairs, law: Law, a: int, c: int, q: float, g: int, lam: float) -> float:
     """What I(s) is the supremum of, for the pair's S and arms of mean q."""
     rewards = q * (1 - q) * lam * lam * (p.spread[a, c] * phi(lam * q) + p.spread[c, a] * phi(lam * (1 - q)))
-    noise = 0.0 if is_response(law) else cumulant(law, law.scale, p.draws[a, c], g, lam)
+    noise = 0.0 if is_response(law) else moments(law, p.draws[a, c], g, lam)
     return -lam * p.margin[a, c] - rewards - noise
 
 
