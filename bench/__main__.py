@@ -21,6 +21,7 @@ from bench.protocols import protocols
 from bench.report import row
 from bench.searches import identification
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
+from bench.studies import studies
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits, discrete_laplace
@@ -99,6 +100,7 @@ def main() -> None:
     batched()
     identification()
     protocols()
+    studies()
     logs()
     contextual()
     tree = mb.channels.Tree(epsilon=0.5)
