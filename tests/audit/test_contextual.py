@@ -49,6 +49,7 @@ from tests.audit.contextual_rules import (
     neighbours,
     stated,
 )
+from tests.thrift import thrifty
 
 COHORTS: dict[str, Any] = {"first": 3, "growth": 0.5}
 POLICIES = {
@@ -124,7 +125,9 @@ def test_without_noise_it_costs_everything(policy):
         if not policy.needs(channel.law())
     ],
 )
-@each_delay
+@pytest.mark.parametrize(
+    "delay", thrifty(DELAYS.values(), lambda delay: delay != DELAYS["geometric"]), ids=list(DELAYS)
+)
 def test_a_reward_costs_what_is_stated_where_contexts_are_public(policy, channel, delay):
     check(policy, channel, delay)
 

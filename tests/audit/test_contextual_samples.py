@@ -89,6 +89,7 @@ def shown(channel: Channel, kind: type[Guests] = Guests, pairs: int = 7000) -> f
     return seen / loss.epsilon(delta)
 
 
+@pytest.mark.slow
 def test_releases_show_no_more_than_the_pure_loss_and_a_third_of_it():
     assert shown(Central(1)) > 1 / 3
 

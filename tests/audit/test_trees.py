@@ -155,6 +155,7 @@ class AsIfOneLevel(Tree):
         return super().node(2)
 
 
+@pytest.mark.slow
 def test_too_little_noise_of_a_hybrid_counter_is_noticed():
     assert enumerated("hybrid", third_user, WholeBudgetTwice) == (pytest.approx(4), 2)
     assert enumerated("hybrid", third_user, AsIfOneLevel) == (pytest.approx(2), 2)  # all that the first tree has

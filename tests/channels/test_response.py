@@ -36,6 +36,7 @@ def test_bits_have_their_distribution(epsilon, reward):
     same_distribution(bits_of(epsilon, reward), bit_pmf(epsilon, reward))
 
 
+@pytest.mark.slow
 def test_the_flip_of_another_epsilon_is_rejected():
     with pytest.raises(AssertionError, match="another distribution"):
         same_distribution(bits_of("2", 1, 200_000), bit_pmf("2.1", 1))

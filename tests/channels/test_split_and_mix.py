@@ -65,6 +65,7 @@ class TestRelease:
         same_distribution(b, DiscreteLaplace(2).pmf)
         same_distribution_of_two(a[:120], b)
 
+    @pytest.mark.slow
     def test_a_lost_noise_share_is_caught(self):
         sample = released(channel(1, eta="0.01"), 5000, n=4, devices=2)
         with pytest.raises(AssertionError, match="another distribution"):

@@ -28,6 +28,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_distribution_of_two, seeded
+from tests.thrift import thrifty
 
 GAUSSIAN = DiscreteGaussian()
 
@@ -413,7 +414,11 @@ def check_streams(a, b):
 
 
 @each_counter
-@pytest.mark.parametrize("noise", [DiscreteLaplace(), GAUSSIAN, Skellam()], ids=["laplace", "gaussian", "skellam"])
+@pytest.mark.parametrize(
+    "noise",
+    thrifty([DiscreteLaplace(), GAUSSIAN, Skellam()], lambda noise: noise != DiscreteLaplace()),
+    ids=["laplace", "gaussian", "skellam"],
+)
 def test_the_lab_releases_what_the_server_does(counter, noise, as_python):
     if noise.kind == SKELLAM and counter in ("kary", "hybrid"):
         with pytest.raises(InvalidValue, match="counter"):

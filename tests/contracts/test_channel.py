@@ -135,7 +135,9 @@ def released_noise(channel, size=ROUNDS):
 
 @pytest.mark.parametrize(
     "channel",
-    [pytest.param(each, marks=[pytest.mark.slow] * isinstance(each, Shuffled)) for each in REAL],  # many coins
+    [
+        pytest.param(each, marks=[pytest.mark.slow] * isinstance(each, Shuffled | SplitAndMix)) for each in REAL
+    ],  # many coins
     ids=[type(each).__name__ for each in REAL],
 )
 def test_a_real_protocol_releases_the_distribution_of_the_lab(channel):
@@ -158,6 +160,7 @@ class OneDraw(SealedShares):
         return super().noisy_sum(values, modulus, lambda: next(given), cohort, bits)
 
 
+@pytest.mark.slow
 def test_a_protocol_that_releases_another_distribution_is_rejected():
     with pytest.raises(AssertionError, match="another distribution"):
         same_distribution(*released_noise(TwoServers(backend=OneDraw()), size=400))

@@ -57,6 +57,25 @@ MEANS = (0.3, 0.5, 0.6)
 REGRET = [*of_goal("regret"), NAME]
 
 
+# Those whose loop takes long to compile, and no other test needs; as Python it runs in other tests of `make test`.
+DEAR = {
+    "ada_cucb",
+    "ada_p_klucb",
+    "anytime_lazy_ucb",
+    "contemporaneous_klucb",
+    "dp_imed",
+    "dp_klucb",
+    "dp_thompson",
+    "dpse",
+    "gaussian_thompson",
+    "klucb",
+    "lazy_dp_thompson",
+    "noise_aware_klucb",
+    "thompson_sampling",
+    "ucb1",
+}
+
+
 def slow(dear: set[str]) -> list[Any]:
     """Every policy; those that are dear here are left to `make slow`."""
     return [pytest.param(name, marks=[pytest.mark.slow] * (name in dear)) for name in REGRET]
@@ -143,17 +162,19 @@ def test_text_that_is_no_state_is_refused(any_policy):
     check_refuses_damage(any_policy)
 
 
+@pytest.mark.parametrize("name", slow(DEAR))
 def test_same_seed_same_run_however_many_threads(policy):
     jobs = iter((1, 4))
     where = channel_for(policy), INSTANCE, LONG
     check_repeats(lambda: mb.simulate(policy, *where, runs=9, seed=3, jobs=next(jobs)).pulls.tolist())
 
 
-@pytest.mark.parametrize("name", slow({"klucb", "ucb1"}))  # whose index is dear on noisy sums
+@pytest.mark.parametrize("name", slow(DEAR))
 def test_relabelling_arms_keeps_the_distribution_of_the_run(policy):
     check_relabelling(policy)
 
 
+@pytest.mark.parametrize("name", slow(DEAR))
 def test_object_driven_from_python_is_the_engine(policy, name):
     where = channel_for(policy), INSTANCE, HORIZON
     python = interpreted(policy, *where, SEED) if name == NAME else trail(name)
@@ -165,6 +186,7 @@ def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(po
     check_engine(policy, interpreted(policy, RAW, THREE, LONG, seed=5), RAW, THREE, LONG, seed=5)
 
 
+@pytest.mark.parametrize("name", slow(DEAR))
 def test_without_the_compiler_the_numbers_are_the_same(policy, name):
     run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, seed=6)
     assert without_compiler()[name] == [run.pulls.tolist(), run.regret.tolist()]
@@ -195,6 +217,7 @@ print(json.dumps(runs))
 
 
 @pytest.mark.parametrize("best", [0, 1])
+@pytest.mark.parametrize("name", slow(DEAR))
 def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     means = np.full(3, 0.05)
     means[best] = 0.95

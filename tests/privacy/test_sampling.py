@@ -386,6 +386,7 @@ class TestSampledLaw:
         at_most(int(draws.sum()), draws.size, p)
         at_most(int((~draws).sum()), draws.size, 1 - p)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("swapped", [np.exp(-0.1), 1 - np.exp(-0.2)])
     def test_polya_with_the_wrong_success_probability_is_rejected(self, swapped):
         with pytest.raises(AssertionError):
@@ -422,6 +423,7 @@ class TestShares:
         same_distribution(sums, pmf_of_laplace(5))
         same_distribution_of_two(sums, sample(discrete_laplace, [5], n))
 
+    @pytest.mark.slow
     def test_four_of_five_noise_shares_are_rejected(self):
         same_distribution(self.sums(5, 5, 8000, 1), pmf_of_laplace(1))
         with pytest.raises(AssertionError, match="another distribution"):

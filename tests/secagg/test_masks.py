@@ -14,6 +14,7 @@ from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import advertised, survived
 from tests.secagg.adversary import planned
 from tests.statistics import same_distribution
+from tests.thrift import thrifty
 
 SESSION = bytes(32)
 
@@ -122,11 +123,12 @@ class TestMasks:
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution([pair(seed, 256) % 100 for seed in range(15_000)], flat(100))
 
-    @pytest.mark.parametrize("mask", [pair, own])
+    @pytest.mark.parametrize("mask", thrifty([pair, own], lambda mask: mask is own))
     def test_of_64_bits_do_not_collide(self, mask):
         """2^17 seeds: two masks are equal with probability 5e-10."""
         assert distinct(mask)
 
+    @pytest.mark.slow
     def test_of_seeds_folded_to_28_bits_are_caught(self):
         """As a generator whose seed has 32 bits, of which 4 are never set: 32 collisions are expected."""
         assert not distinct(lambda seed, m: own(pair(seed, 2**28), m))

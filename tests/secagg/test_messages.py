@@ -15,6 +15,7 @@ from maskedbandit.errors import Disagreement, Malformed, OutOfTurn, ProtocolErro
 from maskedbandit.secagg.messages import ADVERT, KINDS, MASKED, SURVIVORS, Reader, chosen, flagged, packed
 from tests.secagg.adversary import HEAD, Liar, planned
 from tests.secagg.rounds import Round
+from tests.thrift import thrifty
 
 N = 5
 VALUES = [10, 20, 30, 40, 50]
@@ -89,7 +90,7 @@ class TestClient:
             refused(next_message(phase, signed)[0], wrong)
 
     @pytest.mark.parametrize("signed", [True, False])
-    @pytest.mark.parametrize("phase", [1, 2, 3, 4])
+    @pytest.mark.parametrize("phase", thrifty([1, 2, 3, 4], lambda phase: phase in (1, 2)))
     def test_one_flipped_bit_anywhere(self, phase, signed):
         """Noticed at once or later: the sum is right, of those who are left, or there is none.
 
@@ -161,7 +162,7 @@ class TestServer:
         assert made.run().total == sum(VALUES)
         assert len(made.server.survivors) == N
 
-    @pytest.mark.parametrize("signed", [True, False])
+    @pytest.mark.parametrize("signed", thrifty([True, False], bool))
     def test_one_flipped_bit_anywhere(self, signed):
         """Of any message of device 0: the right sum of those who are left, or none; a value is just another value."""
         sizes = [len(phase[0]) for phase in Round(plan_of(signed), VALUES).run().sent]

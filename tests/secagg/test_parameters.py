@@ -23,6 +23,7 @@ from maskedbandit.secagg.parameters import (
     sparse_threshold,
 )
 from tests.statistics import at_most
+from tests.thrift import thrifty
 
 # --- known answers ------------------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ def by_definition(n, corrupted, lost, malicious, secrecy, correctness):
     return None
 
 
-@pytest.mark.parametrize("malicious", [False, True])
+@pytest.mark.parametrize("malicious", thrifty([False, True], bool))
 def test_the_least_k_by_definition_and_what_is_impossible(malicious):
     sparse = 0
     for n in (3, 4, 5, 8, 13, 18):

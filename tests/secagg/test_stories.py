@@ -207,6 +207,7 @@ class TestAnyStory:
 
         holds()
 
+    @pytest.mark.slow
     def test_a_lower_threshold_is_found_out(self):
         @given(stories(sparse=False, low=True))
         @settings(max_examples=2000, deadline=None, phases=[Phase.generate])

@@ -366,7 +366,7 @@ def test_single_user_policies_do_not_wait_for_late_rewards() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "rounds"),
-    [(mb.policies.UCB1(), (0, 100, 1000)), (mb.policies.AdaPUCB(), (0, 1000))],
+    [pytest.param(mb.policies.UCB1(), (0, 100, 1000), marks=pytest.mark.slow), (mb.policies.AdaPUCB(), (0, 1000))],
     ids=["UCB1", "AdaPUCB"],
 )
 def test_later_rewards_cost_more(policy, rounds, as_python) -> None:
@@ -447,7 +447,7 @@ def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     assert "delay" not in mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10).to_frame().columns
 
 
-@pytest.mark.parametrize("delay", [Constant(100), Geometric(mean=50)], ids=str)
+@pytest.mark.parametrize("delay", [pytest.param(Constant(100), marks=pytest.mark.slow), Geometric(mean=50)], ids=str)
 @pytest.mark.parametrize("name", of_goal("regret"))
 def test_every_policy_keeps_the_times(name, delay) -> None:
     policy = mb.policies.room[name]()

@@ -95,6 +95,7 @@ class Half(Distributed):
         return (int(reward) + noise_share) % offer.modulus
 
 
+@pytest.mark.slow
 def test_a_rehearsal_has_the_distribution_of_the_compiled_lab(monkeypatch) -> None:
     """Of what a policy decides, and of what it was told."""
     in_python(monkeypatch)
@@ -111,9 +112,8 @@ def noise(channel: Channel, cohorts: int, n: int = 3) -> list[int]:
     return [round(total) - n for _, n, total in policy.released]
 
 
-@pytest.mark.parametrize(
-    "backend", [Watched(), pytest.param(SecAgg(smallest=1), marks=pytest.mark.slow)], ids=["watched", "secagg"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", [Watched(), SecAgg(smallest=1)], ids=["watched", "secagg"])
 def test_the_noise_of_a_release_is_one_whole_draw(backend) -> None:
     whole = DiscreteLaplace(5).pmf  # of epsilon = 1/5
     same_distribution(noise(over(backend, epsilon="0.2"), 700), whole)

@@ -50,8 +50,15 @@ CASES = [
     (P.BestArmElimination(), PlainElimination, {}, RESPONSE, FAR),
     (P.BestArmElimination(threshold="published"), PlainElimination, {"threshold": "published"}, RAW, SURE),
     (P.TrackAndStop(), PlainTracking, {}, RAW, FAR),
-    (P.TrackAndStop(tracking="cumulative"), PlainCumulative, {}, RAW, FAR),
-    (P.TrackAndStop(threshold="published"), PlainTracking, {"threshold": "published"}, RESPONSE, SURE),
+    pytest.param(P.TrackAndStop(tracking="cumulative"), PlainCumulative, {}, RAW, FAR, marks=pytest.mark.slow),
+    pytest.param(
+        P.TrackAndStop(threshold="published"),
+        PlainTracking,
+        {"threshold": "published"},
+        RESPONSE,
+        SURE,
+        marks=pytest.mark.slow,
+    ),
 ]
 
 

@@ -109,6 +109,7 @@ def test_regret_at_a_million_has_the_distribution_of_a_plain_program(means):
         check_distribution(found, reference(epsilon, means, 1e6, 10_000))
 
 
+@pytest.mark.slow
 def test_the_distribution_of_a_policy_that_forgets_is_rejected():
     class Forgetful(DPIMED):
         tell = mutant(DPIMED.tell, "s.total[arm] += total", "s.total[arm] = total")

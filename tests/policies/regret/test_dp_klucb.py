@@ -173,6 +173,7 @@ def upper(m: np.ndarray, n: np.ndarray, t: np.ndarray) -> np.ndarray:
     return np.round(low, 9)
 
 
+@pytest.mark.slow
 def test_regret_has_the_distribution_of_a_plain_program():
     """And has not with less noise."""
     other = plain(upper, 0.25, C2, 1e5, 4000)

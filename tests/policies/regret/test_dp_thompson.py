@@ -173,6 +173,7 @@ class TestThompson:
             DPThompson.tell(s, arm, n, 2.0)
         assert DPThompson.ask(s, RAW, rng).n == 1
 
+    @pytest.mark.slow
     def test_hand_tuned_it_beats_the_corrected_pilot_and_neither_is_linear(self):
         horizon = 200_000
         channel = Tree(epsilon=1, length=horizon)

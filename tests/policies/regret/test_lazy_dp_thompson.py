@@ -162,6 +162,7 @@ def test_posteriors_are_those_of_the_round():
     check_posteriors()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [("optimistic_total(s, law, arm, t)", "s.top[arm] * s.n[arm]"), ("look(s, law, a, t)", "look(s, law, a, t // 2)")],

@@ -280,6 +280,7 @@ def test_another_regret_is_rejected():
         check_regret(ThompsonSampling(), 47.3 * 1.1, 0.3)
 
 
+@pytest.mark.slow
 def test_rewards_that_are_not_bits_lose_no_more_than_bits_of_the_same_means():
     """[AG12, Alg. 2]: the toss makes them bits, so regret has the same distribution; 4 joint errors, wrong: 6e-5."""
     means = np.array([0.3, 0.5, 0.7])
