@@ -17,8 +17,9 @@ $(READY): pyproject.toml constraints.txt
 	@PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(READY)
 
-# with CI set, pytest explains a failed comparison of long lists in full, which can take hours
-PYTEST := env -u CI $(BIN)/python -m pytest -q -n auto
+# with CI set, pytest explains a failed comparison of long lists in full, which can take hours; and compiled modules are
+# kept for the next process, of which the tests start many
+PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto
 
 test: setup
 	@$(PYTEST) -m "not slow"

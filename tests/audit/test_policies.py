@@ -70,7 +70,7 @@ def check_sensitivity(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE
     """The reward of a user moves one sum by one, that of the user's cohort, if it is released."""
     first = run(policy, OTHERS, engine=engine, delay=delay)
     cohorts = due(first, USERS, delay.parameters().longest)
-    for t in (*range(12), *range(12, USERS, 17), USERS - 1):
+    for t in (*range(6), *range(6, USERS, 41), USERS - 1):
         again = run(policy, changed(t), first.decisions, engine, delay)
         moved = [abs(x - y) for (_, _, x), (_, _, y) in zip(first.sums, again.sums, strict=True)]
         own = [float(t in users) for _, users in cohorts]

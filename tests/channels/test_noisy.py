@@ -116,7 +116,7 @@ class TestLaw:
                 sum(channel.randomize(reward, offer, bits) for reward in self.rewards), offer, bits, answers=n
             )
             * g
-            for _ in range(250)
+            for _ in range(120)
         ]
         same_distribution(
             np.rint(sums).astype(int), lambda z: np.where(abs(z) <= FAR, p[np.clip(z + FAR, 0, 2 * FAR)], 0)

@@ -116,7 +116,7 @@ class TestReleases:
 
     def test_of_the_devices_that_are_left(self):
         """Neither the noise nor the modulus depends on how many these are."""
-        noise, counted = released(TwoServers("0.5", backend=SealedShares("0.5")), 120, [1] * 30)
+        noise, counted = released(TwoServers("0.5", backend=SealedShares("0.5")), 60, [1] * 30)
         same_distribution(noise, lambda z: DiscreteLaplace(2).pmf(z, 2.0))
         mean_is(counted, 15.0)
         assert min(counted) < 12 < 18 < max(counted)

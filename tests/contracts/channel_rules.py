@@ -103,7 +103,7 @@ def check_the_lab_draws_what_the_devices_release(channel):
 
 def check_simulated_totals_are_unbiased(channel):
     rewards = cohort(channel)
-    totals = simulated(channel, rewards, size=50_000)
+    totals = simulated(channel, rewards, size=20_000)
     assert not np.isnan(totals).any()
     if np.ptp(totals) > 0:
         mean_is(totals, sum(rewards))
@@ -118,7 +118,7 @@ def check_plain_python_releases_the_same(channel):
 def check_radius(channel):
     """The noise stays within the radius of the law, which is all that policies know of it."""
     rewards = cohort(channel, WHOLE)
-    error = np.abs(simulated(channel, rewards, size=50_000) - sum(rewards))
+    error = np.abs(simulated(channel, rewards, size=20_000) - sum(rewards))
     for x in (1.0, 3.0, 6.0):
         limit = radius(channel.law(), 1, len(rewards), x) + 1e-9
         at_most(np.count_nonzero(error > limit), error.size, 2 * np.exp(-x))

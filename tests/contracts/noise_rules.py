@@ -147,7 +147,7 @@ def check_noise_shares_add_up(noise):
     wide = of_scale(noise, 5)
     if splits(noise):
         for n in (2, 10):
-            same_distribution(noise_sums(wide, n, n, 10_000 // n), wide.pmf)
+            same_distribution(noise_sums(wide, n, n, 6000 // n), wide.pmf)
         whole, split = wide.loss(1), wide.loss(1, noise_shares=10)
         assert all(a <= b for a, b in zip(whole.curve, split.curve, strict=True))
         assert whole.pure_epsilon <= split.pure_epsilon

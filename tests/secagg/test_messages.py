@@ -52,7 +52,7 @@ class TestClient:
     @each_state
     def test_random_bytes(self, phase, signed):
         @given(st.binary(max_size=400).filter(bool))
-        @settings(max_examples=25, deadline=None)
+        @settings(max_examples=12, deadline=None)
         def holds(message):
             refused(next_message(phase, signed)[0], message)
 
@@ -63,7 +63,7 @@ class TestClient:
         """Headers are right, so the parser of the phase reads on."""
 
         @given(st.integers(0, 11), st.binary(max_size=700), st.booleans())
-        @settings(max_examples=30, deadline=None)
+        @settings(max_examples=15, deadline=None)
         def holds(kind, contents, of_session):
             it = Liar(plan_of(signed)).until(phase)
             session = it.plan.round if phase < 2 or not of_session else it.session(0)

@@ -126,7 +126,7 @@ CROWDS = [(4, 0, None), (5, 1, None), (6, 0, None), (6, 1, None), (6, 2, None), 
 )  # users, corrupted ones, neighbours on a sparse ring
 def test_all_that_honest_devices_agreed_on_or_nothing(n, c, k):
     sums = 0
-    for seed in range(20):
+    for seed in range(10):
         it = lied(n, c, 0, seed, k=k)
         assert it.kept()
         opened = it.opened()

@@ -201,7 +201,7 @@ class TestAnyStory:
     @pytest.mark.parametrize("sparse", [False, True])
     def test_of_no_user_are_both_secrets_known(self, sparse):
         @given(stories(sparse, low=False))
-        @settings(max_examples=60, deadline=None)
+        @settings(max_examples=30, deadline=None)
         def holds(story):
             play(story).kept()
 

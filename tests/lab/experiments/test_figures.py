@@ -180,6 +180,7 @@ def test_no_two_curves_look_alike(tmp_path) -> None:
     assert looks[56] == looks[0]
 
 
+@pytest.mark.slow
 def test_dollars_are_text(tmp_path, monkeypatch) -> None:
     """What lies between two of them is not parsed as a formula, which fails where it is none."""
     found, league = collected(tmp_path, LEAGUE.replace("a small league", "$_$"))

@@ -117,6 +117,7 @@ def test_with_much_epsilon_it_costs_little_more_than_ucb1():
     assert ours.mean() < 1.1 * ucb1.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counter", ["binary", "kary"])
 def test_bad_arms_are_pulled_as_often_as_promised(counter):
     """n_a <= max{32 ln T / gap^2, 4 max G / gap} + 1 in every run: wrong with a probability below 1e-4 per run."""

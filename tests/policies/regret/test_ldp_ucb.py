@@ -89,6 +89,7 @@ def test_without_noise_it_is_ucb1():
     assert interpreted(LDPUCB(), RAW, beta, 1000).decisions == plain.decisions
 
 
+@pytest.mark.slow
 def test_regret_is_that_of_the_table():
     check_regret(LDPUCB(), Response(epsilon=2), *TABLE[Response, 2], runs=16)
     with pytest.raises(AssertionError, match="not 6682"):  # negative control: the cell of another epsilon

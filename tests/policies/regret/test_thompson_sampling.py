@@ -271,6 +271,7 @@ def check_regret(policy: Policy, mean: float, error: float, runs: int = 500) -> 
     assert abs(regret.mean() - mean) <= 4 * math.hypot(error, own), f"{regret.mean():.1f} ± {own:.1f}, not {mean}"
 
 
+@pytest.mark.slow
 def test_regret_is_that_of_the_literature():
     check_regret(ThompsonSampling(), 47.3, 0.3)
 

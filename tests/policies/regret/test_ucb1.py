@@ -42,6 +42,7 @@ def reference(means: np.ndarray, horizon: int, seed: int) -> list[int]:
     return arms
 
 
+@pytest.mark.slow
 def test_regret_is_that_of_the_literature():
     check_regret(UCB1(), 375.6, 0.7)
 
