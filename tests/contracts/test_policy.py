@@ -57,7 +57,7 @@ MEANS = (0.3, 0.5, 0.6)
 REGRET = [*of_goal("regret"), NAME]
 
 
-# Those whose loop takes long to compile, and no other test needs; as Python it runs in other tests of `make test`.
+# Those whose compiled loop is left to `make slow`; as Python it runs in the tests of trajectories and of the driver.
 DEAR = {
     "ada_cucb",
     "ada_p_klucb",

@@ -82,6 +82,7 @@ def test_regret_is_that_of_the_table(horizon, beta):
         check_number(regrets(AdaCUCB(beta), central(rho), C2, horizon, 500), number)
 
 
+@pytest.mark.slow
 def test_a_number_of_another_privacy_is_rejected():
     with pytest.raises(AssertionError, match="not 594"):
         check_number(regrets(AdaCUCB(), central(0.02), C2, 1e6, 500), 594)

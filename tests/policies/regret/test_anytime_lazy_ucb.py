@@ -117,6 +117,7 @@ def test_regret_is_that_of_the_table(beta):
         check_number(regrets(AnytimeLazyUCB(beta), Central(epsilon=epsilon), C2, 1e5, 300), number)
 
 
+@pytest.mark.slow
 def test_a_number_of_another_base_is_rejected():
     with pytest.raises(AssertionError, match="not 1752"):
         check_number(regrets(AnytimeLazyUCB(3 / math.log(2)), Central(epsilon=1), C2, 1e5, 300), 1752)

@@ -118,11 +118,13 @@ def test_the_distribution_of_a_policy_that_forgets_is_rejected():
         check_distribution(regrets(Forgetful(), Central(epsilon=0.25), C2, 1e5, 4000), reference(0.25, C2, 1e5, 4000))
 
 
+@pytest.mark.slow
 def test_regret_with_noise_of_another_width_is_rejected():
     with pytest.raises(AssertionError, match="two distributions"):
         check_distribution(regrets(DPIMED(), Central(epsilon="0.3"), C2, 1e5, 4000), reference(0.25, C2, 1e5, 4000))
 
 
+@pytest.mark.slow
 def test_regret_without_noise_to_speak_of_is_that_of_the_table():
     """There no run is rare."""
     regret = regrets(DPIMED(), Central(epsilon=500), C2, 1e5, 1000)

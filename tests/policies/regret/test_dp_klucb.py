@@ -155,6 +155,7 @@ def test_regret_at_a_million_is_that_of_the_table(means):
         check_number(regrets(DPKLUCB(), Central(epsilon=epsilon), means, 1e6, 10_000), number, RARE)
 
 
+@pytest.mark.slow
 def test_a_number_of_other_noise_is_rejected():
     with pytest.raises(AssertionError, match="not 164"):
         check_number(regrets(DPKLUCB(), Central(epsilon=1), C2, 1e5, 4000), 164, RARE)
@@ -189,6 +190,7 @@ def test_regret_at_another_level_is_that_of_the_table(means, numbers):
         check_number(regrets(DPKLUCB(beta=1.5), Central(epsilon=epsilon), means, 1e6, 500), number)
 
 
+@pytest.mark.slow
 def test_a_number_of_another_level_is_rejected():
     with pytest.raises(AssertionError, match="not 787"):
         check_number(regrets(DPKLUCB(), Central(epsilon=1), C1, 1e6, 500), 787)

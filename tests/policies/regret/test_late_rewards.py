@@ -13,7 +13,6 @@ from maskedbandit.policies.parts.batches import begin, close, first, grow
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB
 from tests.policies.mutants import mutant
-from tests.thrift import thrifty
 
 HORIZON = 10**5
 MEANS = {"nine": (0.9,) + (0.8,) * 9, "five": (0.55, 0.5, 0.5, 0.45, 0.4), "low": (0.05, 0.04, 0.04, 0.03)}
@@ -53,8 +52,9 @@ def check_late(policy: Policy, name: str, runs: int = 400, last: bool = False) -
         assert found <= most * now, f"{found:.0f} at a delay of {delay}, {now:.0f} without"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("name", thrifty(MEANS, lambda name: name != "low"))
+@pytest.mark.parametrize("name", MEANS)
 def test_late_rewards_cost_little(name, last):
     check_late(NoiseAwareKLUCB(), name, last=last)
 

@@ -276,6 +276,7 @@ def test_regret_is_that_of_the_literature():
     check_regret(ThompsonSampling(), 47.3, 0.3)
 
 
+@pytest.mark.slow
 def test_another_regret_is_rejected():
     with pytest.raises(AssertionError, match="not 52"):
         check_regret(ThompsonSampling(), 47.3 * 1.1, 0.3)
