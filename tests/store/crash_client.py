@@ -20,7 +20,8 @@ from typing import Any
 
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Losses
-from maskedbandit.store.database import Database, Row, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database, Row
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
@@ -251,7 +252,8 @@ class Client:
         """End the worker as it should."""
         if self._worker is not None:
             self._told.send(("close",))
-            self._answer("close")
+            while self._tell.recv()[0] != "close":
+                pass
             self._end(killed=False)
 
     def abandon(self) -> None:

@@ -19,23 +19,24 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import maskedbandit.store.postgresql
+import maskedbandit.store.release as release_module
 import maskedbandit.store.session as session_module
-import maskedbandit.store.sqlite
-import maskedbandit.store.study as study_module
 from maskedbandit.errors import MaskedBanditError, StoreError
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.database import Database, Row, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database, Row
+from maskedbandit.store.release import Release
 from maskedbandit.store.studies import new, witness_of
-from maskedbandit.store.study import Assigned, Release, Reported, Study
+from maskedbandit.store.study import Assigned, Reported, Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
@@ -85,8 +86,14 @@ class Dying(Database):
     def change(self, statement: str, *values: Any) -> int:
         return self._steps.do(statement, partial(self._real.change, statement, *values))
 
-    def each(self, statement: str, values: Iterable[Sequence[Any]]) -> None:
-        self._steps.do(statement, partial(self._real.each, statement, values))
+    def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+        return self._steps.do(statement, partial(self._real.rows_in, statement, *values, keys=keys))
+
+    def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
+        return self._steps.do(statement, partial(self._real.each, statement, values))
+
+    def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
+        self._steps.do(f"INSERT INTO {table}", partial(self._real.insert, table, columns, values))
 
     def script(self, text: str) -> None:
         self._steps.do(text, partial(self._real.script, text))
@@ -155,7 +162,10 @@ class Worker:
         assert self._writer
         self._now = now
         for number, kind, *given in operations:
-            self._writer.submit(self._operation(number, kind, given)).add_done_callback(partial(self._done, number))
+            ticket = given[0] if kind in ("expose", "report") else None
+            unit = given[0] if kind == "assign" else None
+            future = self._writer.submit(self._operation(number, kind, given), ticket, unit)
+            future.add_done_callback(partial(self._done, number))
 
     def on_close(self) -> None:
         self._give_back()
@@ -227,17 +237,15 @@ class Early(Mutant):
 class Keyless(Mutant):
     """Rewards without their primary key, and nobody looks whether a report came before."""
 
-    schema = (
-        "CREATE TABLE keyless AS SELECT * FROM reward; DROP TABLE reward; ALTER TABLE keyless RENAME TO reward"
-    )
+    schema = "CREATE TABLE keyless AS SELECT * FROM reward; DROP TABLE reward; ALTER TABLE keyless RENAME TO reward"
 
     def install(self) -> None:
-        real = Dying.rows
+        real = Dying.rows_in
 
-        def rows(self: Dying, statement: str, *values: Any) -> list[Row]:
-            return [] if statement.startswith("SELECT value FROM reward") else real(self, statement, *values)
+        def rows_in(self: Dying, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+            return [] if "FROM reward" in statement else real(self, statement, *values, keys=keys)
 
-        Dying.rows = rows
+        Dying.rows_in = rows_in
 
 
 class PublishingStudy(Study):
@@ -263,7 +271,7 @@ class Seeded(Mutant):
     study = PublishingStudy
 
     def install(self) -> None:
-        study_module.Bits = lambda: Bits(Random(7).randbytes)
+        release_module.Bits = lambda: Bits(Random(7).randbytes)
 
 
 class Counter(Mutant):
@@ -308,6 +316,9 @@ MUTANTS: dict[str, Mutant] = {
 
 def nursery(line: socket.socket) -> None:
     """Fork workers, and say how they ended, until the line is closed."""
+    for each in ("apsw", "psycopg", "maskedbandit.store.sqlite", "maskedbandit.store.postgresql"):
+        import_module(each)  # once for all
+    connect("sqlite:///:memory:").close()
     while True:
         said, pipes, _, _ = socket.recv_fds(line, 64, 2)
         if not said:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.store.connection import connect
 from tests.store.crash_client import PAUSE, START, STOP, Client, Nursery, client
-from tests.store.databases import fresh_postgresql
 
 UNDER_WAY = 64  # operations that wait for their acknowledgement
 STEP = 10  # milliseconds of the study's clock between two operations
@@ -220,3 +220,115 @@ def test_kill_at_every_statement(nursery: Nursery, address: str, tmp_path: Path,
 def test_kill_at_some_statements(nursery: Nursery, tmp_path: Path) -> None:
     with client(nursery, f"sqlite:///{tmp_path}/study.db", tmp_path / "witness") as made:
         survives(made, "start", 4)
+
+
+@pytest.mark.slow
+def test_kill_at_every_statement_of_opening(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness") as made:
+        prepared(made, "release", "opening")
+        steps = made.steps_of_opening()
+        for number in range(len(steps)):
+            for side in ("before", "after"):
+                made.bury_at_opening((number, side))
+                made.retry()
+        assert len(made.do("tick")) == 2
+        made.check()
+        assert made.kills == 2 * len(steps)
+
+
+# broken twins, which the same check must reject
+
+
+def test_a_report_that_is_acknowledged_before_the_commit_is_lost(
+    nursery: Nursery, address: str, tmp_path: Path
+) -> None:
+    with client(nursery, address, tmp_path / "witness", "told before the commit") as made:
+        operation = prepared(made, "report", "early")
+        made.arm(("COMMIT", "before"))
+        made.send(*operation)
+        made.bury()
+        with pytest.raises(AssertionError, match="an acknowledged (report|place) was lost"):
+            made.retry()
+            made.check()
+
+
+def test_without_the_primary_key_a_retry_counts_twice(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness", "rewards without a key") as made:
+        operation = prepared(made, "report", "keyless")
+        made.arm(("COMMIT", "after"))
+        made.send(*operation)
+        made.bury()
+        made.retry()
+        with pytest.raises(AssertionError, match="a report counts twice"):
+            made.check()
+
+
+def test_a_release_that_is_published_before_the_commit_is_drawn_again(
+    nursery: Nursery, address: str, tmp_path: Path
+) -> None:
+    with client(nursery, address, tmp_path / "witness", "published before the commit") as made:
+        operation = prepared(made, "release", "early")
+        made.arm(("COMMIT", "before"))
+        made.send(*operation)
+        made.bury()
+        assert len(made.history.releases) == 2
+        with pytest.raises(AssertionError, match="a release was drawn again"):
+            made.retry()
+
+
+def killed_then_late(made: Client) -> None:
+    """A release is killed before its commit; a report comes, by a clock that is behind; the release is made again."""
+    prepared(made, "erase before a release", "late")
+    made.now += 10_000
+    made.arm(("COMMIT", "before"))
+    made.send("tick")
+    made.bury()
+    made.now -= 10_000
+    made.retry()
+    late = next(iter(made.history.people))
+    made.do("report", late, 0.0, "late")
+    made.now += 10_000
+    made.do("tick")
+    made.check()
+
+
+def test_noise_is_not_repeated_when_a_cohort_was_not_sealed(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness") as made:
+        killed_then_late(made)
+        assert len(made.history.releases) == 2
+
+
+def test_noise_from_a_seed_tells_a_late_report_exactly(nursery: Nursery, tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/study.db"
+    with client(nursery, address, tmp_path / "witness", "noise from a seed") as made:
+        with pytest.raises(AssertionError, match="a release was drawn again"):
+            killed_then_late(made)
+        with pytest.raises(AssertionError, match="a release was drawn again"):
+            made.drain()  # it told the other one before the commit, and again after it
+        database = connect(address)
+        after = dict(database.rows("SELECT cohort, total FROM release"))
+        database.close()
+        changes = sorted(after[cohort] - total for cohort, (_, _, total) in made.history.releases.items())
+        assert changes == pytest.approx([-1, 0], abs=1e-6)
+
+
+def test_places_that_are_known_in_memory_alone_are_dealt_twice(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness", "places in memory") as made:
+        prepared(made, "assign", "memory")
+        assigned(made, "ann")
+        made.kill()
+        made.retry()
+        made.check()
+        for unit in ("bob", "cy", "dan", "eve"):
+            assigned(made, unit)
+        with pytest.raises(AssertionError, match="a place was dealt twice"):
+            made.check()
+
+
+def test_a_refund_of_a_place_that_was_shown_is_found(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness", "refund on abort") as made:
+        operation = prepared(made, "return", "refund")
+        made.check()
+        made.do(*operation)
+        with pytest.raises(AssertionError, match="an account has ε = 0, and its charges are"):
+            made.check()
