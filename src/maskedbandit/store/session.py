@@ -125,13 +125,14 @@ class Session:
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
         with self._lock:
-            if process() == self._process:
-                try:
-                    with self.database.transaction():
-                        free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
-                        self.database.change(free, self.name, self._fence)
-                except (StoreError, Again):
-                    pass  # somebody else has it, or the lease ends by itself
+            if process() != self._process:
+                return  # to close a connection in a fork ends that of its parent
+            try:
+                with self.database.transaction():
+                    free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
+                    self.database.change(free, self.name, self._fence)
+            except (StoreError, Again):
+                pass  # somebody else has it, or the lease ends by itself
             self.database.close()
 
     def _apply(self, operations: Sequence[Operation], tickets: Iterable[str], people: Sequence[str]) -> list[Done]:
