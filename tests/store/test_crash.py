@@ -47,6 +47,7 @@ class Load:
     def __init__(self, client: Client, rng: Random, kills: list[int]) -> None:
         self.client, self.rng, self.kills = client, rng, deque(kills)
         self.ready: deque[tuple[Any, ...]] = deque()
+        self.gone: set[str] = set()  # people who were erased, or will be
 
     @property
     def acknowledged(self) -> int:
@@ -57,7 +58,7 @@ class Load:
         """One study, from its start to its stop."""
         self.client.new(load_table(number))
         came = [f"u{self.rng.randrange(12_000)}" for _ in range(operations)]
-        self.ready = deque([START])
+        self.ready, self.gone = deque([START]), set()
         for i in range(operations):
             self.client.send(*self._next(i, came[: i // 4 + 1], erases=number % 4 == 3))
             self.client.now += STEP
@@ -72,22 +73,22 @@ class Load:
             self.client.do(*operation)
 
     def _next(self, i: int, came: list[str], erases: bool) -> tuple[Any, ...]:
-        history, chance = self.client.history, self.rng.random()
+        history, pending, chance = self.client.history, self.client.pending, self.rng.random()
         if i % 64 == 63:
             return ("tick",)
         if self.ready:
             return self.ready.popleft()
-        if chance < 0.1:
-            return "assign", self.rng.choice(came)
-        if chance < 0.12 and erases:
-            return "erase", self.rng.choice(came)
+        unit = self.rng.choice(came) if chance < 0.12 else came[-1]
+        if 0.1 < chance < 0.12 and erases and unit in history.latest and ("assign", unit) not in pending.values():
+            self.gone.add(unit)
+            return "erase", unit
         if chance < 0.3 and history.latest:
             ticket = history.latest[self.rng.choice(list(history.latest))]
             known = [(event, history.reports[ticket, event]) for event in "012" if (ticket, event) in history.reports]
             if known and history.people[ticket] not in history.erased:
                 event, value = self.rng.choice(known)
                 return "report", ticket, value + (self.rng.random() < 0.2), event
-        return "assign", came[-1]
+        return ("tick",) if unit in self.gone else ("assign", unit)  # which, if unknown, would be another place
 
     def _receive(self) -> None:
         if self.kills and self.acknowledged >= self.kills[0]:
