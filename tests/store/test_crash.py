@@ -100,10 +100,9 @@ class Load:
             self.client.receive()
         for ticket in self.client.history.fresh:
             if self.rng.random() < 0.9:  # the others saw nothing
-                reports = self.rng.randrange(4)
-                if not reports or self.rng.random() < 0.3:
-                    self.ready.append(("expose", ticket))
-                self.ready.extend(("report", ticket, float(self.rng.random() < 0.7), str(i)) for i in range(reports))
+                self.ready.append(("expose", ticket))
+                for i in range(self.rng.randrange(4)):
+                    self.ready.append(("report", ticket, float(self.rng.random() < 0.7), str(i)))
         self.client.history.fresh.clear()
 
 
@@ -166,10 +165,14 @@ def prepared(client: Client, kind: str, name: str) -> tuple[Any, ...]:
         return "assign", "ann"
     if kind in ("expose", "report"):
         ticket = assigned(client, "ann")
-        return ("expose", ticket) if kind == "expose" else ("report", ticket, 1.0, "")
+        if kind == "expose":
+            return "expose", ticket
+        client.do("expose", ticket)
+        return "report", ticket, 1.0, ""
     for unit in ("ann", "bob", "cy", "dan"):
         ticket = assigned(client, unit)
         if kind != "return":
+            client.do("expose", ticket)
             client.do("report", ticket, 1.0, "")
     if kind == "erase before a release":
         return "erase", "ann"
