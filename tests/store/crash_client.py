@@ -324,7 +324,7 @@ class Stored:
         self.database, self.name, self.protocol = database, name, protocol
         self.places = {
             row[0]: row[1:]
-            for row in self._rows("ticket, cohort, place, arm, person, returned, erased, loss FROM place")
+            for row in self._rows("ticket, cohort, place, arm, person, exposed, returned, erased FROM place")
         }
 
     def _rows(self, what: str) -> list[Row]:
@@ -333,7 +333,7 @@ class Stored:
     def check_places(self, people: dict[str, str], history: History) -> None:
         """No acknowledged place is lost, none is dealt twice, nobody has two."""
         live, holders = Counter[tuple[int, int]](), Counter[str]()
-        for ticket, (cohort, place, arm, person, returned, erased, _) in self.places.items():
+        for ticket, (cohort, place, arm, person, exposed, returned, erased) in self.places.items():
             if returned is None:
                 live[cohort, place] += 1
                 holders[person] += person is not None
@@ -341,6 +341,7 @@ class Stored:
                 assert ticket not in history.shown, "a place went back that was seen"
             if erased is None:
                 assert ticket in people, "nobody was told of a place"
+                assert exposed is not None or ticket not in history.shown, "an acknowledged exposure was lost"
                 assert (people[ticket], history.arms[ticket]) == (person, arm), "a place is another's"
         assert max(live.values(), default=1) == 1, "a place was dealt twice"
         assert max(holders.values(), default=1) == 1, "a person has two places"
@@ -362,7 +363,7 @@ class Stored:
     def check_releases(self, history: History) -> None:
         """Each release has exactly its n people, and is what the client saw; its total is what they reported."""
         of_cohort = defaultdict(list)
-        for ticket, (cohort, place, _, _, returned, erased, _) in self.places.items():
+        for ticket, (cohort, place, _, _, _, returned, erased) in self.places.items():
             if returned is None:
                 of_cohort[cohort].append((place, ticket, erased))
         sums = Counter[str]()

@@ -10,7 +10,7 @@ each message that comes with the two ends of its pipes. A worker is told on one 
     ("steps",)                           what was counted
     ("close",)                           give the study back
 
-A step is a statement, COMMIT, or a write of the witness. The broken twins that the tests must catch are here too.
+A step is a statement, `commit`, or a write of the witness. The broken twins that the tests must catch are here too.
 """
 
 from __future__ import annotations
@@ -49,9 +49,20 @@ class Steps:
     def __init__(self) -> None:
         self.seen: list[str] = []
         self.at: At | None = None
+        self._within = False
 
     def arm(self, at: At | None) -> None:
         self.seen, self.at = [], at
+
+    def statement(self, kind: str, real: Callable[..., Any], *given: Any, **keys: Any) -> Any:
+        """A statement is a step, in as many statements as the database makes of it."""
+        if self._within:
+            return real(*given, **keys)
+        self._within = True
+        try:
+            return self.do(f"{kind} {given[0]}" if given else kind, partial(real, *given, **keys))
+        finally:
+            self._within = False
 
     def do(self, name: str, step: Callable[[], Any]) -> Any:
         """Do a step, unless the process dies before it."""
@@ -65,47 +76,11 @@ class Steps:
         return result
 
 
-class Dying(Database):
-    """A database whose statements are steps."""
-
-    def __init__(self, real: Database, steps: Steps) -> None:
-        self._real, self._steps = real, steps
-
-    def begin(self) -> None:
-        self._steps.do("BEGIN", self._real.begin)
-
-    def commit(self) -> None:
-        self._steps.do("COMMIT", self._real.commit)
-
-    def rollback(self) -> None:
-        self._steps.do("ROLLBACK", self._real.rollback)
-
-    def rows(self, statement: str, *values: Any) -> list[Row]:
-        return self._steps.do(statement, partial(self._real.rows, statement, *values))
-
-    def change(self, statement: str, *values: Any) -> int:
-        return self._steps.do(statement, partial(self._real.change, statement, *values))
-
-    def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
-        return self._steps.do(statement, partial(self._real.rows_in, statement, *values, keys=keys))
-
-    def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
-        return self._steps.do(statement, partial(self._real.each, statement, values))
-
-    def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
-        self._steps.do(f"INSERT INTO {table}", partial(self._real.insert, table, columns, values))
-
-    def script(self, text: str) -> None:
-        self._steps.do(text, partial(self._real.script, text))
-
-    def alone(self) -> None:
-        self._real.alone()
-
-    def tables(self) -> set[str]:
-        return self._real.tables()
-
-    def close(self) -> None:
-        self._real.close()
+def dying(database: Database, steps: Steps) -> Database:
+    """The database, whose statements are steps from now on."""
+    for name in Database.__abstractmethods__ - {"tables", "close"}:
+        setattr(database, name, partial(steps.statement, name, getattr(database, name)))
+    return database
 
 
 class Worker:
@@ -146,13 +121,15 @@ class Worker:
 
     def on_open(self, name: str) -> None:
         self._give_back()
-        database = Dying(connect(self._address), self._steps)
+        database = dying(self._mutant.database(connect(self._address)), self._steps)
         study = self._mutant.study(database, witness_of(database, self._folder), name, lambda: self._now)
         study.tell_now = self._tell_now
         self._study, self._writer = study, Writer(study)
         self._tell.send(("open", name))
 
     def on_arm(self, at: At | None) -> None:
+        assert self._writer
+        self._writer.submit(int).result()  # no other transaction is under way
         self._steps.arm(at)
 
     def on_steps(self) -> None:
@@ -217,6 +194,10 @@ class Mutant:
     def install(self) -> None:
         """Change the modules of this process."""
 
+    def database(self, real: Database) -> Database:
+        """The database, as the study gets it."""
+        return real
+
     def operation(self, worker: Worker, number: int, do: Callable[[], Any]) -> Callable[[], Any]:
         """An operation, as the writer gets it."""
         return do
@@ -239,13 +220,14 @@ class Keyless(Mutant):
 
     schema = "CREATE TABLE keyless AS SELECT * FROM reward; DROP TABLE reward; ALTER TABLE keyless RENAME TO reward"
 
-    def install(self) -> None:
-        real = Dying.rows_in
+    def database(self, real: Database) -> Database:
+        read = real.rows_in
 
-        def rows_in(self: Dying, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
-            return [] if "FROM reward" in statement else real(self, statement, *values, keys=keys)
+        def rows_in(statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+            return [] if "FROM reward" in statement else read(statement, *values, keys=keys)
 
-        Dying.rows_in = rows_in
+        real.rows_in = rows_in
+        return real
 
 
 class PublishingStudy(Study):
