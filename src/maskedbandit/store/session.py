@@ -27,7 +27,7 @@ from maskedbandit.errors import (
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.process import process
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.chain import Entry, Head, entries, next_entry, verified
+from maskedbandit.store.chain import START, Entry, Head, entries, next_entry, verified
 from maskedbandit.store.database import Again, Database, Row
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
@@ -125,13 +125,14 @@ class Session:
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
         with self._lock:
-            if process() == self._process:
-                try:
-                    with self.database.transaction():
-                        free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
-                        self.database.change(free, self.name, self._fence)
-                except (StoreError, Again):
-                    pass  # somebody else has it, or the lease ends by itself
+            if process() != self._process:
+                return  # to close a connection in a fork ends that of its parent
+            try:
+                with self.database.transaction():
+                    free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
+                    self.database.change(free, self.name, self._fence)
+            except (StoreError, Again):
+                pass  # somebody else has it, or the lease ends by itself
             self.database.close()
 
     def _apply(self, operations: Sequence[Operation], tickets: Iterable[str], people: Sequence[str]) -> list[Done]:
@@ -221,7 +222,8 @@ class Session:
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
-        if check_witness(self.witness, name, found, self.head):
+        check_witness(self.witness, name, found, self.head)
+        if found:  # what was written of it before may not be on disk, if that failed
             self.witness.saw(name, self.head, self.worst.to_text())
         self.memory = protocol.channel.memory(protocol.k)
         if releases:
@@ -279,26 +281,25 @@ def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes)
             raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
 
 
-def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> bool:
-    """Whether the ledger has gone on from what the witness has seen, as after a crash between the commit and it.
+def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
+    """Raise `BehindWitness` if the ledger is older than what the witness has seen, or another one.
 
-    Raise `BehindWitness` if it is older than that, or another one.
+    It may have gone on from that, as after a crash between the commit and the witness.
     """
     seen = witness.seen(study)
     if seen is None and found:
         raise BehindWitness(
             f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
         )
-    if seen is None or seen.head == head:
-        return False
-    last = seen.head
-    if last.entries > head.entries or found[last.entries - 1].hash != last.hash:
+    if seen is None:
+        return
+    last, hashes = seen.head, [START, *(entry.hash for entry in found)]
+    if last.entries > head.entries or hashes[last.entries] != last.hash:
         raise BehindWitness(
             f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
             f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
             "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
         )
-    return True
 
 
 def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:

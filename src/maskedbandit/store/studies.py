@@ -57,6 +57,7 @@ def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
             found = database.one("SELECT state FROM study WHERE study = ?", protocol.name)
             if found and found[0] != "draft":
                 raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
+            witness.expect(protocol.name)
             database.change("DELETE FROM study WHERE study = ?", protocol.name)
             database.change(
                 "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, 0, '', 0)",

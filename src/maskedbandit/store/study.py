@@ -98,10 +98,13 @@ class Study:
     ) -> list[Done]:
         """Do these in one transaction; nothing is done if the store fails.
 
-        It is faster if all tickets and units that they are about are named.
+        It is faster if all tickets and units that they are about are named; those that cannot be are for the operations
+        to refuse.
         """
-        people = [self._people.of(unit) for unit in units if type(unit) is str]
-        return self._session.apply(operations, [ticket for ticket in tickets if type(ticket) is str], people)
+        people = [self._people.of(unit) for unit in units if type(unit) is str and unit.isprintable()]
+        return self._session.apply(
+            operations, [ticket for ticket in tickets if type(ticket) is str and ticket.isalnum()], people
+        )
 
     def _one(self, operation: Callable[..., Any], *given: Any) -> Any:
         return self.apply([partial(operation, *given)])[0].value()

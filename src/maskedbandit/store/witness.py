@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, StorageFailed
+from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.chain import Head
 
 
@@ -91,6 +92,13 @@ class Witness:
         """What was seen of the ledger of a study."""
         found = self._read("heads").get(study)
         return None if found is None else Seen(Head(*found[:2]), found[2])
+
+    def expect(self, study: str) -> None:
+        """Know a study before the first entry of its ledger, if nothing was seen of it."""
+        with self._locked():
+            heads = self._read("heads")
+            if study not in heads:
+                self._write("heads", {**heads, study: [*Head(), ZERO.to_text()]})
 
     @contextmanager
     def watching(self, study: str, before: Head, after: Head, worst: str) -> Iterator[None]:

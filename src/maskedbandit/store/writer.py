@@ -81,8 +81,8 @@ class Writer:
                 self._do(mine)
 
     def _do(self, batch: list[Waiting]) -> None:
-        tickets = {each.ticket for each in batch if each.ticket is not None}
-        units = {each.unit for each in batch if each.unit is not None}
+        tickets = [each.ticket for each in batch if each.ticket is not None]
+        units = [each.unit for each in batch if each.unit is not None]
         try:
             done = self._study.apply([each.operation for each in batch], tickets, units)
         except BaseException as why:

@@ -1,0 +1,110 @@
+"""A process that holds a study and is copied, by a fork or as with a machine's snapshot; both copies go on.
+
+`python -m tests.store.copied_process ADDRESS FOLDER KIND` prints what both found, as lines of JSON, the child first:
+
+    fork                    the child asks the study for everything
+    snapshot                nobody notices, as there is a copy of the database and of the witness as well
+    snapshot with old bits  and the noise is from bits that were fetched before it
+    fork with old bits      the same, but the bits can notice
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import maskedbandit.store.release as release_module
+import maskedbandit.store.session as session_module
+from maskedbandit.errors import MaskedBanditError
+from maskedbandit.privacy import sampling
+from maskedbandit.privacy.process import process
+from maskedbandit.store.sqlite import Sqlite
+from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
+
+TABLE = {
+    "name": "copied",
+    "people": 1000,
+    "policy": {"name": "successive_elimination", "least": 2},
+    "channel": {"name": "central", "epsilon": 0.001, "grid": 10**6},  # two draws of noise are as good as never the same
+    "arms": [{"name": name} for name in "ab"],
+    "reward": {"window": "0 seconds", "exposure": "0 seconds"},
+    "budget": {"epsilon": 1},
+}
+
+
+def answer(ask: Callable[[], Any]) -> str:
+    """The error that comes, or that none does."""
+    try:
+        ask()
+    except MaskedBanditError as why:
+        return f"{type(why).__name__}: {why}"
+    return "done"
+
+
+def refusals(study: Study, again: Callable[[], Study], ticket: str) -> list[str]:
+    """What a child is told that asks the study for everything, and opens it itself."""
+    asks = (
+        lambda: study.assign("eve"),
+        lambda: study.assign("ann"),
+        lambda: study.report(ticket, 1),
+        lambda: study.erase("ann"),
+        study.tick,
+        study.pause,
+        again,
+    )
+    found = [answer(ask) for ask in asks]
+    study.close()
+    return found
+
+
+def totals(study: Study) -> list[float]:
+    """What is released now."""
+    return [release.total for release in study.tick()]
+
+
+def main(address: str, folder: Path, kind: str) -> None:
+    """Prepare a study that has two cohorts to release, and copy its process."""
+    now = [0]
+    folder.mkdir()
+    open_it = partial(opened, address, None, folder / "witness", lambda: now[0])
+    new(Protocol.from_table(TABLE), address, folder / "witness")
+    study = open_it()
+    study.start()
+    tickets = [study.assign(unit).ticket for unit in ("ann", "bob", "cy", "dan")]
+    now[0] = 10_000
+    sampling.bernoulli(sampling.Fraction(1, 3), study._bits)  # which fetches a page of them
+    first = process()
+    if kind != "fork":
+        session_module.process = lambda: first
+        shutil.copytree(folder, folder.with_name("copy"))
+    if kind.startswith("snapshot"):
+        sampling.process = lambda: first
+    if kind.endswith("old bits"):
+        release_module.Bits = lambda: study._bits
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+        print(json.dumps(totals(study)), flush=True)
+        study.close()
+        return
+    if kind == "fork":
+        print(json.dumps(refusals(study, open_it, tickets[0])), flush=True)
+    else:
+        copy, parents = folder.with_name("copy"), study.database._connection
+        study.database._connection = Sqlite(str(copy / "study.db"))._connection
+        study._session.witness = witness_of(study.database, copy / "witness")
+        print(json.dumps(totals(study)), flush=True)
+        assert parents  # which the child may not close
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
