@@ -1,6 +1,7 @@
 """The commands for stored studies and their ledgers, on both databases."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,20 @@ def test_verbs_for_scripts(file, where, capsys) -> None:
     assert json.loads(said(capsys, "study", "stop", *where))["state"] == "stopped"
     assert json.loads(said(capsys, "study", "archive", *where))["state"] == "archived"
     said(capsys, "ledger", "verify", *where)
+
+
+@pytest.mark.parametrize(("missing", "extra"), [("apsw", "service"), ("psycopg", "postgres")])
+def test_without_the_extra_a_command_says_what_to_install(missing, extra, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    address = "sqlite:///study.db" if missing == "apsw" else "postgresql://nowhere/study"
+    line = refused(capsys, "study", "status", "--database", address)
+    assert f"{missing} is not installed, and this needs it: pip install 'maskedbandit[{extra}]'" in line
+
+
+def test_an_address_that_is_none_is_named_without_its_password(capsys) -> None:
+    line = refused(capsys, "study", "status", "--database", "mysql://ann:secret@host/study")
+    assert "database is 'mysql://...@host/study': it must be an address such as sqlite:///study.db" in line
+    assert "secret" not in line
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)

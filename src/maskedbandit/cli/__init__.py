@@ -18,7 +18,8 @@ from maskedbandit import __version__
 from maskedbandit.errors import MaskedBanditError
 
 DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
-OPTIONAL = ("polars", "matplotlib")  # what an installation without the extra `lab` may lack
+# what an installation may lack, and the extra that has it
+OPTIONAL = {"polars": "lab", "matplotlib": "lab", "apsw": "service", "psycopg": "postgres"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = (missing.name or "").partition(".")[0]
         if name not in OPTIONAL:
             raise
-        return refused(f"{name} is not installed, and this needs it: pip install 'maskedbandit[lab]'")
+        return refused(f"{name} is not installed, and this needs it: pip install 'maskedbandit[{OPTIONAL[name]}]'")
     except MemoryError:
         return refused("not enough memory: ask for fewer runs, fewer arms or a shorter tree")
     except BrokenPipeError:  # whoever reads the output went away
