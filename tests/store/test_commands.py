@@ -107,11 +107,18 @@ def test_verbs_for_scripts(file, where, capsys) -> None:
 
 
 @pytest.mark.parametrize(("missing", "extra"), [("apsw", "service"), ("psycopg", "postgres")])
-def test_without_the_extra_a_command_says_what_to_install(missing, extra, monkeypatch, capsys) -> None:
+def test_without_the_extra_a_command_says_what_to_install(missing, extra, file, monkeypatch, capsys) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     address = "sqlite:///study.db" if missing == "apsw" else "postgresql://nowhere/study"
-    line = refused(capsys, "study", "status", "--database", address)
+    line = refused(capsys, "study", "new", str(file), "--database", address)
     assert f"{missing} is not installed, and this needs it: pip install 'maskedbandit[{extra}]'" in line
+
+
+def test_a_database_without_studies_is_not_made_by_looking_at_it(address, capsys) -> None:
+    for command in (["study", "status"], ["study", "simulate"], ["ledger", "verify"]):
+        assert "`maskedbandit study new` makes" in refused(capsys, *command, "--database", address)
+    file = Path(address.removeprefix("sqlite:///"))
+    assert not file.exists()
 
 
 def test_an_address_that_is_none_is_named_without_its_password(capsys) -> None:

@@ -32,7 +32,7 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.store.connection import connect
     from maskedbandit.store.studies import listed, only, witness_of
 
-    database = connect(options.database)
+    database = connect(options.database, create=False)
     try:
         witness = witness_of(database, options.witness)
         if options.verb == "verify":

@@ -154,7 +154,7 @@ def do_status(options: argparse.Namespace) -> None:
     from maskedbandit.store.status import status
     from maskedbandit.store.studies import only
 
-    database = connect(options.database)
+    database = connect(options.database, create=False)
     try:
         print(status(database, only(database, options.study)))
     finally:
@@ -185,7 +185,7 @@ def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
     from maskedbandit.store.reconcile import bring_back, burn
     from maskedbandit.store.studies import only, witness_of
 
-    database = connect(options.database)
+    database = connect(options.database, create=False)
     try:
         name, witness = only(database, options.study), witness_of(database, options.witness)
         if file is None:

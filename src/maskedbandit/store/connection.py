@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, UnknownStudy
 from maskedbandit.store.database import Database
 from maskedbandit.store.migrate import migrate
 
 
-def connect(address: str) -> Database:
+def connect(address: str, create: bool = True) -> Database:
     """The database with this address; its tables are those of this version.
+
+    Without `create` it is one that has studies, or `UnknownStudy`.
 
     >>> connect("sqlite:///:memory:").tables() >= {"study", "release"}
     True
@@ -24,8 +26,10 @@ def connect(address: str) -> Database:
         raise InvalidValue(
             "database", hidden(address), "an address such as sqlite:///study.db or postgresql://host/name"
         )
-    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address)
+    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address, create)
     try:
+        if not create and "version" not in database.tables():
+            raise UnknownStudy(f"there are no studies in {hidden(address)}: `maskedbandit study new` makes the first")
         migrate(database)
     except BaseException:
         database.close()

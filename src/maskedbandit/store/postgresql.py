@@ -12,7 +12,7 @@ from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
 from maskedbandit.store.database import Again, Database, Row, marks
 
 
-def opened(address: str) -> Database:
+def opened(address: str, create: bool) -> Database:
     """The database that a server has under this address."""
     return Postgresql(address)
 

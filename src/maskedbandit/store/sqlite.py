@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed, UnknownStudy
 from maskedbandit.store.database import Again, Database, Row, marks
 
 OLDEST = (3, 51, 3)
 WAIT = 10_000  # milliseconds for another connection's transaction
 
 
-def opened(address: str) -> Database:
-    """The database in a file."""
+def opened(address: str, create: bool) -> Database:
+    """The database in a file; without `create` the file is there."""
     path = address.removeprefix("sqlite:///")
     if path in (address, ""):
         raise InvalidValue("database", address, "sqlite:/// and the path of a file, as in sqlite:///study.db")
+    if not create and not Path(path).exists():
+        raise UnknownStudy(f"there is no file {path}: `maskedbandit study new` makes one")
     return Sqlite(path)
 
 

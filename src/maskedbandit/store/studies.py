@@ -87,7 +87,7 @@ def opened(
     address: str, name: str | None = None, folder: Path | None = None, clock: Callable[[], int] = wall_clock
 ) -> Study:
     """The study of this name, or the only one, held by this process."""
-    database = connect(address)
+    database = connect(address, create=False)
     try:
         return Study(database, witness_of(database, folder), only(database, name), clock)
     except BaseException:
