@@ -2,7 +2,8 @@
 
 `python -m tests.store.copied_process ADDRESS FOLDER KIND` prints what both found, as lines of JSON, the child first:
 
-    fork                    the child asks the study for everything
+    fork                    the child asks the study for everything, and opens it itself
+    fork in a transaction   the child asks the study for everything while a thread of its parent writes
     snapshot                nobody notices, as there is a copy of the database and of the witness as well
     snapshot with old bits  and the noise is from bits that were fetched before it
     fork with old bits      the same, but the bits can notice
@@ -17,16 +18,18 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import maskedbandit.store.database as database_module
 import maskedbandit.store.release as release_module
-import maskedbandit.store.session as session_module
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.process import process
 from maskedbandit.store.sqlite import Sqlite
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
+from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
 TABLE = {
@@ -49,8 +52,8 @@ def answer(ask: Callable[[], Any]) -> str:
     return "done"
 
 
-def refusals(study: Study, again: Callable[[], Study], ticket: str) -> list[str]:
-    """What a child is told that asks the study for everything, and opens it itself."""
+def refusals(study: Study, ticket: str) -> list[str]:
+    """What a child is told that asks the study for everything."""
     asks = (
         lambda: study.assign("eve"),
         lambda: study.assign("ann"),
@@ -58,7 +61,8 @@ def refusals(study: Study, again: Callable[[], Study], ticket: str) -> list[str]
         lambda: study.erase("ann"),
         study.tick,
         study.pause,
-        again,
+        study.releases,
+        lambda: study.offer(ticket),
     )
     found = [answer(ask) for ask in asks]
     study.close()
@@ -70,9 +74,30 @@ def totals(study: Study) -> list[float]:
     return [release.total for release in study.tick()]
 
 
+def prepare_copy(study: Study, folder: Path, kind: str) -> None:
+    """A copy of all files; a study that does not notice the fork; and perhaps bits that do not, or are old."""
+    shutil.copytree(folder, folder.with_name("copy"))
+    first = process()
+    database_module.process = lambda: first
+    if kind.startswith("snapshot"):
+        sampling.process = lambda: first
+    if kind.endswith("old bits"):
+        release_module.Bits = lambda: study._bits
+
+
+def go_on(study: Study, folder: Path) -> list[float]:
+    """What the child releases, on its copy of the files."""
+    copy, of_parent = folder.with_name("copy"), study.database._connection
+    study.database._connection = Sqlite(str(copy / "study.db"))._connection
+    study._session.witness = witness_of(study.database, copy / "witness")
+    found = totals(study)
+    assert of_parent  # which the child may not close
+    return found
+
+
 def main(address: str, folder: Path, kind: str) -> None:
     """Prepare a study that has two cohorts to release, and copy its process."""
-    now = [0]
+    now, refused = [0], kind in ("fork", "fork in a transaction")
     folder.mkdir()
     open_it = partial(opened, address, None, folder / "witness", lambda: now[0])
     new(Protocol.from_table(TABLE), address, folder / "witness")
@@ -80,30 +105,24 @@ def main(address: str, folder: Path, kind: str) -> None:
     study.start()
     tickets = [study.assign(unit).ticket for unit in ("ann", "bob", "cy", "dan")]
     now[0] = 10_000
-    sampling.bernoulli(sampling.Fraction(1, 3), study._bits)  # which fetches a page of them
-    first = process()
-    if kind != "fork":
-        session_module.process = lambda: first
-        shutil.copytree(folder, folder.with_name("copy"))
-    if kind.startswith("snapshot"):
-        sampling.process = lambda: first
-    if kind.endswith("old bits"):
-        release_module.Bits = lambda: study._bits
-    child = os.fork()
-    if child:
-        assert os.waitpid(child, 0)[1] == 0
-        print(json.dumps(totals(study)), flush=True)
-        study.close()
-        return
-    if kind == "fork":
-        print(json.dumps(refusals(study, open_it, tickets[0])), flush=True)
-    else:
-        copy, parents = folder.with_name("copy"), study.database._connection
-        study.database._connection = Sqlite(str(copy / "study.db"))._connection
-        study._session.witness = witness_of(study.database, copy / "witness")
-        print(json.dumps(totals(study)), flush=True)
-        assert parents  # which the child may not close
-    os._exit(0)
+    study._bits.below(6)  # which fetches a page of them
+    if not refused:
+        prepare_copy(study, folder, kind)
+    writes, may_end = Event(), Event()
+    with Writer(study) as writer:
+        if kind == "fork in a transaction":
+            writer.submit(lambda: (writes.set(), may_end.wait(60)))
+            assert writes.wait(60)
+        if (child := os.fork()) == 0:
+            found = refusals(study, str(tickets[0])) if refused else go_on(study, folder)
+            opening = [answer(open_it)] if kind == "fork" else []
+            print(json.dumps([*found, *opening]), flush=True)
+            os._exit(0)
+        ended = os.waitpid(child, 0)[1]
+        may_end.set()
+    assert ended == 0
+    print(json.dumps(totals(study)), flush=True)
+    study.close()
 
 
 if __name__ == "__main__":

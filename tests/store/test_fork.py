@@ -26,11 +26,12 @@ def copied(address: str, folder: Path, kind: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_forked_child_is_refused_and_its_parent_goes_on(address: str, tmp_path: Path) -> None:
-    (*operations, opening), totals = copied(address.replace("study.db", "one/study.db"), tmp_path / "one", "fork")
-    assert len(operations) == 6
-    assert all("not a fork of it" in each for each in operations), operations
-    assert opening.startswith("FencedOff"), opening
+@pytest.mark.parametrize("kind", ["fork", "fork in a transaction"])
+def test_a_forked_child_is_refused_and_its_parent_goes_on(address: str, tmp_path: Path, kind: str) -> None:
+    found, totals = copied(address.replace("study.db", "one/study.db"), tmp_path / "one", kind)
+    assert len(found) == 8 + (kind == "fork")
+    assert all("not a fork of it" in each for each in found[:8]), found
+    assert all(each.startswith("FencedOff") for each in found[8:]), found
     assert len(totals) == 2
 
 

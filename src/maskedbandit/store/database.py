@@ -5,10 +5,14 @@ A statement marks its values with `?`.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.process import process
 
 Row = tuple[Any, ...]
 
@@ -18,10 +22,23 @@ class Again(Exception):
 
 
 class Database(ABC):
-    """One connection. It belongs to one thread at a time.
+    """One connection. It belongs to one thread at a time, and to the process that made it: not to a fork of it.
 
     **Guarantee**: when `transaction` ends without an error its changes are on disk; otherwise there are none of them.
     """
+
+    def __init__(self) -> None:
+        self._process = process()
+
+    @property
+    def own(self) -> bool:
+        """Whether this process made the connection. Its other end cannot tell the parent of a fork from its child."""
+        return process() == self._process
+
+    def check_own(self) -> None:
+        """Raise `InvalidValue` in a fork of the process that made the connection."""
+        if not self.own:
+            raise InvalidValue("the process of this study", os.getpid(), "the one that opened it, not a fork of it")
 
     @abstractmethod
     def begin(self) -> None:

@@ -33,6 +33,7 @@ class Postgresql(Database):
     def __init__(self, address: str) -> None:
         import psycopg
 
+        super().__init__()
         self._psycopg = psycopg
         with self._named_errors():
             self._connection = psycopg.connect(address, autocommit=True, prepare_threshold=2)
@@ -100,10 +101,12 @@ class Postgresql(Database):
         return {name for (name,) in self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
 
     def close(self) -> None:
-        self._connection.close()
+        if self.own:
+            self._connection.close()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
+        self.check_own()
         wrong = self._psycopg.errors
         try:
             yield

@@ -6,7 +6,6 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,14 +17,12 @@ from maskedbandit.errors import (
     BehindWitness,
     Corrupted,
     FencedOff,
-    InvalidValue,
     MaskedBanditError,
     StorageFailed,
     StoreError,
     UnknownStudy,
 )
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.privacy.process import process
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import START, Entry, Head, entries, next_entry, verified
 from maskedbandit.store.database import Again, Database, Row
@@ -93,7 +90,7 @@ class Session:
         self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._holder = witness.signing_key(), holder or own_name()
-        self._clock, self._process, self._lock = clock, process(), RLock()
+        self._clock, self._lock = clock, RLock()
         self._stale = True
         self._counted, self._since = FEW, 0  # rows when they were counted, and since then
         self.apply([])
@@ -105,9 +102,8 @@ class Session:
 
         The rows about these tickets and people are read at once, which is faster than one after the other.
         """
+        self.database.check_own()  # first: in a fork the lock may be held by a thread that is not there
         with self._lock:
-            if process() != self._process:
-                raise InvalidValue("the process of this study", os.getpid(), "the one that opened it, not a fork of it")
             return again(partial(self._apply, operations, tickets, people))
 
     def enter(self, **says: Any) -> None:
@@ -124,9 +120,9 @@ class Session:
 
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
+        if not self.database.own:
+            return
         with self._lock:
-            if process() != self._process:
-                return  # to close a connection in a fork ends that of its parent
             try:
                 with self.database.transaction():
                     free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"

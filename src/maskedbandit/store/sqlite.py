@@ -35,6 +35,7 @@ class Sqlite(Database):
     def __init__(self, path: str, vfs: str | None = None) -> None:
         import apsw
 
+        super().__init__()
         self._apsw = apsw
         if tuple(map(int, apsw.sqlite_lib_version().split("."))) < OLDEST:
             allowed = f"at least {'.'.join(map(str, OLDEST))}: older ones can lose commits"
@@ -102,10 +103,12 @@ class Sqlite(Database):
         return {name for (name,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def close(self) -> None:
-        self._connection.close()
+        if self.own:
+            self._connection.close()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
+        self.check_own()
         apsw = self._apsw
         try:
             yield
