@@ -10,7 +10,8 @@ each message that comes with the two ends of its pipes. A worker is told on one 
     ("steps",)                           what was counted
     ("close",)                           give the study back
 
-A step is a statement, `commit`, or a write of the witness. The broken twins that the tests must catch are here too.
+A step is a statement, `commit`, or a write of the witness. Workers that are broken in
+one place are in crash_mutants.py.
 """
 
 from __future__ import annotations
@@ -19,26 +20,23 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import maskedbandit.store.release as release_module
-import maskedbandit.store.session as session_module
 from maskedbandit.errors import MaskedBanditError, StoreError
-from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database, Row
+from maskedbandit.store.database import Database
 from maskedbandit.store.release import Release
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Assigned, Reported, Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
+from tests.store.crash_mutants import MUTANTS
 
 At = tuple[int | str, str]  # the number or the name of a step; "before" or "after" it
 
@@ -158,7 +156,7 @@ class Worker:
         study = self._study
         assert study
         do = study.releases if kind == "releases" else partial(getattr(study, f"op_{kind}"), *given)
-        return self._mutant.operation(self, number, do)
+        return self._mutant.operation(do, partial(self._tell_now, number))
 
     def _tell_now(self, number: int | None, result: Any) -> None:
         """Only the broken twins call this within a transaction."""
@@ -183,117 +181,6 @@ def plain(result: Any) -> Any:
     if isinstance(result, list) and all(isinstance(each, Release) for each in result):
         return [(each.cohort, each.arm, each.n, each.total) for each in result]
     return result
-
-
-class Mutant:
-    """A worker that is as it should be; the broken twins are changed in one place."""
-
-    study: type[Study] = Study
-    schema = ""
-
-    def install(self) -> None:
-        """Change the modules of this process."""
-
-    def database(self, real: Database) -> Database:
-        """The database, as the study gets it."""
-        return real
-
-    def operation(self, worker: Worker, number: int, do: Callable[[], Any]) -> Callable[[], Any]:
-        """An operation, as the writer gets it."""
-        return do
-
-
-class Early(Mutant):
-    """Tells the client that an operation is done before the transaction is on disk."""
-
-    def operation(self, worker: Worker, number: int, do: Callable[[], Any]) -> Callable[[], Any]:
-        def early() -> Any:
-            result = do()
-            worker._tell_now(number, result)
-            return result
-
-        return early
-
-
-class Keyless(Mutant):
-    """Rewards without their primary key, and nobody looks whether a report came before."""
-
-    schema = "CREATE TABLE keyless AS SELECT * FROM reward; DROP TABLE reward; ALTER TABLE keyless RENAME TO reward"
-
-    def database(self, real: Database) -> Database:
-        read = real.rows_in
-
-        def rows_in(statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
-            return [] if "FROM reward" in statement else read(statement, *values, keys=keys)
-
-        real.rows_in = rows_in
-        return real
-
-
-class PublishingStudy(Study):
-    """Tells a release within the transaction that writes it."""
-
-    tell_now: Callable[[int | None, Any], None]
-
-    def op_tick(self) -> list[Release]:
-        released = super().op_tick()
-        self.tell_now(None, released)
-        return released
-
-
-class Publishing(Mutant):
-    """Publish before the commit."""
-
-    study = PublishingStudy
-
-
-class Seeded(Mutant):
-    """Noise from a seed, so that a release is the same when it is made again; so it may be published early."""
-
-    study = PublishingStudy
-
-    def install(self) -> None:
-        release_module.Bits = lambda: Bits(Random(7).randbytes)
-
-
-class Counter(Mutant):
-    """Which places are dealt is known in memory alone."""
-
-    schema = "DROP INDEX IF EXISTS each_place_is_dealt_once"
-
-    def install(self) -> None:
-        real = session_module.replayed
-        session_module.replayed = lambda *given: real(*given[:-1], [])
-
-
-class RefundingStudy(Study):
-    """Gives the charge back with the place."""
-
-    def op_tick(self) -> list[Release]:
-        released = super().op_tick()
-        self.database.change(
-            "DELETE FROM account WHERE project = ? AND person IN (SELECT person FROM place WHERE study = ? AND "
-            "returned = ?)",
-            *(self.protocol.project, self.name, self._session.now),
-        )
-        return released
-
-
-class Refunding(Mutant):
-    """A refund on abort, of a place whose arm was told."""
-
-    study = RefundingStudy
-
-
-MUTANTS: dict[str, Mutant] = {
-    "none": Mutant(),
-    "told before the commit": Early(),
-    "rewards without a key": Keyless(),
-    "published before the commit": Publishing(),
-    "noise from a seed": Seeded(),
-    "places in memory": Counter(),
-    "refund on abort": Refunding(),
-}
 
 
 def nursery(line: socket.socket) -> None:

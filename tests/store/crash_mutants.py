@@ -1,0 +1,125 @@
+"""Workers that are broken in one place each: what the tests must catch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import maskedbandit.store.release as release_module
+import maskedbandit.store.session as session_module
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.database import Database, Row
+from maskedbandit.store.release import Release
+from maskedbandit.store.study import Study
+
+
+class Mutant:
+    """A worker that is as it should be; the broken twins are changed in one place."""
+
+    study: type[Study] = Study
+    schema = ""
+
+    def install(self) -> None:
+        """Change the modules of this process."""
+
+    def database(self, real: Database) -> Database:
+        """The database, as the study gets it."""
+        return real
+
+    def operation(self, do: Callable[[], Any], tell: Callable[[Any], None]) -> Callable[[], Any]:
+        """An operation, as the writer gets it; `tell` acknowledges it."""
+        return do
+
+
+class Early(Mutant):
+    """Tells the client that an operation is done before the transaction is on disk."""
+
+    def operation(self, do: Callable[[], Any], tell: Callable[[Any], None]) -> Callable[[], Any]:
+        def early() -> Any:
+            result = do()
+            tell(result)
+            return result
+
+        return early
+
+
+class Keyless(Mutant):
+    """Rewards without their primary key, and nobody looks whether a report came before."""
+
+    schema = "CREATE TABLE keyless AS SELECT * FROM reward; DROP TABLE reward; ALTER TABLE keyless RENAME TO reward"
+
+    def database(self, real: Database) -> Database:
+        read = real.rows_in
+
+        def rows_in(statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+            return [] if "FROM reward" in statement else read(statement, *values, keys=keys)
+
+        real.rows_in = rows_in
+        return real
+
+
+class PublishingStudy(Study):
+    """Tells a release within the transaction that writes it."""
+
+    tell_now: Callable[[int | None, Any], None]
+
+    def op_tick(self) -> list[Release]:
+        released = super().op_tick()
+        self.tell_now(None, released)
+        return released
+
+
+class Publishing(Mutant):
+    """Publish before the commit."""
+
+    study = PublishingStudy
+
+
+class Seeded(Mutant):
+    """Noise from a seed, so that a release is the same when it is made again; so it may be published early."""
+
+    study = PublishingStudy
+
+    def install(self) -> None:
+        release_module.Bits = lambda: Bits(Random(7).randbytes)
+
+
+class Counter(Mutant):
+    """Which places are dealt is known in memory alone."""
+
+    schema = "DROP INDEX IF EXISTS each_place_is_dealt_once"
+
+    def install(self) -> None:
+        real = session_module.replayed
+        session_module.replayed = lambda *given: real(*given[:-1], [])
+
+
+class RefundingStudy(Study):
+    """Gives the charge back with the place."""
+
+    def op_tick(self) -> list[Release]:
+        released = super().op_tick()
+        self.database.change(
+            "DELETE FROM account WHERE project = ? AND person IN (SELECT person FROM place WHERE study = ? AND "
+            "returned = ?)",
+            *(self.protocol.project, self.name, self._session.now),
+        )
+        return released
+
+
+class Refunding(Mutant):
+    """A refund on abort, of a place whose arm was told."""
+
+    study = RefundingStudy
+
+
+MUTANTS: dict[str, Mutant] = {
+    "none": Mutant(),
+    "told before the commit": Early(),
+    "rewards without a key": Keyless(),
+    "published before the commit": Publishing(),
+    "noise from a seed": Seeded(),
+    "places in memory": Counter(),
+    "refund on abort": Refunding(),
+}
