@@ -17,7 +17,7 @@ import pytest
 from tests.store.crash_client import START, STOP, Client, Nursery, client
 
 UNDER_WAY = 256  # operations that wait for their acknowledgement
-STEP = 2  # milliseconds of the study's clock between two operations
+STEP = 3  # milliseconds of the study's clock between two operations
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ class Load:
         came = [f"u{self.rng.randrange(12_000)}" for _ in range(operations)]
         self.ready, self.gone = deque([START]), set()
         for i in range(operations):
-            self.client.send(*self._next(i, came[: i // 4 + 1], erases=number % 4 == 3))
+            self.client.send(*self._next(i, came[: i // 4 + 1], erases=number % 2 == 1))
             self.client.now += STEP
             while len(self.client.pending) >= UNDER_WAY:
                 self._receive()
@@ -121,9 +121,11 @@ def run_load(nursery: Nursery, address: str, folder: Path, studies: int, operati
 def test_few_kills(nursery: Nursery, tmp_path: Path) -> None:
     load = run_load(nursery, f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", 2, 1000, 3)
     assert load.acknowledged >= 2000
+    assert sum(len(each.releases) for each in load.client.histories) >= 20
 
 
 @pytest.mark.slow
 def test_forty_kills(nursery: Nursery, address: str, tmp_path: Path) -> None:
     load = run_load(nursery, address, tmp_path / "witness", 16, 5000, 40)
     assert load.acknowledged >= 80_000
+    assert sum(len(each.releases) for each in load.client.histories) >= 500
