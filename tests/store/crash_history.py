@@ -23,7 +23,6 @@ class History:
         self.fresh: list[str] = []  # tickets of which nothing was told yet
         self.shown: set[str] = set()  # tickets whose place cannot go back
         self.reports: dict[tuple[str, str], float] = {}  # by ticket and event
-        self.late: set[tuple[str, str]] = set()
         self.erased: set[str] = set()  # people
         self.releases: dict[int, tuple[int, int, float]] = {}
         self.state = "draft"
@@ -42,7 +41,6 @@ class History:
             else:
                 assert why == "Late", why
                 assert before is None, "an acknowledged report was lost"
-                self.late.add((ticket, event))
         elif kind == "move":
             assert why == "NotRunning", why  # it was done before the kill
             self.state = given[2]

@@ -85,6 +85,27 @@ class Seeded(Mutant):
         release_module.Bits = lambda: Bits(Random(7).randbytes)
 
 
+class Doubling(Mutant):
+    """Adds up every report twice; the tables do not show it."""
+
+    def install(self) -> None:
+        real = release_module.members
+        release_module.members = lambda *given: [each._replace(reports=each.reports * 2) for each in real(*given)]
+
+
+class Unlisted(Mutant):
+    """Releases that are not entered in the ledger."""
+
+    def install(self) -> None:
+        real = session_module.Session.enter
+
+        def enter(self: session_module.Session, **says: Any) -> None:
+            if says["kind"] != "released":
+                real(self, **says)
+
+        session_module.Session.enter = enter
+
+
 class Counter(Mutant):
     """Which places are dealt is known in memory alone."""
 
@@ -120,6 +141,8 @@ MUTANTS: dict[str, Mutant] = {
     "rewards without a key": Keyless(),
     "published before the commit": Publishing(),
     "noise from a seed": Seeded(),
+    "reports added up twice": Doubling(),
+    "releases without an entry": Unlisted(),
     "places in memory": Counter(),
     "refund on abort": Refunding(),
 }

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.errors import Corrupted
 from maskedbandit.store.connection import connect
 from tests.store.crash_client import PAUSE, START, Client, Nursery, client
 
@@ -42,9 +43,9 @@ def assigned(client: Client, unit: str) -> str:
     return str(ticket)
 
 
-def prepared(client: Client, kind: str, name: str) -> tuple[Any, ...]:
+def prepared(client: Client, kind: str, name: str, **more: Any) -> tuple[Any, ...]:
     """A new study in which this operation does what it is to do."""
-    client.new(small_table(name))
+    client.new(small_table(name) | more)
     if kind == "start":
         return START
     client.do(*START)
@@ -207,6 +208,39 @@ def test_noise_from_a_seed_tells_a_late_report_exactly(nursery: Nursery, tmp_pat
         database.close()
         changes = sorted(after[cohort] - total for cohort, (_, _, total) in made.history.releases.items())
         assert changes == pytest.approx([-1, 0], abs=1e-6)
+
+
+def exact_release(made: Client) -> None:
+    """A release with so little noise that it tells what was added up."""
+    channel, reward = (
+        {"name": "central", "epsilon": 224, "grid": 1000},
+        {"most": 4, "rule": "sum", "window": "2 seconds"},
+    )
+    operation = prepared(made, "release", "exact", channel=channel, reward=reward, budget={"epsilon": 224})
+    assert len(made.do(*operation)) == 2
+    made.check()
+
+
+def test_a_release_tells_what_was_reported(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness") as made:
+        exact_release(made)
+
+
+def test_a_release_tells_whether_a_report_was_added_up_twice(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with (
+        client(nursery, address, tmp_path / "witness", "reports added up twice") as made,
+        pytest.raises(AssertionError, match="was reported"),
+    ):
+        exact_release(made)
+
+
+def test_a_release_that_is_not_in_the_ledger_is_found(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    with client(nursery, address, tmp_path / "witness", "releases without an entry") as made:
+        operation = prepared(made, "release", "unlisted")
+        made.check()
+        made.do(*operation)
+        with pytest.raises(Corrupted, match="is not in the ledger"):
+            made.check()
 
 
 def test_places_that_are_known_in_memory_alone_are_dealt_twice(nursery: Nursery, address: str, tmp_path: Path) -> None:
