@@ -5,8 +5,11 @@ from __future__ import annotations
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any
+
+import pytest
 
 from maskedbandit.errors import PersonalValue, UnknownTicket
 from maskedbandit.store.studies import new, opened
@@ -47,3 +50,25 @@ def together(study: Study, writer: Writer, unit: str, hostile: Any) -> Future[An
     if hostile != "' OR 1=1 --":
         assert isinstance(assign.exception(60), PersonalValue)
     return honest
+
+
+def test_an_operation_that_comes_while_the_writer_closes_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Overtaken(SimpleQueue[Any]):
+        """Whoever closes the writer may overtake an operation on its way into the queue."""
+
+        def put(self, item: Any) -> None:
+            if item is not None:
+                closing.start()
+                closing.join(0.2)
+            super().put(item)
+
+    address = f"sqlite:///{tmp_path}/study.db"
+    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    with opened(address, folder=tmp_path / "witness") as study:
+        monkeypatch.setattr("maskedbandit.store.writer.SimpleQueue", Overtaken)
+        writer = Writer(study)
+        closing = Thread(target=writer.close)
+        assert writer.submit(int).result(60) == 0
+        closing.join(60)

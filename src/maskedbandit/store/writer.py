@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue
@@ -42,22 +42,24 @@ class Writer:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._waiting: SimpleQueue[Waiting | None] = SimpleQueue()
-        self._closed = False
+        self._closed, self._lock = False, Lock()
         self._thread = Thread(target=self._write, name=f"writer of {study.name}", daemon=True)
         self._thread.start()
 
     def submit(self, operation: Operation, ticket: str | None = None, unit: str | None = None) -> Future[Any]:
         """Have an operation of the study done; it is faster if the ticket or the unit that it is about is named."""
-        if self._closed:
-            raise InvalidValue("the writer", "closed", "open")
         future: Future[Any] = Future()
-        self._waiting.put(Waiting(operation, future, ticket, unit))
+        with self._lock:
+            if self._closed:
+                raise InvalidValue("the writer", "closed", "open")
+            self._waiting.put(Waiting(operation, future, ticket, unit))
         return future
 
     def close(self) -> None:
         """Write what waits, and end."""
-        self._closed = True
-        self._waiting.put(None)
+        with self._lock:  # so that nothing comes after what ends the thread
+            self._closed = True
+            self._waiting.put(None)
         self._thread.join()
 
     def __enter__(self) -> Writer:
