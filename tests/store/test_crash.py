@@ -121,11 +121,11 @@ def run_load(nursery: Nursery, address: str, folder: Path, studies: int, operati
 def test_few_kills(nursery: Nursery, tmp_path: Path) -> None:
     load = run_load(nursery, f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", 2, 1000, 3)
     assert load.acknowledged >= 2000
-    assert sum(len(each.releases) for each in load.client.histories) >= 20
+    assert sum(len(each.releases) for each in load.client.histories) >= 5
 
 
 @pytest.mark.slow
 def test_forty_kills(nursery: Nursery, address: str, tmp_path: Path) -> None:
     load = run_load(nursery, address, tmp_path / "witness", 16, 5000, 40)
     assert load.acknowledged >= 80_000
-    assert sum(len(each.releases) for each in load.client.histories) >= 500
+    assert sum(len(each.releases) for each in load.client.histories) >= 300
