@@ -65,6 +65,15 @@ class Done(NamedTuple):
         return self.result
 
 
+class Shown(NamedTuple):
+    """What may be told of a study: how it was after the last transaction that is on disk and at the witness."""
+
+    state: str
+    people: int
+    answer: int | None  # of the policy
+    steps: int  # of the log
+
+
 class Session:
     """The study of this name, which no other process holds.
 
@@ -81,6 +90,7 @@ class Session:
     head: Head
     memory: Any  # what the channel keeps between releases
     _written: int  # steps of the log that are in the database
+    shown: Shown
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
 
     def __init__(
@@ -93,7 +103,7 @@ class Session:
         self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._holder = witness.signing_key(), holder or own_name()
-        self._clock, self._process, self._lock = clock, process(), RLock()
+        self._clock, self._process, self.lock = clock, process(), RLock()
         self._stale = True
         self._counted, self._since = FEW, 0  # rows when they were counted, and since then
         self.apply([])
@@ -105,7 +115,7 @@ class Session:
 
         The rows about these tickets and people are read at once, which is faster than one after the other.
         """
-        with self._lock:
+        with self.lock:
             if process() != self._process:
                 raise InvalidValue("the process of this study", os.getpid(), "the one that opened it, not a fork of it")
             return again(partial(self._apply, operations, tickets, people))
@@ -124,7 +134,7 @@ class Session:
 
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
-        with self._lock:
+        with self.lock:
             if process() != self._process:
                 return  # to close a connection in a fork ends that of its parent
             try:
@@ -156,9 +166,10 @@ class Session:
             self.database.rollback()
             raise
         self._stale = False
+        self.shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log))
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
-            with suppress(StoreError):  # what was asked for is done all the same
+            with suppress(StoreError, Again):  # what was asked for is done all the same
                 self.database.count()
         return done
 
