@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.store.database import Database, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
 from maskedbandit.store.studies import new
 from maskedbandit.store.study import Assigned, Release, Study
 from maskedbandit.store.verify import verify

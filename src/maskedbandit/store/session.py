@@ -10,12 +10,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from hashlib import sha256
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 
 from maskedbandit.errors import (
-    BehindWitness,
     Corrupted,
     FencedOff,
     InvalidValue,
@@ -27,7 +25,16 @@ from maskedbandit.errors import (
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.process import process
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.chain import START, Entry, Head, entries, next_entry, verified
+from maskedbandit.store.chain import Head, entries, next_entry, verified
+from maskedbandit.store.checked import (
+    check_project,
+    check_releases,
+    check_start,
+    check_state,
+    check_witness,
+    memory_digest,
+    readable,
+)
 from maskedbandit.store.database import Again, Database, Row
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
@@ -100,7 +107,8 @@ class Session:
         found = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", name)
         if found is None:
             raise UnknownStudy(f"there is no study {name!r} in this database")
-        self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
+        with readable(name):
+            self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self._process, self.lock = clock, process(), RLock()
@@ -131,6 +139,10 @@ class Session:
         if n not in self._prices:
             self._prices[n] = self.losses.number(self.protocol.price(n))
         return self._prices[n]
+
+    def memory_digest(self, text: str) -> str:
+        """What the ledger says of what the channel keeps."""
+        return memory_digest(text, self._key)
 
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
@@ -217,7 +229,8 @@ class Session:
             database.change(take, self._holder, now + LENGTH, name)
             find = "SELECT fence, state, people, clock FROM study WHERE study = ?"
             self._fence, self.state, self.people, self.now = database.rows(find, name)[0]
-            self._load()
+            with readable(name):
+                self._load()
         self._stale = False
 
     def _load(self) -> None:
@@ -226,10 +239,12 @@ class Session:
         found = entries(database, name)
         self.head = verified(name, found, self._key.public_key())
         check_start(name, found, protocol, self.seed)
+        check_state(name, found, self.state)
+        check_project(name, self.project, self.accounts.terms, protocol)
         releases = database.rows(
             "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", name
         )
-        check_releases(name, found, releases)
+        check_releases(name, found, releases, self._key)
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
@@ -278,54 +293,3 @@ def replayed(
         return Driver.replay(protocol.policy, law, k, protocol.aim, seed, [log[i] for i in range(len(log))], dealt)
     except MaskedBanditError as why:
         raise Corrupted(f"the log of {study} is not one that it can have written: {why}") from why
-
-
-def seed_digest(seed: bytes) -> str:
-    """What the ledger says of the seed, which is secret."""
-    return sha256(b"maskedbandit seed" + seed).hexdigest()
-
-
-def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes) -> None:
-    """Raise `Corrupted` unless the protocol and the seed are those with which the study was started."""
-    for name, value in (("protocol", protocol.digest), ("seed", seed_digest(seed))):
-        if found and found[0].says[name] != value:
-            raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
-
-
-def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
-    """Raise `BehindWitness` if the ledger is older than what the witness has seen, or another one.
-
-    It may have gone on from that, as after a crash between the commit and the witness.
-    """
-    seen = witness.seen(study)
-    if seen is None and found:
-        raise BehindWitness(
-            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
-        )
-    if seen is None:
-        return
-    last, hashes = seen.head, [START, *(entry.hash for entry in found)]
-    if last.entries > head.entries or hashes[last.entries] != last.hash:
-        raise BehindWitness(
-            f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
-            f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
-            "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
-        )
-
-
-def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:
-    """Raise `Corrupted` unless the releases are those of the ledger, number for number."""
-    said = {each["cohort"]: each for each in (entry.says for entry in found) if each["kind"] == "released"}
-    for cohort, step, arm, n, total, _, digest, *_ in releases:
-        entry = said.pop(cohort, None)
-        if entry is None:
-            raise Corrupted(f"the release of cohort {cohort} of {study} is not in the ledger")
-        stored = {"step": step, "arm": arm, "n": n, "total": total.hex(), "members": digest}
-        for name, value in stored.items():
-            if entry[name] != value:
-                raise Corrupted(
-                    f"the {name} of the release of cohort {cohort} of {study} was changed: it is {value!r}, "
-                    f"and the ledger says {entry[name]!r}"
-                )
-    if said:
-        raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")

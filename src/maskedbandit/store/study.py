@@ -27,12 +27,13 @@ from maskedbandit.errors import (
     RewardOutOfRange,
 )
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.release import Release, due, release
 from maskedbandit.store.rows import Place
-from maskedbandit.store.session import Done, Operation, Session, seed_digest
+from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.witness import Witness
 
 
