@@ -219,14 +219,15 @@ class Session:
         self._prices: dict[int, int] = {}  # by the size of a cohort
         with database.transaction():
             now = wall_clock()
-            holder, lease = database.rows("SELECT holder, lease FROM study WHERE study = ?", name)[0]
+            holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
             if holder != self._holder and lease > now and may_be_alive(holder):
                 raise FencedOff(
                     f"another process holds {name} ({holder}): stop it, or wait until its lease ends "
                     f"in {(lease - now) / 1000:.0f} seconds"
                 )
-            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ?"
-            database.change(take, self._holder, now + LENGTH, name)
+            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
+            if not database.change(take, self._holder, now + LENGTH, name, fence):
+                raise Again("another process has just taken it")
             find = "SELECT fence, state, people, clock FROM study WHERE study = ?"
             self._fence, self.state, self.people, self.now = database.rows(find, name)[0]
             with readable(name):
