@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import RLock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from maskedbandit.errors import (
     Corrupted,
     FencedOff,
     InvalidValue,
     MaskedBanditError,
-    StorageFailed,
     StoreError,
     UnknownStudy,
 )
@@ -35,7 +34,7 @@ from maskedbandit.store.checked import (
     memory_digest,
     readable,
 )
-from maskedbandit.store.database import Again, Database, Row
+from maskedbandit.store.database import Again, Database, Row, again
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.rows import Rows
@@ -44,8 +43,6 @@ from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
 FEW = 256  # rows
-ATTEMPTS = 20  # at a transaction that others are in the way of
-T = TypeVar("T")
 Operation = Callable[[], Any]
 
 
@@ -268,17 +265,6 @@ class Session:
         self._written = len(self.driver.log)
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
-
-
-def again(do: Callable[[], T]) -> T:
-    """Do it until no other transaction is in the way."""
-    for attempt in range(ATTEMPTS):
-        try:
-            return do()
-        except Again as why:
-            if attempt == ATTEMPTS - 1:
-                raise StorageFailed(f"other transactions were in the way {ATTEMPTS} times: {why}") from why
-    raise AssertionError
 
 
 def replayed(
