@@ -6,12 +6,15 @@ import os
 import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import Corrupted, FencedOff
 from maskedbandit.privacy.loss import ZERO, Loss
@@ -106,6 +109,45 @@ def test_processes_cannot_overspend_and_lose_no_charge(address: str, count: int,
 @pytest.mark.parametrize(("count", "attempts"), [FEW, pytest.param(8, 10, id="eight", marks=pytest.mark.slow)])
 def test_a_budget_that_is_read_and_then_written_is_overspent(address: str, count: int, attempts: int) -> None:
     assert raced(address, count, naive=True, attempts=attempts) != []
+
+
+# who makes the keys
+
+
+def times_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often keys were written by four threads, each of which made them if there were none."""
+    barrier, write, written = Barrier(4), Witness._write, list[str]()
+
+    def noted(self: Witness, name: str, content: dict[str, Any]) -> None:
+        written.append(name)
+        write(self, name, content)
+
+    def made(_: int) -> None:
+        barrier.wait(LATE)
+        Witness(folder).create()
+
+    monkeypatch.setattr(Witness, "_write", noted)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(made, range(4)))
+    return written.count("keys")
+
+
+def test_the_keys_of_a_database_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With others, people would have other pseudonyms, and their budgets once more."""
+    assert times_made(tmp_path, monkeypatch) == 1
+
+
+def test_keys_that_are_made_without_a_lock_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exists, barrier = Witness.exists, Barrier(4)
+
+    def create(self: Witness) -> None:
+        if not exists(self):
+            barrier.wait(LATE)  # everybody has looked
+            with self._locked():
+                self._write("keys", {"signs": Ed25519PrivateKey.generate().private_bytes_raw().hex(), "people": {}})
+
+    monkeypatch.setattr(Witness, "create", create)
+    assert times_made(tmp_path, monkeypatch) == 4
 
 
 # who holds a study
