@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from maskedbandit.errors import BudgetExceeded, FencedOff
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
-from maskedbandit.store.database import Again, Database, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Again, Database
+from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.witness import Witness
 
 LATE = 60  # seconds after which a test has failed
 PEOPLE = ("ann", "bob")
@@ -61,6 +62,9 @@ class Naive(Accounts):
         new = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT (project, person, period) DO UPDATE SET spent = ?"
         self._database.change(new, *which, first, spent, spent)
 
+    def write(self) -> None:
+        """It is written already."""
+
 
 def charge_many(racing: Racing, number: int, barrier: Any, granted: Any) -> None:
     """Charge people in all projects, as fast as possible; at the end say what was granted, and how often not."""
@@ -84,13 +88,10 @@ def charge_many(racing: Racing, number: int, barrier: Any, granted: Any) -> None
                             charge(accounts[project], losses, person, loss)
                     found.append((project, person, loss.to_text()))
                     done = True
-                except BudgetExceeded:
-                    refused += 1
-                    done = True
-                except Again:
-                    again += 1
-                if not done or not found or found[-1][:2] != (project, person):  # what it wrote was undone
-                    losses.forget()
+                except (BudgetExceeded, Again) as why:
+                    done = isinstance(why, BudgetExceeded)
+                    refused, again = refused + done, again + (not done)
+                    losses.forget()  # what it wrote was undone
                     accounts[project].forget()
     database.close()
     granted.put((found, refused, again))
@@ -99,6 +100,7 @@ def charge_many(racing: Racing, number: int, barrier: Any, granted: Any) -> None
 def charge(accounts: Accounts, losses: Losses, person: str, loss: Loss) -> None:
     """Charge a person."""
     accounts.charge(person, FOREVER, losses.number(loss))
+    accounts.write()
 
 
 def hold(address: str, folder: Path, name: str, barrier: Any, told: Any) -> None:
@@ -106,7 +108,7 @@ def hold(address: str, folder: Path, name: str, barrier: Any, told: Any) -> None
     database: Database = connect(address)
     barrier.wait(LATE)
     try:
-        study = Study(database, Witness(folder), name)
+        study = Study(database, witness_of(database, folder), name)
     except FencedOff:
         told.put((os.getpid(), "fenced_off"))
         database.close()

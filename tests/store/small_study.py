@@ -8,10 +8,9 @@ from typing import Any
 
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
-from maskedbandit.store.studies import new
+from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Assigned, Release, Study
 from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
 SECOND = 1000
@@ -52,7 +51,8 @@ def small_study(
     """A study that runs, in the database at this address, which `opened` opens."""
     protocol = protocol or small_protocol()
     new(protocol, address, folder)
-    study = Study(opened() if opened else connect(address), Witness(folder), protocol.name, clock, "tester")
+    database = opened() if opened else connect(address)
+    study = Study(database, witness_of(database, folder), protocol.name, clock, "tester")
     study.start()
     return study
 
@@ -97,4 +97,4 @@ class Acknowledged:
         (places,) = database.rows("SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NULL", study)[0]
         (rewards,) = database.rows("SELECT COUNT(*) FROM reward WHERE study = ?", study)[0]
         assert (people, places, rewards) == (len(self.assigned), len(self.assigned), len(self.reported)), "doubled"
-        verify(database, Witness(folder), study)
+        verify(database, witness_of(database, folder), study)

@@ -20,7 +20,7 @@ from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.session import Session
 from maskedbandit.store.sqlite import Sqlite
-from maskedbandit.store.studies import new
+from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Release, Study
 from maskedbandit.store.verify import verify
 from maskedbandit.store.writer import Writer
@@ -170,7 +170,7 @@ def test_a_full_disk_opens_no_study(tmp_path: Path) -> None:
     scene.disk.fail("disk full", 1, LASTING)
     database = Sqlite(f"{tmp_path}/study.db", scene.disk.name)
     with pytest.raises(StorageFailed):
-        Study(database, witness.Witness(scene.witness), "small")
+        Study(database, witness_of(database, scene.witness), "small")
     scene.disk.mend()
     database.close()
     scene.check()
@@ -221,8 +221,8 @@ def after_power_loss(scene: Scene, folder: Path, survives: Callable[[], bool] = 
     database = connect(f"sqlite:///{folder}/study.db")
     try:
         lost = scene.acknowledged.lost(database)
-        verify(database, witness.Witness(folder / "witness"), "small")
-        with Study(database, witness.Witness(folder / "witness"), "small", scene.clock, "tester") as study:
+        verify(database, witness_of(database, folder / "witness"), "small")
+        with Study(database, witness_of(database, folder / "witness"), "small", scene.clock, "tester") as study:
             for each in study.releases():
                 assert scene.acknowledged.released.get(each.cohort, each) == each, "a value was drawn again"
     finally:
@@ -327,12 +327,12 @@ def test_a_writer_acknowledges_nothing_while_the_disk_is_stalled(tmp_path: Path)
 class Hasty(Writer):
     """A mutant that acknowledges what is not on disk yet."""
 
-    def _do(self, batch: list[tuple[Any, Any]]) -> None:
+    def _do(self, batch: list[Any]) -> None:
         def told(operation: Callable[[], Any], future: Any) -> Any:
             future.set_result(operation())
             return future.result()
 
-        self._study.apply([partial(told, *each) for each in batch])
+        self._study.apply([partial(told, each.operation, each.future) for each in batch])
 
 
 def test_a_writer_that_acknowledges_early_is_noticed(tmp_path: Path) -> None:
@@ -426,13 +426,15 @@ def test_a_study_whose_start_the_witness_missed_can_be_started(
     clock, folder = Clock(), tmp_path / "witness"
     address = f"sqlite:///{tmp_path}/study.db"
     new(small_protocol(), address, folder)
-    study = Study(connect(address), witness.Witness(folder), "small", clock)
+    database = connect(address)
+    study = Study(database, witness_of(database, folder), "small", clock)
     with monkeypatch.context() as patch:
         patch.setattr(witness, "os", FaultyOs(call, 1, 1))
         with pytest.raises(StorageFailed):
             study.start()
         assert study.state == "draft"
     study.close()
-    with Study(connect(address), witness.Witness(folder), "small", clock) as study:
+    database = connect(address)
+    with Study(database, witness_of(database, folder), "small", clock) as study:
         assert study.state == "running"
         assert study.assign("ann").ticket

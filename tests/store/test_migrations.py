@@ -14,10 +14,11 @@ import pytest
 
 from maskedbandit.errors import StorageFailed, UnknownSchema
 from maskedbandit.store import migrate
-from maskedbandit.store.database import Database, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
 from tests.store.small_study import WINDOW, Clock, small_study
 
 ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
@@ -25,7 +26,7 @@ ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "
 
 def bare(address: str) -> Database:
     """A connection that makes no tables."""
-    found: Database = import_module(f"maskedbandit.store.{address.partition(':')[0]}").opened(address)
+    found: Database = import_module(f"maskedbandit.store.{address.partition(':')[0]}").opened(address, True)
     return found
 
 
@@ -62,6 +63,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
             for row in rows[table]:
                 new.change(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", *row)
     assert all(rows.values()), "a table without rows shows nothing"
+    new.change("UPDATE identity SET name = ?", *old.rows("SELECT name FROM identity")[0])
     new.close()
     old.close()
     new = connect(address)
@@ -69,13 +71,13 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     for table in ORDER:
         names = [name for name in columns(new, table) if name not in ("leaf", "erased")]
         assert sorted(new.rows(f"SELECT {', '.join(names)} FROM {table}")) == sorted(rows[table])
-    verify(new, Witness(folder), "small")
-    with Study(new, Witness(folder), "small", clock, "tester") as study:
+    verify(new, witness_of(new, folder), "small")
+    with Study(new, witness_of(new, folder), "small", clock, "tester") as study:
         assert study.releases() == releases
         assert [study.assign(f"person {i}")[:3] for i in range(7, 12)] == [each[:3] for each in places]
         assert study.erase("person 0") == 1
     new = connect(address)
-    verify(new, Witness(folder), "small")
+    verify(new, witness_of(new, folder), "small")
     new.close()
 
 

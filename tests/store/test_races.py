@@ -20,10 +20,12 @@ from maskedbandit.errors import Corrupted, FencedOff
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store import session
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
-from maskedbandit.store.database import Database, connect
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
 from maskedbandit.store.lease import LENGTH, wall_clock
 from maskedbandit.store.postgresql import Postgresql
 from maskedbandit.store.session import Session
+from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import check_account, verify
 from maskedbandit.store.witness import Witness
@@ -170,7 +172,7 @@ def opened(address: str, folder: Path, holder: str, connection: Callable[[], Dat
     """The small study, as another process opens it."""
     database = connection() if connection else connect(address)
     try:
-        return Study(database, Witness(folder), "small", Clock(), f"elsewhere {holder}")
+        return Study(database, witness_of(database, folder), "small", Clock(), f"elsewhere {holder}")
     except FencedOff:
         database.close()
         raise
@@ -208,7 +210,7 @@ def zombie_writes(address: str, folder: Path, wall: Wall) -> bool:
         with heir:
             assert heir.assign("bob").again, "the zombie gave back the lease of its heir"
         database = connect(address)
-        verify(database, Witness(folder), "small")
+        verify(database, witness_of(database, folder), "small")
         database.close()
 
 
@@ -300,13 +302,15 @@ def test_one_process_holds_a_study_and_its_lease_ends_with_it(
     ticket = told[holder]
     database = connect(address)
     with pytest.raises(FencedOff, match=f"another process holds small .* {holder} "):
-        Study(database, Witness(tmp_path / "witness"), "small", Clock())
+        Study(database, witness_of(database, tmp_path / "witness"), "small", Clock())
     database.close()
     os.kill(holder, signal.SIGKILL)
     next(each for each in processes if each.pid == holder).join(LATE)
     database = connect(address)
-    with Study(database, Witness(tmp_path / "witness"), "small", Clock()) as study:  # at once, as its holder is gone
+    with Study(
+        database, witness_of(database, tmp_path / "witness"), "small", Clock()
+    ) as study:  # at once, as its holder is gone
         assert study.assign("somebody").ticket == ticket
     database = connect(address)
-    verify(database, Witness(tmp_path / "witness"), "small")
+    verify(database, witness_of(database, tmp_path / "witness"), "small")
     database.close()

@@ -29,11 +29,10 @@ from maskedbandit.errors import (
     UnknownStudy,
     UnknownTicket,
 )
-from maskedbandit.store.database import connect
-from maskedbandit.store.studies import new, opened
+from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
@@ -66,7 +65,7 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
     yield found
     found.study.close()
     database = connect(found.address)
-    verify(database, Witness(found.witness), "small")
+    verify(database, witness_of(database, found.witness), "small")
     database.close()
 
 
@@ -86,8 +85,8 @@ def test_an_unknown_study(setting: Setting) -> None:
     refused(setting, UnknownStudy, "unknown_study", lambda: opened(setting.address, "other", setting.witness), says)
     database = connect(setting.address)
     for do in (
-        lambda: verify(database, Witness(setting.witness), "other"),
-        lambda: Study(database, Witness(setting.witness), "other"),
+        lambda: verify(database, witness_of(database, setting.witness), "other"),
+        lambda: Study(database, witness_of(database, setting.witness), "other"),
     ):
         refused(setting, UnknownStudy, "unknown_study", do, "there is no study 'other'")
     database.close()
@@ -227,13 +226,13 @@ def test_a_refusal_that_changes_something_is_noticed(setting: Setting, monkeypat
 
 def test_a_study_that_another_process_holds(setting: Setting) -> None:
     database = connect(setting.address)
-    do = partial(Study, database, Witness(setting.witness), "small")
+    do = partial(Study, database, witness_of(database, setting.witness), "small")
     refused(setting, FencedOff, "fenced_off", do, r"another process holds small \(tester\): stop it, or wait")
     database.close()
 
 
 def test_a_database_without_its_witness(setting: Setting, tmp_path: Path) -> None:
-    says = "the keys of this database are not in .*elsewhere: name the folder"
+    says = "the keys of this database are not in .*elsewhere/[0-9a-f]+: name the folder"
     for do in (
         lambda: opened(setting.address, "small", tmp_path / "elsewhere"),
         lambda: new(small_protocol(name="other"), setting.address, tmp_path / "elsewhere"),
@@ -254,7 +253,7 @@ def test_a_ledger_behind_its_witness(tmp_path: Path) -> None:
     refused(setting, BehindWitness, "behind_witness", do, says)
     database = connect(address)
     with pytest.raises(BehindWitness, match=says):
-        verify(database, Witness(setting.witness), "small")
+        verify(database, witness_of(database, setting.witness), "small")
     database.close()
 
 

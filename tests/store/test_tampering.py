@@ -16,8 +16,8 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store import verify
 from maskedbandit.store.accounts import number_of
 from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.witness import Witness
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
 
@@ -37,7 +37,7 @@ class Finished(NamedTuple):
     def verify(self) -> None:
         database = connect(self.address)
         try:
-            verify.verify(database, Witness(self.folder / "witness"), "small")
+            verify.verify(database, witness_of(database, self.folder / "witness"), "small")
         finally:
             database.close()
 
@@ -52,7 +52,7 @@ class Finished(NamedTuple):
     def open(self) -> None:
         database = connect(self.address)
         try:
-            Study(database, Witness(self.folder / "witness"), "small", Clock(), "tester")
+            Study(database, witness_of(database, self.folder / "witness"), "small", Clock(), "tester")
         finally:
             database.close()
 
@@ -376,7 +376,7 @@ def test_a_ledger_that_was_removed_is_behind_its_witness(study: Finished) -> Non
 
 def test_what_was_burned_stays_burned(study: Finished) -> None:
     database = connect(study.address)
-    with Study(database, Witness(study.folder / "witness"), "other", Clock(), "tester") as other:
+    with Study(database, witness_of(database, study.folder / "witness"), "other", Clock(), "tester") as other:
 
         def burn() -> None:
             other._session.accounts.burn(Loss.pure(1))
