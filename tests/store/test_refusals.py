@@ -30,6 +30,7 @@ from maskedbandit.errors import (
     UnknownTicket,
 )
 from maskedbandit.store.connection import connect
+from maskedbandit.store.reconcile import burn
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
@@ -254,6 +255,36 @@ def test_a_ledger_behind_its_witness(tmp_path: Path) -> None:
     database = connect(address)
     with pytest.raises(BehindWitness, match=says):
         verify(database, witness_of(database, setting.witness), "small")
+    database.close()
+
+
+def test_what_is_burned_holds_at_once_in_every_study_of_the_project(setting: Setting, tmp_path: Path) -> None:
+    """A study that was open meanwhile would charge people as if nothing had been burned."""
+    for name in ("first", "second"):
+        new(small_protocol(name=name, project="shared"), setting.address, setting.witness)
+    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+        first.start()
+    setting.study.close()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes((tmp_path / "study.db").read_bytes())
+    address = f"sqlite:///{copy}"
+    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+        for i in range(4):
+            first.expose(str(first.assign(f"person {i}").ticket))
+        setting.clock.now += WINDOW + 1
+        assert len(first.tick()) == 2
+    with opened(address, "second", setting.witness, setting.clock) as second:
+        second.start()
+        database = connect(address)
+        burn(database, witness_of(database, setting.witness), "first")
+        database.close()
+        with pytest.raises(FencedOff):
+            second.assign("person 0")
+        with pytest.raises(BudgetExceeded):
+            second.assign("person 0")
+    database = connect(address)
+    for name in ("first", "second"):
+        verify(database, witness_of(database, setting.witness), name)
     database.close()
 
 
