@@ -20,6 +20,11 @@ from maskedbandit.store.database import Again, Database, Row
 FOREVER = 0  # the number of the only period
 
 
+def number_of(text: str) -> int:
+    """The number of the loss with this text: the first 63 bits of its hash."""
+    return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
+
+
 class Losses:
     """The losses of a database, each with a number."""
 
@@ -32,7 +37,7 @@ class Losses:
         """The number of a loss, which is written down if it is new."""
         text = loss.to_text()
         if text not in self._numbers:
-            number = int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
+            number = number_of(text)
             self._database.change("INSERT INTO loss VALUES (?, ?) ON CONFLICT DO NOTHING", number, text)
             if self[number] != loss:
                 raise Corrupted(f"loss {number} of the database is not {loss}")
@@ -42,7 +47,7 @@ class Losses:
     def __getitem__(self, number: int) -> Loss:
         if number not in self._known:
             found = self._database.one("SELECT text FROM loss WHERE loss = ?", number)
-            if found is None or int.from_bytes(sha256(found[0].encode()).digest()[:8], "big") >> 1 != number:
+            if found is None or number_of(found[0]) != number:
                 raise Corrupted(f"the text of loss {number} was changed or removed")
             self._known[number] = Loss.from_text(found[0])
         return self._known[number]
@@ -68,7 +73,7 @@ class Accounts:
         self._database, self._losses, self.project = database, losses, project
         found = database.one("SELECT budget, period, burned FROM project WHERE project = ?", project)
         if found is None:
-            raise InvalidValue("project", project, "one that has a study")
+            raise Corrupted(f"project {project} was removed: nobody knows what its people were promised")
         self.terms = Terms(*found)
         self.budget = Budget(losses[self.terms.budget])
         self._found: dict[tuple[str, int], Row | None] = {}  # accounts as they were read

@@ -7,18 +7,31 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, StorageFailed
 from maskedbandit.privacy.process import process
 
+ATTEMPTS = 20  # at a transaction that others are in the way of
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 class Again(Exception):
     """Two transactions were in each other's way, and this one was undone: to be done again."""
+
+
+def again(do: Callable[[], T]) -> T:
+    """Do it until no other transaction is in the way."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return do()
+        except Again as why:
+            if attempt == ATTEMPTS - 1:
+                raise StorageFailed(f"other transactions were in the way {ATTEMPTS} times: {why}") from why
+    raise AssertionError
 
 
 class Database(ABC):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from importlib.resources import files
 
-from maskedbandit.errors import UnknownSchema
-from maskedbandit.store.database import Database
+from maskedbandit.errors import StorageFailed, UnknownSchema
+from maskedbandit.store.database import Database, again
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -25,13 +26,17 @@ def migrate(database: Database, to: int | None = None) -> None:
     """Bring the tables up to this version, or raise `UnknownSchema` if a later one made them."""
     known = migrations()
     newest = known[-1][0] if to is None else to
-    if "version" in database.tables() and version(database) == newest:
-        return
+    if "version" not in database.tables() or version(database) != newest:
+        again(lambda: bring(database, known, newest))
+
+
+def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None:
+    """Do the files that are missing, in one transaction."""
     with database.transaction():
         database.alone()
-        if "version" not in database.tables():
-            others = database.tables() & {"study", "place", "release", "loss"}
-            if others:
+        tables = database.tables()
+        if "version" not in tables:
+            if others := tables & {name for _, text in known for name in re.findall(r"CREATE TABLE (\w+)", text)}:
                 raise UnknownSchema(f"the database has tables of something else: {', '.join(sorted(others))}")
             database.script("CREATE TABLE version (version BIGINT NOT NULL)")
             database.change("INSERT INTO version VALUES (0)")
@@ -48,5 +53,8 @@ def migrate(database: Database, to: int | None = None) -> None:
 
 def version(database: Database) -> int:
     """The number of the latest file whose tables the database has."""
-    (found,) = database.rows("SELECT version FROM version")[0]
-    return int(found)
+    try:
+        ((found,),) = database.rows("SELECT version FROM version")
+        return int(found)
+    except (StorageFailed, ValueError):
+        raise UnknownSchema("the database has a table of something else: version") from None

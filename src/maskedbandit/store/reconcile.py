@@ -93,8 +93,9 @@ def burn(database: Database, witness: Witness, study: str) -> str:
     head = verified(study, ours, key.public_key())
     missing = max(seen.head.entries - head.entries, 1)
     with database.transaction():
-        hold(database, study)
         (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+        for (each,) in database.rows("SELECT study FROM study WHERE project = ? ORDER BY study", project):
+            hold(database, each)  # whoever has one of them open knows what was burned before
         Accounts(database, Losses(database), project).burn(loss)
         database.change(
             "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "

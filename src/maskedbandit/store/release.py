@@ -48,13 +48,15 @@ def release(session: Session, places: Places) -> Release:
     ]
     total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n))
     loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
+    memory = memory_text(session.memory)
     database.change(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest),
-        memory_text(session.memory),
+        memory,
     )
     says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
-    session.enter(kind="released", **says, loss=loss.to_text(), members=digest, offer=offer.digest.hex())
+    says |= {"loss": loss.to_text(), "members": digest, "offer": offer.digest.hex()}
+    session.enter(kind="released", **says, memory=session.memory_digest(memory))
     session.worst |= loss
     session.driver.tell(cohort, n, total)
     session.exposed.pop(cohort)

@@ -9,23 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from hashlib import sha256
 from threading import RLock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from maskedbandit.errors import (
-    BehindWitness,
     Corrupted,
     FencedOff,
     MaskedBanditError,
-    StorageFailed,
     StoreError,
     UnknownStudy,
 )
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.chain import START, Entry, Head, entries, next_entry, verified
-from maskedbandit.store.database import Again, Database, Row
+from maskedbandit.store.chain import Head, entries, next_entry, verified
+from maskedbandit.store.checked import (
+    check_project,
+    check_releases,
+    check_start,
+    check_state,
+    check_witness,
+    memory_digest,
+    readable,
+)
+from maskedbandit.store.database import Again, Database, Row, again
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.rows import Rows
@@ -34,8 +40,6 @@ from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
 FEW = 256  # rows
-ATTEMPTS = 20  # at a transaction that others are in the way of
-T = TypeVar("T")
 Operation = Callable[[], Any]
 
 
@@ -62,6 +66,15 @@ class Done(NamedTuple):
         return self.result
 
 
+class Shown(NamedTuple):
+    """What may be told of a study: how it was after the last transaction that is on disk and at the witness."""
+
+    state: str
+    people: int
+    answer: int | None  # of the policy
+    steps: int  # of the log
+
+
 class Session:
     """The study of this name, which no other process holds.
 
@@ -78,6 +91,7 @@ class Session:
     head: Head
     memory: Any  # what the channel keeps between releases
     _written: int  # steps of the log that are in the database
+    shown: Shown
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
 
     def __init__(
@@ -87,10 +101,11 @@ class Session:
         found = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", name)
         if found is None:
             raise UnknownStudy(f"there is no study {name!r} in this database")
-        self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
+        with readable(name):
+            self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._holder = witness.signing_key(), holder or own_name()
-        self._clock, self._lock = clock, RLock()
+        self._clock, self.lock = clock, RLock()
         self._stale = True
         self._counted, self._since = FEW, 0  # rows when they were counted, and since then
         self.apply([])
@@ -103,7 +118,7 @@ class Session:
         The rows about these tickets and people are read at once, which is faster than one after the other.
         """
         self.database.check_own()  # first: in a fork the lock may be held by a thread that is not there
-        with self._lock:
+        with self.lock:
             return again(partial(self._apply, operations, tickets, people))
 
     def enter(self, **says: Any) -> None:
@@ -118,11 +133,15 @@ class Session:
             self._prices[n] = self.losses.number(self.protocol.price(n))
         return self._prices[n]
 
+    def memory_digest(self, text: str) -> str:
+        """What the ledger says of what the channel keeps."""
+        return memory_digest(text, self._key)
+
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
         if not self.database.own:
             return
-        with self._lock:
+        with self.lock:
             try:
                 with self.database.transaction():
                     free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
@@ -152,9 +171,10 @@ class Session:
             self.database.rollback()
             raise
         self._stale = False
+        self.shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log))
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
-            with suppress(StoreError):  # what was asked for is done all the same
+            with suppress(StoreError, Again):  # what was asked for is done all the same
                 self.database.count()
         return done
 
@@ -192,17 +212,19 @@ class Session:
         self._prices: dict[int, int] = {}  # by the size of a cohort
         with database.transaction():
             now = wall_clock()
-            holder, lease = database.rows("SELECT holder, lease FROM study WHERE study = ?", name)[0]
+            holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
             if holder != self._holder and lease > now and may_be_alive(holder):
                 raise FencedOff(
                     f"another process holds {name} ({holder}): stop it, or wait until its lease ends "
                     f"in {(lease - now) / 1000:.0f} seconds"
                 )
-            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ?"
-            database.change(take, self._holder, now + LENGTH, name)
+            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
+            if not database.change(take, self._holder, now + LENGTH, name, fence):
+                raise Again("another process has just taken it")
             find = "SELECT fence, state, people, clock FROM study WHERE study = ?"
             self._fence, self.state, self.people, self.now = database.rows(find, name)[0]
-            self._load()
+            with readable(name):
+                self._load()
         self._stale = False
 
     def _load(self) -> None:
@@ -211,10 +233,12 @@ class Session:
         found = entries(database, name)
         self.head = verified(name, found, self._key.public_key())
         check_start(name, found, protocol, self.seed)
+        check_state(name, found, self.state)
+        check_project(name, self.project, self.accounts.terms, protocol)
         releases = database.rows(
             "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", name
         )
-        check_releases(name, found, releases)
+        check_releases(name, found, releases, self._key)
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
@@ -239,17 +263,6 @@ class Session:
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
 
 
-def again(do: Callable[[], T]) -> T:
-    """Do it until no other transaction is in the way."""
-    for attempt in range(ATTEMPTS):
-        try:
-            return do()
-        except Again as why:
-            if attempt == ATTEMPTS - 1:
-                raise StorageFailed(f"other transactions were in the way {ATTEMPTS} times: {why}") from why
-    raise AssertionError
-
-
 def replayed(
     study: str, protocol: Protocol, seed: bytes, decisions: list[Row], releases: list[Row], dealt: list[tuple[int, int]]
 ) -> Driver:
@@ -263,54 +276,3 @@ def replayed(
         return Driver.replay(protocol.policy, law, k, protocol.aim, seed, [log[i] for i in range(len(log))], dealt)
     except MaskedBanditError as why:
         raise Corrupted(f"the log of {study} is not one that it can have written: {why}") from why
-
-
-def seed_digest(seed: bytes) -> str:
-    """What the ledger says of the seed, which is secret."""
-    return sha256(b"maskedbandit seed" + seed).hexdigest()
-
-
-def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes) -> None:
-    """Raise `Corrupted` unless the protocol and the seed are those with which the study was started."""
-    for name, value in (("protocol", protocol.digest), ("seed", seed_digest(seed))):
-        if found and found[0].says[name] != value:
-            raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
-
-
-def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
-    """Raise `BehindWitness` if the ledger is older than what the witness has seen, or another one.
-
-    It may have gone on from that, as after a crash between the commit and the witness.
-    """
-    seen = witness.seen(study)
-    if seen is None and found:
-        raise BehindWitness(
-            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
-        )
-    if seen is None:
-        return
-    last, hashes = seen.head, [START, *(entry.hash for entry in found)]
-    if last.entries > head.entries or hashes[last.entries] != last.hash:
-        raise BehindWitness(
-            f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
-            f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
-            "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
-        )
-
-
-def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:
-    """Raise `Corrupted` unless the releases are those of the ledger, number for number."""
-    said = {each["cohort"]: each for each in (entry.says for entry in found) if each["kind"] == "released"}
-    for cohort, step, arm, n, total, _, digest, *_ in releases:
-        entry = said.pop(cohort, None)
-        if entry is None:
-            raise Corrupted(f"the release of cohort {cohort} of {study} is not in the ledger")
-        stored = {"step": step, "arm": arm, "n": n, "total": total.hex(), "members": digest}
-        for name, value in stored.items():
-            if entry[name] != value:
-                raise Corrupted(
-                    f"the {name} of the release of cohort {cohort} of {study} was changed: it is {value!r}, "
-                    f"and the ledger says {entry[name]!r}"
-                )
-    if said:
-        raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed, UnknownStudy
-from maskedbandit.store.database import Again, Database, Row, marks
+from maskedbandit.store.database import Again, Database, Row, again, marks
 
 OLDEST = (3, 51, 3)
 WAIT = 10_000  # milliseconds for another connection's transaction
@@ -43,6 +43,10 @@ class Sqlite(Database):
         with self._named_errors():
             self._connection = apsw.Connection(path, vfs=vfs)
             self._connection.set_busy_timeout(WAIT)
+        again(self._set)
+
+    def _set(self) -> None:
+        with self._named_errors():
             for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cell_size_check = ON"):
                 self._connection.execute(f"PRAGMA {setting}")
 

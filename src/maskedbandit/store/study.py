@@ -27,12 +27,13 @@ from maskedbandit.errors import (
     RewardOutOfRange,
 )
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.release import Release, due, release
 from maskedbandit.store.rows import Place
-from maskedbandit.store.session import Done, Operation, Session, seed_digest
+from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.witness import Witness
 
 
@@ -81,17 +82,17 @@ class Study:
     @property
     def state(self) -> str:
         """draft, running, paused, stopped or archived."""
-        return self._session.state
+        return self._session.shown.state
 
     @property
     def people(self) -> int:
         """How many people were given an arm."""
-        return self._session.people
+        return self._session.shown.people
 
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
-        return self._session.driver.answer
+        return self._session.shown.answer
 
     def apply(
         self, operations: Sequence[Operation], tickets: Iterable[str] = (), units: Iterable[str] = ()
@@ -155,15 +156,18 @@ class Study:
 
     def offer(self, ticket: str) -> Offer:
         """What a device is offered that adds the noise itself."""
-        place = self._session.rows.place(ticket)
-        return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
+        session = self._session
+        with session.lock:
+            place = session.rows.place(ticket)
+            return self.protocol.channel.offer(session.driver.cohorts[place.cohort].size).at(place.place)
 
     def releases(self) -> list[Release]:
-        """All releases, in the order in which the policy was told."""
-        found = self.database.rows(
-            "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? ORDER BY step", self.name
-        )
-        return [Release(cohort, arm, n, total, self._session.losses[loss]) for cohort, arm, n, total, loss in found]
+        """All releases that are on disk and at the witness, in the order in which the policy was told."""
+        find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? AND step < ? ORDER BY step"
+        session = self._session
+        with session.lock:
+            found = self.database.rows(find, self.name, session.shown.steps)
+            return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
 
     def close(self) -> None:
         """Give the study and the database back."""

@@ -10,9 +10,10 @@ from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import entries, verified
+from maskedbandit.store.checked import check_project, check_releases, check_start, check_state, check_witness, readable
 from maskedbandit.store.database import Database
 from maskedbandit.store.members import members, sealed
-from maskedbandit.store.session import check_releases, check_start, check_witness, replayed
+from maskedbandit.store.session import replayed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -35,21 +36,28 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     seed and the releases before it; every released cohort has exactly its people, and their digest; everybody was
     charged what the release cost, and is within the budget.
     """
-    row = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", study)
+    with readable(study):
+        return recomputed(database, witness, study)
+
+
+def recomputed(database: Database, witness: Witness, study: str) -> Verified:
+    """See `verify`."""
+    row = database.one("SELECT project, protocol, seed, state FROM study WHERE study = ?", study)
     if row is None:
         raise UnknownStudy(f"there is no study {study!r} in this database")
     project, protocol, seed = row[0], Protocol.from_text(row[1]), bytes.fromhex(row[2])
-    found = entries(database, study)
-    head = verified(study, found, witness.signing_key().public_key())
+    found, key, losses = entries(database, study), witness.signing_key(), Losses(database)
+    head = verified(study, found, key.public_key())
     check_start(study, found, protocol, seed)
+    check_state(study, found, row[3])
+    check_project(study, project, Accounts(database, losses, project).terms, protocol)
     check_witness(witness, study, found, head)
     releases = database.rows(
-        "SELECT cohort, step, arm, n, total, loss, members FROM release WHERE study = ? ORDER BY step", study
+        "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", study
     )
-    check_releases(study, found, releases)
+    check_releases(study, found, releases, key)
     decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
     driver = replayed(study, protocol, seed, decisions, releases, [])
-    losses = Losses(database)
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)
@@ -71,6 +79,8 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
             raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
     for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
         found = members(database, study, cohort)
+        if any(member.kept and member.reports for member in found):
+            raise Corrupted(f"a row of cohort {cohort} of {study} is marked as erased, and has reports")
         if [member.place for member in found] != list(range(n)):
             raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")
         if sealed(found) != digest:
@@ -82,6 +92,7 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
 def check_accounts(database: Database, losses: Losses, project: str, study: str) -> tuple[int, Loss]:
     """Everybody was charged for every place, within the budget: how many people of the study, and the most spent."""
     accounts = Accounts(database, losses, project)
+    check_burned(database, losses, accounts)
     charged: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for person, period, loss, count in database.rows(
         "SELECT person, period, loss, COUNT(*) FROM place JOIN study ON study.study = place.study "
@@ -101,9 +112,11 @@ def check_accounts(database: Database, losses: Losses, project: str, study: str)
             raise Corrupted(f"the account of a person of {project} was removed")
         key = tuple(sorted(parts)), known[who]
         if key not in fits:
-            spent, total = losses[known[who][1]], ZERO
+            first, spent, total = known[who][0], losses[known[who][1]], ZERO
             for loss, count in parts:
                 total += count * losses[loss]
+            if total == spent and first not in {accounts.terms.burned, *(loss for loss, _ in parts)}:
+                raise Corrupted(f"the first charge of a person of {project} was changed: no place was charged with it")
             fits[key] = spent | total == spent
         if not fits[key]:
             raise Corrupted(f"the account of a person of {project} holds less than what the person was charged")
@@ -115,6 +128,17 @@ def check_accounts(database: Database, losses: Losses, project: str, study: str)
         0
     ]
     return people, worst
+
+
+def check_burned(database: Database, losses: Losses, accounts: Accounts) -> None:
+    """What everybody is taken to have spent is what the ledgers of the project's studies say."""
+    burned, total = accounts.terms.burned, ZERO
+    for (study,) in database.rows("SELECT study FROM study WHERE project = ?", accounts.project):
+        for said in (entry.says for entry in entries(database, study)):
+            if said["kind"] == "burned":
+                total += Loss.from_text(said["loss"])
+    if total != (ZERO if burned is None else losses[burned]):
+        raise Corrupted(f"what was burned in project {accounts.project} was changed: its ledgers say {total}")
 
 
 def check_account(accounts: Accounts, first: Loss, spent: Loss, project: str) -> None:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, StorageFailed
+from maskedbandit.errors import BehindWitness, Corrupted, StorageFailed
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.chain import Head
 
@@ -64,10 +64,10 @@ class Witness:
         return (self.folder / "keys").exists()
 
     def create(self) -> None:
-        """Make the key that signs."""
-        if self.exists():
-            raise InvalidValue("the folder of the witness", str(self.folder), "another: this one has keys already")
-        self._write("keys", {"signs": Ed25519PrivateKey.generate().private_bytes_raw().hex(), "people": {}})
+        """Make the key that signs, if there is none."""
+        with self._locked():
+            if not self.exists():
+                self._write("keys", {"signs": Ed25519PrivateKey.generate().private_bytes_raw().hex(), "people": {}})
 
     def signing_key(self) -> Ed25519PrivateKey:
         """The key that signs the ledgers."""

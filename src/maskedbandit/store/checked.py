@@ -1,0 +1,110 @@
+"""Whether what is stored of a study is what its ledger says: asked when it is opened, and by `verify`."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
+from maskedbandit.store.accounts import Terms, number_of
+from maskedbandit.store.chain import START, Entry, Head
+from maskedbandit.store.database import Row
+from maskedbandit.store.witness import Witness
+from maskedbandit.study.protocol import Protocol
+
+STATES = {"started": "running", "paused": "paused", "resumed": "running", "stopped": "stopped", "archived": "archived"}
+
+
+def memory_digest(text: str, key: Ed25519PrivateKey) -> str:
+    """What the ledger says of what a channel keeps, which is noise: a hash that nobody can guess without the key."""
+    return hmac.digest(key.private_bytes_raw(), b"maskedbandit memory" + text.encode(), sha256).hex()
+
+
+def seed_digest(seed: bytes) -> str:
+    """What the ledger says of the seed, which is secret."""
+    return sha256(b"maskedbandit seed" + seed).hexdigest()
+
+
+@contextmanager
+def readable(study: str) -> Iterator[None]:
+    """A row that cannot be read at all was changed too."""
+    try:
+        yield
+    except MaskedBanditError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
+        raise Corrupted(f"a row of {study} was changed, as it cannot be read: {why}") from why
+
+
+def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes) -> None:
+    """Raise `Corrupted` unless the protocol and the seed are those with which the study was started."""
+    for name, value in (("protocol", protocol.digest), ("seed", seed_digest(seed))):
+        if found and found[0].says[name] != value:
+            raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
+
+
+def check_state(study: str, found: list[Entry], state: str) -> None:
+    """Raise `Corrupted` unless the study is in the state of which its ledger says so."""
+    kinds = [kind for entry in found if (kind := entry.says["kind"]) in STATES]
+    said = STATES[kinds[-1]] if kinds else "draft"
+    if state != said:
+        raise Corrupted(f"the state of {study} was changed: it is {state}, and the ledger says {said}")
+
+
+def check_project(study: str, project: str, terms: Terms, protocol: Protocol) -> None:
+    """Raise `Corrupted` unless people have the budget that the protocol promises."""
+    if project != protocol.project:
+        raise Corrupted(
+            f"the project of {study} was changed: it is {project}, and its protocol says {protocol.project}"
+        )
+    if (terms.budget, terms.period) != (number_of(protocol.budget.to_text()), protocol.period):
+        raise Corrupted(f"the budget of project {project} was changed: it is not that of the protocol of {study}")
+
+
+def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
+    """Raise `BehindWitness` if the ledger is older than what the witness has seen, or another one.
+
+    It may have gone on from that, as after a crash between the commit and the witness.
+    """
+    seen = witness.seen(study)
+    if seen is None and found:
+        raise BehindWitness(
+            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
+        )
+    if seen is None:
+        return
+    last, hashes = seen.head, [START, *(entry.hash for entry in found)]
+    if last.entries > head.entries or hashes[last.entries] != last.hash:
+        raise BehindWitness(
+            f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
+            f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
+            "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
+        )
+
+
+def check_releases(study: str, found: list[Entry], releases: Sequence[Row], key: Ed25519PrivateKey) -> None:
+    """Raise `Corrupted` unless the releases are those of the ledger, number for number."""
+    said = {each["cohort"]: each for each in (entry.says for entry in found) if each["kind"] == "released"}
+    for cohort, step, arm, n, total, loss, digest, memory in releases:
+        entry = said.pop(cohort, None)
+        if entry is None:
+            raise Corrupted(f"the release of cohort {cohort} of {study} is not in the ledger")
+        stored = {"step": step, "arm": arm, "n": n, "total": total.hex(), "members": digest}
+        for name, value in stored.items():
+            if entry[name] != value:
+                raise Corrupted(
+                    f"the {name} of the release of cohort {cohort} of {study} was changed: it is {value!r}, "
+                    f"and the ledger says {entry[name]!r}"
+                )
+        for name, same in (
+            ("loss", number_of(entry["loss"]) == loss),
+            ("memory", entry["memory"] == memory_digest(memory, key)),
+        ):
+            if not same:
+                raise Corrupted(f"the {name} of the release of cohort {cohort} of {study} was changed")
+    if said:
+        raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")

@@ -1,0 +1,166 @@
+"""Tables of every version become those of the newest, with all that is in them, or are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import StorageFailed, UnknownSchema
+from maskedbandit.store import migrate
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+from maskedbandit.store.studies import witness_of
+from maskedbandit.store.study import Study
+from maskedbandit.store.verify import verify
+from tests.store.small_study import WINDOW, Clock, small_study
+
+ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
+
+
+def bare(address: str) -> Database:
+    """A connection that makes no tables."""
+    found: Database = import_module(f"maskedbandit.store.{address.partition(':')[0]}").opened(address, True)
+    return found
+
+
+def columns(database: Database, table: str) -> list[str]:
+    """The columns of a table that both databases have."""
+    find = {
+        "Sqlite": "SELECT name FROM pragma_table_info(?)",
+        "Postgresql": "SELECT column_name FROM information_schema.columns WHERE table_name = ?",
+    }
+    return [name for (name,) in database.rows(find[type(database).__name__], table)]
+
+
+def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> None:
+    """Its rows are written by plain SQL into the tables of version 1, and brought to the newest."""
+    source, folder, clock = f"sqlite:///{tmp_path}/source.db", tmp_path / "witness", Clock()
+    with small_study(source, folder, clock) as study:
+        for i in range(7):
+            if ticket := study.assign(f"person {i}").ticket:
+                study.report(ticket, i % 2)
+        clock.now += WINDOW + 1
+        study.tick()
+        places = [study.assign(f"person {i}") for i in range(7, 12)]
+        releases = study.releases()
+    old, new = connect(source), bare(address)
+    migrate.migrate(new, to=1)
+    assert migrate.version(new) == 1
+    assert "leaf" not in columns(new, "place")
+    rows = {}
+    for table in ORDER:
+        names = columns(new, table)
+        rows[table] = old.rows(f"SELECT {', '.join(names)} FROM {table}")
+        marks = ", ".join("?" for _ in names)
+        with new.transaction():
+            for row in rows[table]:
+                new.change(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", *row)
+    assert all(rows.values()), "a table without rows shows nothing"
+    new.change("UPDATE identity SET name = ?", *old.rows("SELECT name FROM identity")[0])
+    new.close()
+    old.close()
+    new = connect(address)
+    assert migrate.version(new) == migrate.migrations()[-1][0]
+    for table in ORDER:
+        names = [name for name in columns(new, table) if name not in ("leaf", "erased")]
+        assert sorted(new.rows(f"SELECT {', '.join(names)} FROM {table}")) == sorted(rows[table])
+    verify(new, witness_of(new, folder), "small")
+    with Study(new, witness_of(new, folder), "small", clock, "tester") as study:
+        assert study.releases() == releases
+        assert [study.assign(f"person {i}")[:3] for i in range(7, 12)] == [each[:3] for each in places]
+        assert study.erase("person 0") == 1
+    new = connect(address)
+    verify(new, witness_of(new, folder), "small")
+    new.close()
+
+
+def test_tables_are_made_once(address: str) -> None:
+    database = connect(address)
+    before = database.rows("SELECT name FROM identity")
+    migrate.migrate(database)
+    assert database.rows("SELECT name FROM identity") == before
+    assert database.rows("SELECT version FROM version") == [(migrate.migrations()[-1][0],)]
+    database.close()
+
+
+def test_tables_of_a_later_version_are_refused(address: str) -> None:
+    database = connect(address)
+    database.change("UPDATE version SET version = 99")
+    database.close()
+    with pytest.raises(UnknownSchema, match="the tables are of version 99, and this package knows up to"):
+        connect(address)
+
+
+@pytest.mark.parametrize("table", ["study", "reward", "entry", "version", "identity"])
+def test_tables_of_something_else_are_left_alone(address: str, table: str) -> None:
+    database = bare(address)
+    database.change(f"CREATE TABLE {table} (size BIGINT)")
+    database.change(f"INSERT INTO {table} VALUES (7)")
+    database.close()
+    with pytest.raises(UnknownSchema, match=f"something else: {table}"):
+        connect(address)
+    database = bare(address)
+    assert database.tables() == {table}
+    assert database.rows(f"SELECT size FROM {table}") == [(7,)]
+    database.close()
+
+
+def test_an_empty_table_of_versions_is_something_else(address: str) -> None:
+    database = connect(address)
+    database.change("DELETE FROM version")
+    database.close()
+    with pytest.raises(UnknownSchema, match="something else: version"):
+        connect(address)
+
+
+def half_done(address: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The tables that a migration leaves that fails in the middle."""
+    connect(address).close()
+    known = [*migrate.migrations(), (99, "CREATE TABLE half (x BIGINT); INSERT INTO nowhere VALUES (1);")]
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "migrations", lambda: known)
+        with pytest.raises(StorageFailed):
+            connect(address)
+    database = bare(address)
+    try:
+        assert migrate.version(database) < 99
+        return database.tables() & {"half"}
+    finally:
+        database.close()
+
+
+def test_a_migration_that_fails_leaves_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert half_done(address, monkeypatch) == set()
+    connect(address).close()
+
+
+def test_a_migration_without_a_transaction_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def none(self: Database) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(Database, "transaction", none)
+    assert half_done(f"sqlite:///{tmp_path}/study.db", monkeypatch) == {"half"}
+
+
+def test_several_connections_make_the_tables_at_once(address: str) -> None:
+    barrier = Barrier(4)
+
+    def connected(_: Any) -> list[Any]:
+        barrier.wait(60)
+        database = connect(address)
+        found = database.rows("SELECT name, version FROM identity, version")
+        database.close()
+        return found
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(connected, range(4)))
+    assert found == [found[0]] * 4
+    assert len(found[0]) == 1
