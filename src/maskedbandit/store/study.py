@@ -22,6 +22,7 @@ from maskedbandit.errors import (
     Conflict,
     Late,
     MaskedBanditError,
+    NotExposed,
     NotRunning,
     PersonalValue,
     RewardOutOfRange,
@@ -224,8 +225,10 @@ class Study:
             if known[event] != float(value):
                 raise Conflict("this report came before, with another value: the first one stands")
             return Reported(again=True)
-        exposed = self._expose(place) if place.exposed is None else place.exposed
-        if session.now > exposed + self.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
+        if place.exposed is None:
+            self._check_in_time(place)
+            raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
+        if session.now > place.exposed + self.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
             raise Late("the window in which this outcome counts is over")
         session.rows.report(ticket, event, float(value), session.now)
         return Reported(again=False)
@@ -282,14 +285,16 @@ class Study:
 
     # parts of operations
 
-    def _expose(self, place: Place) -> int:
-        now, exposed = self._session.now, self._session.exposed
-        if place.returned is not None or now > place.assigned + self.protocol.reward.exposure:
+    def _check_in_time(self, place: Place) -> None:
+        if place.returned is not None or self._session.now > place.assigned + self.protocol.reward.exposure:
             raise Late("nobody said in time that the arm was seen: the place went to another person")
+
+    def _expose(self, place: Place) -> None:
+        self._check_in_time(place)
+        now, exposed = self._session.now, self._session.exposed
         self._session.rows.expose(place.ticket, now)
         count, latest = exposed.get(place.cohort, (0, 0))
         exposed[place.cohort] = count + 1, max(latest, now)
-        return now
 
     def _check_value(self, value: Any) -> None:
         reward = self.protocol.reward
