@@ -6,8 +6,8 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from threading import RLock
@@ -106,6 +106,15 @@ class Session:
         with self._lock:
             return again(partial(self._apply, operations, tickets, people))
 
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """While this lasts, what is in memory and in the database is what was acknowledged, or may be."""
+        self.database.check_own()
+        with self._lock:
+            if self._stale:
+                self.apply([])
+            yield
+
     def enter(self, **says: Any) -> None:
         """Add an entry to the ledger, within a transaction."""
         entry = next_entry(self.name, self.head, {**says, "at": self.now}, self._key)
@@ -135,9 +144,8 @@ class Session:
         if self._stale:
             self._take()
         before = self.head
-        self._stale = True  # until the transaction is on disk
-        self.database.begin()
         try:
+            self.database.begin()
             self._renew()
             self.rows.read(tickets, people)
             self.accounts.read(people, self.accounts.period(max(self.now, self._clock())))
@@ -149,9 +157,9 @@ class Session:
                 with self.witness.watching(self.name, before, self.head, self.worst.to_text()):
                     self.database.commit()
         except BaseException:
+            self._stale = True
             self.database.rollback()
             raise
-        self._stale = False
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError):  # what was asked for is done all the same

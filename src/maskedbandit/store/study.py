@@ -82,17 +82,20 @@ class Study:
     @property
     def state(self) -> str:
         """draft, running, paused, stopped or archived."""
-        return self._session.state
+        with self._session.settled():
+            return self._session.state
 
     @property
     def people(self) -> int:
         """How many people were given an arm."""
-        return self._session.people
+        with self._session.settled():
+            return self._session.people
 
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
-        return self._session.driver.answer
+        with self._session.settled():
+            return self._session.driver.answer
 
     def apply(
         self, operations: Sequence[Operation], tickets: Iterable[str] = (), units: Iterable[str] = ()
@@ -156,15 +159,16 @@ class Study:
 
     def offer(self, ticket: str) -> Offer:
         """What a device is offered that adds the noise itself."""
-        place = self._session.rows.place(ticket)
-        return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
+        with self._session.settled():
+            place = self._session.rows.place(ticket)
+            return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
 
     def releases(self) -> list[Release]:
         """All releases, in the order in which the policy was told."""
-        found = self.database.rows(
-            "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? ORDER BY step", self.name
-        )
-        return [Release(cohort, arm, n, total, self._session.losses[loss]) for cohort, arm, n, total, loss in found]
+        find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? ORDER BY step"
+        with self._session.settled():
+            found = self.database.rows(find, self.name)
+            return [Release(cohort, arm, n, total, self._session.losses[loss]) for cohort, arm, n, total, loss in found]
 
     def close(self) -> None:
         """Give the study and the database back."""
