@@ -154,7 +154,7 @@ class Session:
             if self.head == before:
                 self.database.commit()
             else:
-                with self.witness.watching(self.name, before, self.head, self.worst.to_text()):
+                with self.witness.watching(self.database, self.name, before, self.head, self.worst.to_text()):
                     self.database.commit()
         except BaseException:
             self._stale = True
@@ -226,9 +226,11 @@ class Session:
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
-        check_witness(self.witness, name, found, self.head)
+        seen = check_witness(self.witness, name, found, self.head)
+        self.witness.check_others(database, name)
         if found:  # what was written of it before may not be on disk, if that failed
-            self.witness.saw(name, self.head, self.worst.to_text())
+            with self.witness.watching(database, name, seen, self.head, self.worst.to_text()):
+                pass
         self.memory = protocol.channel.memory(protocol.k)
         if releases:
             self.memory = memory_of(releases[-1][7], self.memory)
@@ -285,8 +287,8 @@ def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes)
             raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
 
 
-def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
-    """Raise `BehindWitness` if the ledger is older than what the witness has seen, or another one.
+def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> Head:
+    """What the witness has seen; raise `BehindWitness` if the ledger is older than that, or another one.
 
     It may have gone on from that, as after a crash between the commit and the witness.
     """
@@ -296,7 +298,7 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
             f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
         )
     if seen is None:
-        return
+        return Head()
     last, hashes = seen.head, [START, *(entry.hash for entry in found)]
     if last.entries > head.entries or hashes[last.entries] != last.hash:
         raise BehindWitness(
@@ -304,6 +306,7 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
             f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
             "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
         )
+    return last
 
 
 def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:

@@ -43,6 +43,7 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     head = verified(study, found, witness.signing_key().public_key())
     check_start(study, found, protocol, seed)
     check_witness(witness, study, found, head)
+    witness.check_others(database, study)
     releases = database.rows(
         "SELECT cohort, step, arm, n, total, loss, members FROM release WHERE study = ? ORDER BY step", study
     )
