@@ -54,7 +54,7 @@ def times(text: str) -> int:
 def check_study(
     study: Study, witness: Witness, model: Model, tables: dict[str, list[Any]], heads: list[str], last: Any
 ) -> Any:
-    """All that is said of a study; what follows from the rows alone is not computed again if they are the `last` ones."""
+    """All that is said of a study; what follows from rows alone is not computed again if they are the `last` ones."""
     rows = {table: [row[1:] for row in found if row[0] == study.name] for table, found in tables.items()}
     check_places(rows, model)
     check_rewards(rows, model)

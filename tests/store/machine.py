@@ -9,8 +9,8 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -191,12 +191,15 @@ class Machine(RuleBasedStateMachine):
         model, study = where.models[name], where.studies[name]
         self.pass_time(model)
         before = self.rows(study.database)
+        refused: MaskedBanditError | None = None
         try:
             result = operation(study)
         except StoreError:
             raise
         except MaskedBanditError as why:
-            assert type(why) is refusal, f"{what} ended with {why!r}, and not with {refusal}"
+            refused = why
+        if refused is not None:
+            assert type(refused) is refusal, f"{what} ended with {refused!r}, and not with {refusal}"
             assert self.rows(study.database) == before, f"{what} was refused and changed something"
             return None
         assert refusal is None, f"{what} was not refused with {refusal}"
@@ -355,7 +358,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(names=st.lists(WHICH, min_size=1, max_size=2))
     def days(self, names: list[str]) -> None:
-        for i, name in enumerate(names):
+        for name in names:
             self.day(name, [1, 1, 0, -1], 4 * len(self.use.models[name].given))
 
     @rule(name=WHICH, kind=st.sampled_from(["pause", "resume"]))
