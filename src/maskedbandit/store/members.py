@@ -1,8 +1,9 @@
 """Who is in a cohort, with which rewards, and the digest that seals it.
 
-    leaf = SHA-256(ticket, person, reports),    digest = SHA-256(all leaves, in the order of the places)
+    leaf = SHA-256(ticket, person, reports),    digest = SHA-256(all leaves, in the order of the places, and the memory)
 
-A ticket is random and secret, so a leaf tells nothing to whoever does not know it. When a person's data is erased the
+The memory is what the channel keeps for its next release, such as the noise of a tree. A ticket is random and secret,
+so the digest tells nothing of rewards or noise to whoever does not know all of them. When a person's data is erased the
 leaf stays, so that the digest can still be computed.
 """
 
@@ -47,6 +48,6 @@ def members(database: Database, study: str, cohort: int) -> list[Member]:
     ]
 
 
-def sealed(found: Sequence[Member]) -> str:
-    """The digest of a cohort's membership."""
-    return sha256("".join(member.leaf for member in found).encode()).hexdigest()
+def sealed(found: Sequence[Member], memory: str) -> str:
+    """The digest of a cohort's membership, and of what its channel keeps."""
+    return sha256("".join([*(member.leaf for member in found), memory]).encode()).hexdigest()

@@ -34,6 +34,7 @@ def release(session: Session, places: Places) -> Release:
     """Close a cohort, seal who is in it, draw the noise, write the release, and tell the policy."""
     name, database, protocol = session.name, session.database, session.protocol
     cohort, n = places.cohort, places.size
+    protocol.channel.check_size(n, session.memory, places.arm)
     session.driver.close(cohort)
     found = members(database, name, cohort)
     if [member.place for member in found] != list(range(n)):
@@ -46,12 +47,13 @@ def release(session: Session, places: Places) -> Release:
         else channel.randomize(protocol.reward.of(member.reports), offer.at(member.place), bits)
         for member in found
     ]
-    total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n))
-    loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
+    # a database may store -0.0 as 0.0, which is another number to the ledger
+    total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n)) + 0.0
+    memory = memory_text(session.memory)
+    loss, digest, step = protocol.price(n), sealed(found, memory), len(session.driver.log)
     database.change(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest),
-        memory_text(session.memory),
+        *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest, memory),
     )
     says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     session.enter(kind="released", **says, loss=loss.to_text(), members=digest, offer=offer.digest.hex())

@@ -147,6 +147,7 @@ class Session:
         try:
             self.database.begin()
             self._renew()
+            self.accounts.renew()
             self.rows.read(tickets, people)
             self.accounts.read(people, self.accounts.period(max(self.now, self._clock())))
             done = [self._do(operation) for operation in operations]
@@ -222,7 +223,8 @@ class Session:
         releases = database.rows(
             "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", name
         )
-        check_releases(name, found, releases)
+        check_releases(name, found, releases, self.losses)
+        check_terms(name, protocol, self.accounts, self.losses)
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
@@ -309,14 +311,28 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
     return last
 
 
-def check_releases(study: str, found: list[Entry], releases: Sequence[Row]) -> None:
+def check_terms(study: str, protocol: Protocol, accounts: Accounts, losses: Losses) -> None:
+    """Raise `Corrupted` unless the project has the budget with which the study was started."""
+    terms, budget = accounts.terms, losses[accounts.terms.budget].to_text()
+    if (accounts.project, budget, terms.period) != (protocol.project, protocol.budget.to_text(), protocol.period):
+        raise Corrupted(f"the project of {study}, its budget or its period was changed: the protocol says otherwise")
+
+
+def check_releases(study: str, found: list[Entry], releases: Sequence[Row], losses: Losses) -> None:
     """Raise `Corrupted` unless the releases are those of the ledger, number for number."""
     said = {each["cohort"]: each for each in (entry.says for entry in found) if each["kind"] == "released"}
-    for cohort, step, arm, n, total, _, digest, *_ in releases:
+    for cohort, step, arm, n, total, loss, digest, *_ in releases:
         entry = said.pop(cohort, None)
         if entry is None:
             raise Corrupted(f"the release of cohort {cohort} of {study} is not in the ledger")
-        stored = {"step": step, "arm": arm, "n": n, "total": total.hex(), "members": digest}
+        stored = {
+            "step": step,
+            "arm": arm,
+            "n": n,
+            "total": total.hex(),
+            "members": digest,
+            "loss": losses[loss].to_text(),
+        }
         for name, value in stored.items():
             if entry[name] != value:
                 raise Corrupted(

@@ -20,6 +20,7 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import number
 from maskedbandit.errors import (
     Conflict,
+    InvalidValue,
     Late,
     MaskedBanditError,
     NotExposed,
@@ -198,7 +199,9 @@ class Study:
             return Assigned(given.arm, None, given.propensity)
         period = session.accounts.period(session.now)
         try:
-            price = session.price(session.driver.cohorts[given.cohort].size)
+            size = session.driver.cohorts[given.cohort].size
+            protocol.channel.check_size(size, session.memory, given.arm)
+            price = session.price(size)
             session.accounts.charge(person, period, price)
         except MaskedBanditError:
             session.driver.give_back(given.cohort, given.place)
@@ -223,6 +226,8 @@ class Study:
         session = self._session
         place = session.rows.place(ticket)
         checked_event(event)
+        if event and self.protocol.on_devices:
+            raise InvalidValue("event", event, "left out: each device reports once, as its noise is in its report")
         self._check_value(value)
         known = session.rows.rewards(ticket)
         if event in known:

@@ -12,7 +12,7 @@ from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import entries, verified
 from maskedbandit.store.database import Database
 from maskedbandit.store.members import members, sealed
-from maskedbandit.store.session import check_releases, check_start, check_witness, replayed
+from maskedbandit.store.session import check_releases, check_start, check_terms, check_witness, replayed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -47,10 +47,11 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     releases = database.rows(
         "SELECT cohort, step, arm, n, total, loss, members FROM release WHERE study = ? ORDER BY step", study
     )
-    check_releases(study, found, releases)
+    losses = Losses(database)
+    check_releases(study, found, releases, losses)
+    check_terms(study, protocol, Accounts(database, losses, project), losses)
     decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
     driver = replayed(study, protocol, seed, decisions, releases, [])
-    losses = Losses(database)
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)
@@ -70,13 +71,15 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
         stored = database.one("SELECT loss FROM release WHERE study = ? AND cohort = ?", study, cohort)
         if stored is not None and losses[loss] | losses[stored[0]] != losses[loss]:
             raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
-    for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
+    find = "SELECT cohort, n, members, memory FROM release WHERE study = ?"
+    for cohort, n, digest, memory in database.rows(find, study):
         found = members(database, study, cohort)
         if [member.place for member in found] != list(range(n)):
             raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")
-        if sealed(found) != digest:
+        if sealed(found, memory) != digest:
             raise Corrupted(
-                f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
+                f"a person, a ticket or a reward of cohort {cohort} of {study}, or what its channel keeps, was changed "
+                "after its release"
             )
 
 
