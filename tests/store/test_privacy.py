@@ -234,7 +234,7 @@ def test_a_device_reports_once(house):
     study = house.start(channel={"name": "response", "epsilon": 1})
     ticket = study.assign("ann").ticket
     study.expose(ticket)
-    with pytest.raises(InvalidValue, match="event is 'again'"):
+    with pytest.raises(InvalidValue, match="event must be left out"):
         study.report(ticket, 1, "again")
     assert study.report(ticket, 1).again is False
 

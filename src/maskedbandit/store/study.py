@@ -17,24 +17,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.checks import number
 from maskedbandit.errors import (
     Conflict,
-    InvalidValue,
     Late,
     MaskedBanditError,
     NotExposed,
     NotRunning,
-    PersonalValue,
-    RewardOutOfRange,
 )
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.consistency import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.release import Release, due, release
+from maskedbandit.store.requests import check_report, checked_unit
 from maskedbandit.store.rows import Place
-from maskedbandit.store.session import Done, Operation, Session, seed_digest
+from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.witness import Witness
 
 
@@ -225,10 +223,7 @@ class Study:
         """See `report`."""
         session = self._session
         place = session.rows.place(ticket)
-        checked_event(event)
-        if event and self.protocol.on_devices:
-            raise InvalidValue("event", event, "left out: each device reports once, as its noise is in its report")
-        self._check_value(value)
+        check_report(self.protocol, value, event)
         known = session.rows.rewards(ticket)
         if event in known:
             if known[event] != float(value):
@@ -304,27 +299,3 @@ class Study:
         self._session.rows.expose(place.ticket, now)
         count, latest = exposed.get(place.cohort, (0, 0))
         exposed[place.cohort] = count + 1, max(latest, now)
-
-    def _check_value(self, value: Any) -> None:
-        reward = self.protocol.reward
-        if self.protocol.on_devices:
-            if not number(value) or int(value) != value or abs(value) > 2**53:
-                raise PersonalValue("a report", "the whole number that the device's channel made of the reward")
-        elif not reward.allows(value):
-            if (reward.least, reward.most) == (0, 1):
-                raise RewardOutOfRange
-            raise PersonalValue("a report", f"a number from {reward.least:g} to {reward.most:g}")
-
-
-def checked_unit(unit: Any) -> str:
-    """The name by which the application knows a person."""
-    if type(unit) is not str or not 1 <= len(unit) <= 256 or not unit.isprintable():
-        raise PersonalValue("unit", "a str of 1 to 256 printable characters")
-    return unit
-
-
-def checked_event(event: Any) -> str:
-    """The name of one of a person's reports."""
-    if type(event) is not str or len(event) > 128 or not event.isprintable():
-        raise PersonalValue("event", "a str of at most 128 printable characters")
-    return event

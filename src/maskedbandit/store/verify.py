@@ -10,9 +10,9 @@ from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import entries, verified
+from maskedbandit.store.consistency import check_releases, check_start, check_terms, check_witness, replayed
 from maskedbandit.store.database import Database
 from maskedbandit.store.members import members, sealed
-from maskedbandit.store.session import check_releases, check_start, check_terms, check_witness, replayed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
