@@ -30,7 +30,7 @@ from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from tests.golden import DELTA, MULTI_ARMED, interpreted
 from tests.statistics import seeded
-from tests.store.machine import QUICK
+from tests.store.stage import QUICK
 from tests.study.plays import SEED
 from tests.study.test_driver_log import Numbered
 
