@@ -26,6 +26,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.store import session
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Again
 from maskedbandit.store.status import shown, status
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
@@ -262,6 +263,20 @@ def test_what_was_changed_is_found(house, change, said):
     if "memory" not in change and "reward" not in change:
         with pytest.raises(Corrupted, match=said):
             house.opened()
+
+
+def test_nothing_is_done_twice_if_the_tables_cannot_be_counted(house, monkeypatch):
+    """What comes after the commit does not undo it."""
+    study, tries = house.start(), []
+    house.come(study)
+
+    def busy() -> None:
+        tries.append(1)
+        raise Again("another process writes")
+
+    monkeypatch.setattr(study.database, "count", busy)
+    study._session._counted, study._session._since = 0, 1
+    assert (len(study.tick()), tries) == (2, [1])
 
 
 def test_what_is_burned_elsewhere_is_charged_at_once(house):

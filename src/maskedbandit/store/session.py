@@ -161,7 +161,7 @@ class Session:
             raise
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
-            with suppress(StoreError):  # what was asked for is done all the same
+            with suppress(StoreError, Again):  # what was asked for is done all the same
                 self.database.count()
         return done
 
