@@ -20,6 +20,7 @@ from maskedbandit.errors import (
     InvalidValue,
     Late,
     NotExposed,
+    PersonalValue,
     StorageFailed,
 )
 from maskedbandit.privacy.loss import Loss
@@ -231,11 +232,14 @@ def test_a_release_of_minus_zero_is_that_of_the_ledger(house, monkeypatch):
     assert len(house.opened().releases()) == 2
 
 
-def test_a_device_reports_once(house):
+def test_a_device_reports_once_and_what_its_channel_can_send(house):
     study = house.start(channel={"name": "response", "epsilon": 1})
     ticket = study.assign("ann").ticket
     study.expose(ticket)
-    with pytest.raises(InvalidValue, match="event must be left out"):
+    for wrong in (2, 10**15, 0.5, True, "1"):
+        with pytest.raises(PersonalValue):
+            study.report(ticket, wrong)
+    with pytest.raises(PersonalValue, match="event must be left out"):
         study.report(ticket, 1, "again")
     assert study.report(ticket, 1).again is False
 

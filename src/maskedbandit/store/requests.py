@@ -26,6 +26,8 @@ def check_report(protocol: Protocol, value: Any, event: Any) -> None:
             raise PersonalValue("event", "left out: each device reports once, as its noise is in its report")
         if not number(value) or int(value) != value or abs(value) > 2**53:
             raise PersonalValue("a report", "the whole number that the device's channel made of the reward")
+        if protocol.channel.law().flip > 0 and value not in (0, 1):
+            raise PersonalValue("a report", "the bit that the device's channel made of the reward")
     elif not reward.allows(value):
         if (reward.least, reward.most) == (0, 1):
             raise RewardOutOfRange
