@@ -22,6 +22,7 @@
     │   ├── UnknownTicket           no place of the study has this ticket
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
+    │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── Conflict                the same request came before, with other content
     │   └── Late                    its time has passed
     ├── StoreError                  a study's database cannot be used; nothing was acknowledged
@@ -157,6 +158,10 @@ class FrozenProtocol(Refused):
 
 class NotRunning(Refused):
     """The study is not in a state in which this can be done: a draft, paused, stopped or archived."""
+
+
+class NotExposed(Refused):
+    """A report came of a person of whom nobody said that the arm was seen."""
 
 
 class Conflict(Refused):

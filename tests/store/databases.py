@@ -27,3 +27,13 @@ def fresh_postgresql() -> str:
     with psycopg.connect(server(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     return server().replace("/postgres?", f"/{name}?")
+
+
+def copied_postgresql(address: str) -> str:
+    """The address of a copy of a database to which nobody is connected."""
+    import psycopg
+
+    name, source = f"test{next(NUMBERS)}", address.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {source}".encode())
+    return server().replace("/postgres?", f"/{name}?")

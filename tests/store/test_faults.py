@@ -65,6 +65,8 @@ class Scene:
                 known.note_assigned(unit, done.value())
             yield
             values = {str(known.assigned[unit].ticket): float(j % 3 > 0) for j, unit in enumerate(units)}
+            seen = [partial(study.op_expose, ticket) for ticket in values]
+            self.insist(lambda seen=seen: study.apply(seen))
             report = [partial(study.op_report, *each) for each in values.items()]
             for ticket, done in zip(values, self.insist(lambda report=report: study.apply(report)), strict=True):
                 done.value()

@@ -45,6 +45,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     with small_study(source, folder, clock) as study:
         for i in range(7):
             if ticket := study.assign(f"person {i}").ticket:
+                study.expose(ticket)
                 study.report(ticket, i % 2)
         clock.now += WINDOW + 1
         study.tick()

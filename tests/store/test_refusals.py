@@ -31,6 +31,7 @@ from maskedbandit.errors import (
 )
 from maskedbandit.store.connection import connect
 from maskedbandit.store.reconcile import burn
+from maskedbandit.store.requests import check_report
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
@@ -153,6 +154,7 @@ def test_a_study_whose_full_cohorts_wait_is_not_archived(setting: Setting) -> No
 
 def test_a_conflict(setting: Setting) -> None:
     study, ticket = setting.study, setting.ticket()
+    study.expose(ticket)
     study.report(ticket, 0)
     study.report(ticket, 1, "b")
     for value, event in ((1, ""), (0.5, ""), (0, "b")):
@@ -213,13 +215,13 @@ def test_a_place_that_is_not_given_back_is_noticed(setting: Setting, monkeypatch
 
 
 def test_a_refusal_that_changes_something_is_noticed(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    check, ticket = Study._check_value, setting.ticket()
+    ticket = setting.ticket()
 
-    def seen_first(self: Study, value: Any) -> None:
-        self.op_expose(ticket)
-        check(self, value)
+    def seen_first(protocol: Protocol, value: Any, event: Any) -> None:
+        setting.study.op_expose(ticket)
+        check_report(protocol, value, event)
 
-    monkeypatch.setattr(Study, "_check_value", seen_first)
+    monkeypatch.setattr("maskedbandit.store.study.check_report", seen_first)
     do = partial(setting.study.report, ticket, 7)
     with pytest.raises(AssertionError):
         refused(setting, RewardOutOfRange, "reward_out_of_range", do, "reward")
@@ -258,8 +260,8 @@ def test_a_ledger_behind_its_witness(tmp_path: Path) -> None:
     database.close()
 
 
-def test_what_is_burned_holds_at_once_in_every_study_of_the_project(setting: Setting, tmp_path: Path) -> None:
-    """A study that was open meanwhile would charge people as if nothing had been burned."""
+def test_what_is_burned_holds_in_every_study_of_the_project(setting: Setting, tmp_path: Path) -> None:
+    """None of them can be used before: people would be charged as if nothing had been burned."""
     for name in ("first", "second"):
         new(small_protocol(name=name, project="shared"), setting.address, setting.witness)
     with opened(setting.address, "first", setting.witness, setting.clock) as first:
@@ -273,19 +275,20 @@ def test_what_is_burned_holds_at_once_in_every_study_of_the_project(setting: Set
             first.expose(str(first.assign(f"person {i}").ticket))
         setting.clock.now += WINDOW + 1
         assert len(first.tick()) == 2
+    with pytest.raises(BehindWitness, match="reconcile first first"):
+        opened(address, "second", setting.witness, setting.clock)
+    database = connect(address)
+    burn(database, witness_of(database, setting.witness), "first")
+    database.close()
     with opened(address, "second", setting.witness, setting.clock) as second:
         second.start()
-        database = connect(address)
-        burn(database, witness_of(database, setting.witness), "first")
-        database.close()
-        with pytest.raises(FencedOff):
-            second.assign("person 0")
         with pytest.raises(BudgetExceeded):
             second.assign("person 0")
     database = connect(address)
     for name in ("first", "second"):
         verify(database, witness_of(database, setting.witness), name)
     database.close()
+    setting.address = address  # the copy is the one that goes on
 
 
 def test_codes_of_what_is_shown_elsewhere() -> None:
@@ -323,13 +326,15 @@ def test_refusals_in_a_batch_leave_the_others_alone(setting: Setting) -> None:
         [
             lambda: study.op_assign("bob"),
             lambda: study.op_report("no such", 1),
+            lambda: study.op_report(ticket, 0),
+            lambda: study.op_expose(ticket),
             lambda: study.op_report(ticket, 7),
             lambda: study.op_report(ticket, 1),
             lambda: study.op_report(ticket, 0),
         ]
     )
     codes = [each.refusal.code if each.refusal else "" for each in done]
-    assert codes == ["", "unknown_ticket", "reward_out_of_range", "", "conflict"]
+    assert codes == ["", "unknown_ticket", "not_exposed", "", "reward_out_of_range", "", "conflict"]
     assert study.people == 2
 
 

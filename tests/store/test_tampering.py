@@ -86,6 +86,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Finished:
             clock.now += EXPOSURE + 1
             study.tick()
         tickets = [study.assign(unit).ticket for unit in units]
+        study.apply([partial(study.op_expose, ticket) for ticket in tickets if ticket])
         study.apply([partial(study.op_report, ticket, i % 2) for i, ticket in enumerate(tickets) if ticket])
         study.apply([partial(study.op_report, ticket, 1 - i % 2, "b") for i, ticket in enumerate(tickets) if i % 3])
         study.assign(f"without a place {number}")
@@ -396,7 +397,9 @@ def test_the_noise_that_a_channel_keeps_is_not_changed(tmp_path: Path) -> None:
     protocol = small_protocol(channel=channel, policy="dpucb")
     with small_study(tree.address, tmp_path / "witness", clock, protocol) as study:
         for i in range(6):
-            study.report(str(study.assign(f"person {i}").ticket), 1)
+            ticket = str(study.assign(f"person {i}").ticket)
+            study.expose(ticket)
+            study.report(ticket, 1)
         clock.now += WINDOW + 1
         assert study.tick()
     tree.verify()

@@ -48,7 +48,7 @@ def do(options: argparse.Namespace) -> None:
         elif options.verb == "show":
             from maskedbandit.store.status import shown
 
-            print("\n".join(shown(database, only(database, options.study))))
+            print("\n".join(shown(database, witness, only(database, options.study))))
         else:
             from maskedbandit.store.reconcile import exported
 

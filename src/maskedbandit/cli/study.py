@@ -152,11 +152,12 @@ def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
     from maskedbandit.store.connection import connect
     from maskedbandit.store.status import status
-    from maskedbandit.store.studies import only
+    from maskedbandit.store.studies import only, witness_of
 
     database = connect(options.database, create=False)
     try:
-        print(status(database, only(database, options.study)))
+        witness = witness_of(database, options.witness)
+        print(status(database, witness, only(database, options.study)))
     finally:
         database.close()
 
@@ -166,6 +167,7 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, simulate
     from maskedbandit.store.status import status
+    from maskedbandit.store.studies import witness_of
 
     clock = Clock()
     with opened(options, clock=clock) as study:
@@ -175,7 +177,8 @@ def do_simulate(options: argparse.Namespace) -> None:
             progress.begin(f"{study.name}, simulated")
             played = simulate(study, clock, progress.advance)
         study.stop()
-        print(status(study.database, study.name))
+        witness = witness_of(study.database, options.witness)
+        print(status(study.database, witness, study.name))
         print(f"simulated {played.people} people: regret {played.regret:.1f}, {played.refused} over their budgets")
 
 

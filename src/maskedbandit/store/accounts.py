@@ -91,6 +91,13 @@ class Accounts:
                 allowed = f"that of project {project}, {losses[terms.budget]} with a period of {terms.period} ms"
                 raise InvalidValue("budget", f"{budget} with a period of {period} ms", allowed)
 
+    def renew(self) -> None:
+        """Read what was burned: another process may have burned more."""
+        found = self._database.rows("SELECT burned FROM project WHERE project = ?", self.project)[0][0]
+        if found != self.terms.burned:
+            self.terms = self.terms._replace(burned=found)
+            self._after.clear()
+
     def period(self, now: int) -> int:
         """The number of the period in which a time lies."""
         return FOREVER if self.terms.period is None else now // self.terms.period

@@ -66,6 +66,12 @@ def entries(database: Database, study: str) -> list[Entry]:
     return [Entry(*row) for row in found]
 
 
+def holds(database: Database, study: str, head: Head) -> bool:
+    """Whether a study's ledger is at this head, or has gone on from it."""
+    find = "SELECT hash FROM entry WHERE study = ? AND number = ?"
+    return head == Head() or database.rows(find, study, head.entries - 1) == [(head.hash,)]
+
+
 def verified(study: str, found: list[Entry], key: Ed25519PublicKey) -> Head:
     """The head of these entries, or raise `Corrupted` at the first that does not fit.
 

@@ -14,6 +14,7 @@ from maskedbandit.store.accounts import Terms, number_of
 from maskedbandit.store.chain import START, Entry, Head
 from maskedbandit.store.database import Row
 from maskedbandit.store.witness import Witness
+from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
 STATES = {"started": "running", "paused": "paused", "resumed": "running", "stopped": "stopped", "archived": "archived"}
@@ -65,8 +66,8 @@ def check_project(study: str, project: str, terms: Terms, protocol: Protocol) ->
         raise Corrupted(f"the budget of project {project} was changed: it is not that of the protocol of {study}")
 
 
-def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> None:
-    """Raise `BehindWitness` if the ledger is older than what the witness has seen, or another one.
+def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) -> Head:
+    """What the witness has seen; raise `BehindWitness` if the ledger is older than that, or another one.
 
     It may have gone on from that, as after a crash between the commit and the witness.
     """
@@ -76,7 +77,7 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
             f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
         )
     if seen is None:
-        return
+        return Head()
     last, hashes = seen.head, [START, *(entry.hash for entry in found)]
     if last.entries > head.entries or hashes[last.entries] != last.hash:
         raise BehindWitness(
@@ -84,6 +85,7 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
             f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
             "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
         )
+    return last
 
 
 def check_releases(study: str, found: list[Entry], releases: Sequence[Row], key: Ed25519PrivateKey) -> None:
@@ -108,3 +110,18 @@ def check_releases(study: str, found: list[Entry], releases: Sequence[Row], key:
                 raise Corrupted(f"the {name} of the release of cohort {cohort} of {study} was changed")
     if said:
         raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")
+
+
+def replayed(
+    study: str, protocol: Protocol, seed: bytes, decisions: list[Row], releases: list[Row], dealt: list[tuple[int, int]]
+) -> Driver:
+    """The driver that wrote this log, before its next step."""
+    log: dict[int, Row] = {step: ("ask", *asked) for step, *asked in decisions}
+    log |= {step: ("tell", cohort, n, total) for cohort, step, _, n, total, *_ in releases}
+    if sorted(log) != list(range(len(decisions) + len(releases))):
+        raise Corrupted(f"a decision or a release of {study} is missing from its log")
+    k, law = protocol.k, protocol.channel.law()
+    try:
+        return Driver.replay(protocol.policy, law, k, protocol.aim, seed, [log[i] for i in range(len(log))], dealt)
+    except MaskedBanditError as why:
+        raise Corrupted(f"the log of {study} is not one that it can have written: {why}") from why

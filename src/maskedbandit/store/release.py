@@ -34,6 +34,7 @@ def release(session: Session, places: Places) -> Release:
     """Close a cohort, seal who is in it, draw the noise, write the release, and tell the policy."""
     name, database, protocol = session.name, session.database, session.protocol
     cohort, n = places.cohort, places.size
+    protocol.channel.check_size(n, session.memory, places.arm)
     session.driver.close(cohort)
     found = members(database, name, cohort)
     if [member.place for member in found] != list(range(n)):
@@ -46,13 +47,13 @@ def release(session: Session, places: Places) -> Release:
         else channel.randomize(protocol.reward.of(member.reports), offer.at(member.place), bits)
         for member in found
     ]
-    total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n))
+    # a database may store -0.0 as 0.0, which is another number to the ledger
+    total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n)) + 0.0
     loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
     memory = memory_text(session.memory)
     database.change(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest),
-        memory,
+        *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest, memory),
     )
     says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": offer.digest.hex()}

@@ -13,7 +13,6 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import (
-    Corrupted,
     FencedOff,
     MaskedBanditError,
     StoreError,
@@ -30,8 +29,9 @@ from maskedbandit.store.checked import (
     check_witness,
     memory_digest,
     readable,
+    replayed,
 )
-from maskedbandit.store.database import Again, Database, Row, again
+from maskedbandit.store.database import Again, Database, again
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.rows import Rows
@@ -91,7 +91,7 @@ class Session:
     head: Head
     memory: Any  # what the channel keeps between releases
     _written: int  # steps of the log that are in the database
-    shown: Shown
+    _shown: Shown
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
 
     def __init__(
@@ -120,6 +120,12 @@ class Session:
         self.database.check_own()  # first: in a fork the lock may be held by a thread that is not there
         with self.lock:
             return again(partial(self._apply, operations, tickets, people))
+
+    @property
+    def shown(self) -> Shown:
+        """What may be told of the study."""
+        self.database.check_own()
+        return self._shown
 
     def enter(self, **says: Any) -> None:
         """Add an entry to the ledger, within a transaction."""
@@ -154,10 +160,10 @@ class Session:
         if self._stale:
             self._take()
         before = self.head
-        self._stale = True  # until the transaction is on disk
-        self.database.begin()
         try:
+            self.database.begin()
             self._renew()
+            self.accounts.renew()
             self.rows.read(tickets, people)
             self.accounts.read(people, self.accounts.period(max(self.now, self._clock())))
             done = [self._do(operation) for operation in operations]
@@ -165,13 +171,13 @@ class Session:
             if self.head == before:
                 self.database.commit()
             else:
-                with self.witness.watching(self.name, before, self.head, self.worst.to_text()):
+                with self.witness.watching(self.database, self.name, before, self.head, self.worst.to_text()):
                     self.database.commit()
         except BaseException:
+            self._stale = True
             self.database.rollback()
             raise
-        self._stale = False
-        self.shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log))
+        self._shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log))
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
@@ -242,9 +248,11 @@ class Session:
         self.worst = ZERO
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
-        check_witness(self.witness, name, found, self.head)
+        seen = check_witness(self.witness, name, found, self.head)
+        self.witness.check_others(database, name)
         if found:  # what was written of it before may not be on disk, if that failed
-            self.witness.saw(name, self.head, self.worst.to_text())
+            with self.witness.watching(database, name, seen, self.head, self.worst.to_text()):
+                pass
         self.memory = protocol.channel.memory(protocol.k)
         if releases:
             self.memory = memory_of(releases[-1][7], self.memory)
@@ -261,18 +269,3 @@ class Session:
         self._written = len(self.driver.log)
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
-
-
-def replayed(
-    study: str, protocol: Protocol, seed: bytes, decisions: list[Row], releases: list[Row], dealt: list[tuple[int, int]]
-) -> Driver:
-    """The driver that wrote this log, before its next step."""
-    log: dict[int, Row] = {step: ("ask", *asked) for step, *asked in decisions}
-    log |= {step: ("tell", cohort, n, total) for cohort, step, _, n, total, *_ in releases}
-    if sorted(log) != list(range(len(decisions) + len(releases))):
-        raise Corrupted(f"a decision or a release of {study} is missing from its log")
-    k, law = protocol.k, protocol.channel.law()
-    try:
-        return Driver.replay(protocol.policy, law, k, protocol.aim, seed, [log[i] for i in range(len(log))], dealt)
-    except MaskedBanditError as why:
-        raise Corrupted(f"the log of {study} is not one that it can have written: {why}") from why

@@ -1,4 +1,8 @@
-"""How a study stands, in text: what was released, and operational counts; no reward that was not released is read."""
+"""How a study stands, in text: what was released, and operational counts; no reward that was not released is read.
+
+Only what the witness has seen is shown. What the ledger has beyond that was not published: should this database be lost
+now, a copy of it may make those releases again, with other noise.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,29 @@ from datetime import UTC, datetime
 
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.chain import entries
+from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.database import Database
+from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
 
-def status(database: Database, name: str) -> str:
+def published(database: Database, witness: Witness, study: str) -> list[Entry]:
+    """The entries of the ledger that the witness has seen."""
+    seen = witness.seen(study)
+    return entries(database, study)[: seen.head.entries if seen else 0]
+
+
+def status(database: Database, witness: Witness, name: str) -> str:
     """A line for the study and one for each arm."""
     row = database.one("SELECT state, people, protocol FROM study WHERE study = ?", name)
     if row is None:
         raise UnknownStudy(f"there is no study {name!r} in this database")
     state, people, protocol = row[0], row[1], Protocol.from_text(row[2])
-    released = {
-        arm: (int(cohorts), int(n), total)
-        for arm, cohorts, n, total in database.rows(
-            "SELECT arm, COUNT(*), SUM(n), SUM(total) FROM release WHERE study = ? GROUP BY arm", name
-        )
-    }
+    released: dict[int, tuple[int, int, float]] = {}
+    for says in (entry.says for entry in published(database, witness, name)):
+        if says["kind"] == "released":
+            cohorts, n, total = released.get(says["arm"], (0, 0, 0.0))
+            released[says["arm"]] = cohorts + 1, n + says["n"], total + float.fromhex(says["total"])
     count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
     dealt = {arm: int(places) for arm, places in database.rows(count, name)}
     of = f" of {protocol.people}" if protocol.people else ""
@@ -38,10 +48,10 @@ def status(database: Database, name: str) -> str:
     return "\n".join(lines)
 
 
-def shown(database: Database, name: str) -> list[str]:
+def shown(database: Database, witness: Witness, name: str) -> list[str]:
     """A line for each entry of the ledger."""
     lines = [f"{'entry':>5}  {'time':19}  {'what':9}  {'hash':12}"]
-    for entry in entries(database, name):
+    for entry in published(database, witness, name):
         says = entry.says
         time = datetime.fromtimestamp(says["at"] / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
         more = ""

@@ -17,14 +17,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.checks import number
 from maskedbandit.errors import (
     Conflict,
     Late,
     MaskedBanditError,
+    NotExposed,
     NotRunning,
-    PersonalValue,
-    RewardOutOfRange,
 )
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.checked import seed_digest
@@ -32,6 +30,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.release import Release, due, release
+from maskedbandit.store.requests import check_report, checked_unit
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.witness import Witness
@@ -156,17 +155,16 @@ class Study:
 
     def offer(self, ticket: str) -> Offer:
         """What a device is offered that adds the noise itself."""
-        session = self._session
-        with session.lock:
-            place = session.rows.place(ticket)
-            return self.protocol.channel.offer(session.driver.cohorts[place.cohort].size).at(place.place)
+        found: Offer = self._one(self.op_offer, ticket)
+        return found
 
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
         find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? AND step < ? ORDER BY step"
         session = self._session
+        steps = session.shown.steps
         with session.lock:
-            found = self.database.rows(find, self.name, session.shown.steps)
+            found = self.database.rows(find, self.name, steps)
             return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
 
     def close(self) -> None:
@@ -197,7 +195,9 @@ class Study:
             return Assigned(given.arm, None, given.propensity)
         period = session.accounts.period(session.now)
         try:
-            price = session.price(session.driver.cohorts[given.cohort].size)
+            size = session.driver.cohorts[given.cohort].size
+            protocol.channel.check_size(size, session.memory, given.arm)
+            price = session.price(size)
             session.accounts.charge(person, period, price)
         except MaskedBanditError:
             session.driver.give_back(given.cohort, given.place)
@@ -221,18 +221,24 @@ class Study:
         """See `report`."""
         session = self._session
         place = session.rows.place(ticket)
-        checked_event(event)
-        self._check_value(value)
+        check_report(self.protocol, value, event)
         known = session.rows.rewards(ticket)
         if event in known:
             if known[event] != float(value):
                 raise Conflict("this report came before, with another value: the first one stands")
             return Reported(again=True)
-        exposed = self._expose(place) if place.exposed is None else place.exposed
-        if session.now > exposed + self.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
+        if place.exposed is None:
+            self._check_in_time(place)
+            raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
+        if session.now > place.exposed + self.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
             raise Late("the window in which this outcome counts is over")
         session.rows.report(ticket, event, float(value), session.now)
         return Reported(again=False)
+
+    def op_offer(self, ticket: str) -> Offer:
+        """See `offer`."""
+        place = self._session.rows.place(ticket)
+        return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
 
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
@@ -286,35 +292,13 @@ class Study:
 
     # parts of operations
 
-    def _expose(self, place: Place) -> int:
-        now, exposed = self._session.now, self._session.exposed
-        if place.returned is not None or now > place.assigned + self.protocol.reward.exposure:
+    def _check_in_time(self, place: Place) -> None:
+        if place.returned is not None or self._session.now > place.assigned + self.protocol.reward.exposure:
             raise Late("nobody said in time that the arm was seen: the place went to another person")
+
+    def _expose(self, place: Place) -> None:
+        self._check_in_time(place)
+        now, exposed = self._session.now, self._session.exposed
         self._session.rows.expose(place.ticket, now)
         count, latest = exposed.get(place.cohort, (0, 0))
         exposed[place.cohort] = count + 1, max(latest, now)
-        return now
-
-    def _check_value(self, value: Any) -> None:
-        reward = self.protocol.reward
-        if self.protocol.on_devices:
-            if not number(value) or int(value) != value or abs(value) > 2**53:
-                raise PersonalValue("a report", "the whole number that the device's channel made of the reward")
-        elif not reward.allows(value):
-            if (reward.least, reward.most) == (0, 1):
-                raise RewardOutOfRange
-            raise PersonalValue("a report", f"a number from {reward.least:g} to {reward.most:g}")
-
-
-def checked_unit(unit: Any) -> str:
-    """The name by which the application knows a person."""
-    if type(unit) is not str or not 1 <= len(unit) <= 256 or not unit.isprintable():
-        raise PersonalValue("unit", "a str of 1 to 256 printable characters")
-    return unit
-
-
-def checked_event(event: Any) -> str:
-    """The name of one of a person's reports."""
-    if type(event) is not str or len(event) > 128 or not event.isprintable():
-        raise PersonalValue("event", "a str of at most 128 printable characters")
-    return event

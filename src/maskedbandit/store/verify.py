@@ -10,10 +10,17 @@ from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import entries, verified
-from maskedbandit.store.checked import check_project, check_releases, check_start, check_state, check_witness, readable
+from maskedbandit.store.checked import (
+    check_project,
+    check_releases,
+    check_start,
+    check_state,
+    check_witness,
+    readable,
+    replayed,
+)
 from maskedbandit.store.database import Database
 from maskedbandit.store.members import members, sealed
-from maskedbandit.store.session import replayed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -52,6 +59,7 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     check_state(study, found, row[3])
     check_project(study, project, Accounts(database, losses, project).terms, protocol)
     check_witness(witness, study, found, head)
+    witness.check_others(database, study)
     releases = database.rows(
         "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", study
     )

@@ -31,7 +31,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import BehindWitness, Corrupted, StorageFailed
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.store.chain import Head
+from maskedbandit.store.chain import Head, holds
+from maskedbandit.store.database import Database
 
 
 class Seen(NamedTuple):
@@ -100,13 +101,29 @@ class Witness:
             if study not in heads:
                 self._write("heads", {**heads, study: [*Head(), ZERO.to_text()]})
 
+    def check_others(self, database: Database, study: str) -> None:
+        """Raise `BehindWitness` unless the database has what was seen of all other ledgers.
+
+        Studies share the accounts of their people. So if one ledger is behind, charges for its releases are missing,
+        and another study would spend them again.
+        """
+        for other, (*head, _) in self._read("heads").items():
+            if other != study and not holds(database, other, Head(*head)):
+                raise BehindWitness(
+                    f"the ledger of {other} is behind its witness in {self.folder}: this is a restored or another copy "
+                    f"of the database, in which charges are missing, so {study} cannot be used either. Use the newest "
+                    f"copy; if it is lost, reconcile {other} first"
+                )
+
     @contextmanager
-    def watching(self, study: str, before: Head, after: Head, worst: str) -> Iterator[None]:
+    def watching(self, database: Database, study: str, before: Head, after: Head, worst: str) -> Iterator[None]:
         """Around the commit that moves the ledger of a study from one head to another.
 
-        Raise `BehindWitness` before it if another process has moved the ledger on; write the new head after it.
+        Raise `BehindWitness` before it if another process has moved the ledger on, or another study's in a copy of this
+        database; write the new head after it.
         """
         with self._locked():
+            self.check_others(database, study)
             heads = self._read("heads")
             last = Head(*heads[study][:2]) if study in heads else Head()
             if last != before:

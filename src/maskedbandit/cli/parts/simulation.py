@@ -101,7 +101,7 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         reward = float(simulated.instance.one(world, given.arm, i, 0, stream))
         value = protocol.reward.in_units(reward)
         if protocol.on_devices:
-            value = protocol.channel.randomize(reward, study.offer(given.ticket), bits)
+            value = protocol.channel.randomize(reward, study.op_offer(given.ticket), bits)
         study.op_report(given.ticket, value)
 
     def is_lost(i: int) -> bool:

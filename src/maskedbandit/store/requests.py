@@ -1,0 +1,34 @@
+"""What a study is asked, checked; errors end in logs, so they show nothing of a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maskedbandit.checks import number
+from maskedbandit.errors import PersonalValue, RewardOutOfRange
+from maskedbandit.study.protocol import Protocol
+
+
+def checked_unit(unit: Any) -> str:
+    """The name by which the application knows a person."""
+    if type(unit) is not str or not 1 <= len(unit) <= 256 or not unit.isprintable():
+        raise PersonalValue("unit", "a str of 1 to 256 printable characters")
+    return unit
+
+
+def check_report(protocol: Protocol, value: Any, event: Any) -> None:
+    """The outcome of a person, and the name of one of the person's reports."""
+    if type(event) is not str or len(event) > 128 or not event.isprintable():
+        raise PersonalValue("event", "a str of at most 128 printable characters")
+    reward = protocol.reward
+    if protocol.on_devices:
+        if event:
+            raise PersonalValue("event", "left out: each device reports once, as its noise is in its report")
+        if not number(value) or int(value) != value or abs(value) > 2**53:
+            raise PersonalValue("a report", "the whole number that the device's channel made of the reward")
+        if protocol.channel.law().flip > 0 and value not in (0, 1):
+            raise PersonalValue("a report", "the bit that the device's channel made of the reward")
+    elif not reward.allows(value):
+        if (reward.least, reward.most) == (0, 1):
+            raise RewardOutOfRange
+        raise PersonalValue("a report", f"a number from {reward.least:g} to {reward.most:g}")

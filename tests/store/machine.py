@@ -1,0 +1,261 @@
+"""Two studies of a project in one database, to which all happens that can: rules of a Hypothesis state machine.
+
+After every step everything is compared with the model, and all invariants are checked on the rows themselves.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, invariant, precondition, rule
+
+from maskedbandit.errors import (
+    BehindWitness,
+    Conflict,
+    Late,
+    MaskedBanditError,
+    StorageFailed,
+)
+from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import new, witness_of
+from tests.store.databases import copied_postgresql, fresh_postgresql
+from tests.store.invariants import check_database, check_study
+from tests.store.model import EXPOSURE, MINUTE, PERIOD, WINDOW, Model, protocol
+from tests.store.stage import NAMES, Open, Stage, failing_commit, failing_witness, raises, template
+
+WHICH = st.sampled_from(("one", "one", "one", "two"))
+PICK = st.integers(0, 9999)
+UNITS = st.integers(0, 23).map(lambda i: f"u{i}")
+
+
+class Machine(Stage):
+    """All that can happen."""
+
+    @initialize(days=st.integers(0, 2))
+    def begin(self, days: int) -> None:
+        folder = Path(self.folder.name)
+        if self.postgresql:
+            address = fresh_postgresql()
+            for name in NAMES:
+                new(protocol(name), address, folder / "witness")
+        else:
+            address = f"sqlite:///{folder}/0.db"
+            shutil.copytree(template(), folder, dirs_exist_ok=True)
+        database = connect(address)
+        self.witness = self.witness_kind(witness_of(database, folder / "witness").folder)
+        database.close()
+        charges: Counter[tuple[str, int]] = Counter()
+        self.use = Open(address, {name: Model(charges) for name in NAMES})
+        self.reopen()
+        for name in NAMES:
+            self.do(name, "start", lambda study: study.start(), None, lambda model: model.move("start"))
+        for _ in range(days):
+            self.day("one", [1, 0, -1, 1], 0)
+        self.copy()
+
+    @rule(name=WHICH, units=st.lists(UNITS, min_size=1, max_size=5))
+    def assign(self, name: str, units: list[str]) -> None:
+        self.assign_all(name, units)
+
+    @rule(name=WHICH, pick=PICK)
+    def expose(self, name: str, pick: int) -> None:
+        if ticket := self.ticket(name, pick, lambda each: True):
+            self.expose_one(name, ticket)
+
+    @rule(name=WHICH, pick=PICK, value=st.integers(0, 1))
+    def report(self, name: str, pick: int, value: int) -> None:
+        if ticket := self.ticket(name, pick, lambda each: each.returned is None):
+            self.report_one(name, ticket, value)
+
+    @rule(name=WHICH, pick=PICK, value=st.integers(0, 1))
+    def report_another_event(self, name: str, pick: int, value: int) -> None:
+        if ticket := self.ticket(name, pick, lambda each: each.exposed is not None):
+            self.report_one(name, ticket, value, "later")
+
+    @rule(name=WHICH, pick=PICK, other=st.booleans())
+    def replay_or_conflict(self, name: str, pick: int, other: bool) -> None:
+        if ticket := self.ticket(name, pick, lambda each: bool(each.reports)):
+            event, value = self.use.models[name].given[ticket].reports[0]
+            assert self.use.models[name].may_report(ticket, 1 - value, event) is Conflict
+            self.report_one(name, ticket, 1 - value if other else value, event)
+
+    @rule(name=WHICH, pick=PICK, value=st.integers(0, 1))
+    def report_late(self, name: str, pick: int, value: int) -> None:
+        if ticket := self.ticket(name, pick, lambda each: each.exposed is not None and not each.reports):
+            self.clock = max(self.clock, self.use.models[name].given[ticket].exposed + WINDOW + 1)
+            self.waits(name)
+            assert self.use.models[name].may_report(ticket, value) is Late
+            self.report_one(name, ticket, value)
+
+    @rule(by=st.sampled_from([1, MINUTE, EXPOSURE, EXPOSURE + 1, WINDOW, WINDOW + 1, PERIOD, -1, -EXPOSURE, -PERIOD]))
+    def jump(self, by: int) -> None:
+        self.clock += by
+
+    @rule(name=WHICH)
+    def tick(self, name: str) -> None:
+        self.tick_one(name)
+
+    @rule(name=WHICH, values=st.lists(st.integers(-1, 1), min_size=4, max_size=4), first=st.integers(0, 23))
+    def day(self, name: str, values: list[int], first: int) -> None:
+        """People come, most of them see their arm and report, and their time goes by."""
+        self.assign_all(name, [f"u{(first + i) % 24}" for i in range(9)])
+        model = self.use.models[name]
+        tickets = [ticket for ticket, each in model.given.items() if each.returned is None]
+        tickets = [ticket for ticket in tickets if model.given[ticket].cohort not in model.releases]
+        for i, ticket in enumerate(tickets):
+            self.expose_one(name, ticket)
+            if values[i % 4] >= 0:
+                self.report_one(name, ticket, values[i % 4])
+        self.clock += WINDOW + 1
+        self.tick_one(name)
+
+    @rule(names=st.lists(WHICH, min_size=1, max_size=2))
+    def days(self, names: list[str]) -> None:
+        for name in names:
+            self.day(name, [1, 1, 0, -1], 4 * len(self.use.models[name].given))
+
+    @rule(name=WHICH, kind=st.sampled_from(["pause", "resume"]))
+    def pause_or_resume(self, name: str, kind: str) -> None:
+        self.move(name, kind)
+
+    @rule(name=WHICH, sure=st.integers(0, 5))
+    def stop(self, name: str, sure: int) -> None:
+        if sure == 0:
+            self.move(name, "stop")
+
+    @rule(name=WHICH, unit=UNITS)
+    def erase(self, name: str, unit: str) -> None:
+        count, expected = self.do(
+            name, "an erasure", lambda study: study.erase(unit), None, lambda model: model.erase(unit)
+        )
+        assert count == expected
+
+    @rule(unit=UNITS)
+    def exhaust(self, unit: str) -> None:
+        """A person who sees nothing comes to both studies again and again: places are given back, charges are not."""
+        for name in ("two", "one", "two", "one"):
+            self.assign_all(name, [unit])
+            self.clock += EXPOSURE + 1
+            self.tick_one(name)
+
+    @rule()
+    def crash(self) -> None:
+        self.use.drop()
+        self.reopen()
+
+    @rule()
+    def restart(self) -> None:
+        for study in self.use.studies.values():
+            study.close()
+        self.reopen()
+
+    @rule(
+        name=WHICH,
+        how=st.sampled_from(["before", "after", "witness"]),
+        what=st.sampled_from(["assign", "expose", "report", "tick", "tick", "pause", "erase"]),
+        unit=UNITS,
+        dies=st.booleans(),
+    )
+    def fail(self, name: str, how: str, what: str, unit: str, dies: bool) -> None:
+        """The database or the witness fails at the commit, before or after it was done, and nothing is acknowledged."""
+        model, study = self.use.models[name], self.use.studies[name]
+        ticket = model.of(unit)
+        if what == "tick":
+            self.clock += WINDOW + 1
+        if what in ("expose", "report") and ticket is None:
+            return
+        operation = {
+            "assign": lambda: study.assign(unit),
+            "expose": lambda: study.expose(ticket),
+            "report": lambda: study.report(ticket, 1),
+            "tick": study.tick,
+            "pause": study.pause,
+            "erase": lambda: study.erase(unit),
+        }[what]
+        people = model.people
+        place = failing_witness if how == "witness" else partial(failing_commit, how=how)
+        with place(study):
+            try:
+                operation()
+            except StorageFailed:
+                failed = True
+            except MaskedBanditError:
+                failed = False  # a refusal, where the ledger does not move
+            else:
+                failed = False
+        assert failed or how == "witness", "a commit that failed was acknowledged"
+        if dies:
+            self.use.drop()
+            self.reopen()
+        else:
+            study.releases()  # it comes back by itself
+        if how != "before":
+            self.waits(name)
+            self.catch_up(name, what, unit, ticket, people)
+
+    @precondition(lambda self: len(self.copies) < 3)
+    @rule()
+    def copy(self) -> None:
+        """Yesterday's copy."""
+        self.use.drop()
+        self.files += 1
+        if self.postgresql:
+            address = copied_postgresql(self.use.address)
+        else:
+            address = f"sqlite:///{self.folder.name}/{self.files}.db"
+            shutil.copy(self.use.address[10:], address[10:])
+        self.copies.append(Open(address, deepcopy(self.use.models)))
+        self.reopen()
+
+    @precondition(lambda self: self.copies and self.clone is None)
+    @rule(pick=PICK, name=WHICH)
+    def open_copy(self, pick: int, name: str) -> None:
+        """It is refused if any ledger has moved on since; if none has, nobody was shown anything that is not in it."""
+        copy = self.copies.pop(pick % len(self.copies))
+        if self.ledgers(copy) != self.ledgers(self.use):
+            for each in (name, *NAMES):
+                with raises(BehindWitness, "a restored copy was opened"):
+                    self.opened(copy, each)
+            copy.drop()
+            return
+        for each in NAMES:
+            self.opened(copy, each)
+        self.clone = copy
+
+    @precondition(lambda self: self.clone is not None)
+    @rule(name=WHICH, unit=UNITS, wins=st.booleans())
+    def use_clone(self, name: str, unit: str, wins: bool) -> None:
+        """Two databases are in use at once: the first whose ledger moves is the one that goes on."""
+        clone = self.clone
+        moved = self.ledgers(clone) != self.ledgers(self.use)
+        if not moved and not wins:
+            self.assign_all(name, [unit], clone)  # nobody's reward is released by that
+            return
+        first, second = (clone, self.use) if wins and not moved else (self.use, clone)
+        if not moved:
+            if first.models[name].state == "stopped":
+                return
+            self.move(name, "pause" if first.models[name].state == "running" else "resume", first)
+        for each in (name, *NAMES):
+            kind = {"running": "pause", "paused": "resume"}.get(second.models[each].state)
+            if kind:
+                with raises(BehindWitness, "a clone wrote what another contradicts"):
+                    getattr(second.studies[each], kind)()
+                with raises(BehindWitness, "a clone shows what may contradict another"):
+                    second.studies[each].releases()
+        second.drop()
+        self.use, self.clone = first, None
+
+    @invariant()
+    def holds(self) -> None:
+        if not hasattr(self, "use"):
+            return
+        rows = check_database(self.use.studies["one"].database, self.witness, self.use.models)
+        for name in NAMES:
+            study, model = self.use.studies[name], self.use.models[name]
+            self.last[name] = check_study(study, self.witness, model, rows, self.heads[name], self.last.get(name))

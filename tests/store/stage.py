@@ -1,0 +1,304 @@
+"""Two studies of a project in one database, what is done to them, and what has to come of it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any, ClassVar
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from maskedbandit.errors import (
+    BudgetExceeded,
+    MaskedBanditError,
+    NotRunning,
+    StorageFailed,
+    StoreError,
+)
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+from maskedbandit.store.studies import new
+from maskedbandit.store.study import Study
+from maskedbandit.store.witness import Witness
+from tests.store.model import CHARGES, PERIOD, Given, Model, protocol
+
+NAMES = ("one", "two")
+TABLES = ("project", "place", "reward", "release", "account", "entry")
+
+QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here asks whether a disk keeps what it is told
+
+
+@cache
+def template() -> Path:
+    """A folder with a database of two drafts, and its witness."""
+    folder = Path(mkdtemp(dir=QUICK))
+    atexit.register(shutil.rmtree, folder)
+    for name in NAMES:
+        new(protocol(name), f"sqlite:///{folder}/0.db", folder / "witness")
+    return folder
+
+
+@contextmanager
+def raises(kind: type[Exception], otherwise: str) -> Iterator[None]:
+    """It must be refused so."""
+    try:
+        yield
+    except kind:
+        return
+    raise AssertionError(otherwise)
+
+
+@contextmanager
+def failing_commit(study: Study, how: str) -> Iterator[None]:
+    """The next commit fails, before or after it was done."""
+    database = study.database
+    commit = database.commit
+
+    def fails() -> None:
+        if how == "after":
+            commit()
+        raise StorageFailed(f"the commit failed, {how} it was done")
+
+    database.commit = fails
+    try:
+        yield
+    finally:
+        del database.commit
+
+
+@contextmanager
+def failing_witness(study: Study) -> Iterator[None]:
+    """The witness cannot be written."""
+    witness = study._session.witness
+
+    def fails(name: str, content: Any) -> None:
+        raise StorageFailed("the disk of the witness is full")
+
+    witness._write = fails
+    try:
+        yield
+    finally:
+        del witness._write
+
+
+class Open:
+    """A database that is in use: its two studies, and what must hold of them."""
+
+    def __init__(self, address: str, models: dict[str, Model]) -> None:
+        self.address, self.models = address, models
+        self.studies: dict[str, Study] = {}
+
+    def drop(self) -> None:
+        """As when the process dies: connections end, and nothing else is done."""
+        for study in self.studies.values():
+            study.database.close()
+        self.studies.clear()
+
+
+class Stage(RuleBasedStateMachine):
+    """How things are done; mutants are put in place of the study or its witness."""
+
+    study_kind: ClassVar[Any] = Study
+    witness_kind: ClassVar[Any] = Witness
+    postgresql: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder, self.clock, self.files = TemporaryDirectory(dir=QUICK), 1000 * PERIOD, 0
+        self.copies: list[Open] = []
+        self.clone: Open | None = None
+        self.heads: dict[str, list[str]] = {name: [] for name in NAMES}
+        self.last: dict[str, Any] = {}  # what was checked last
+
+    def teardown(self) -> None:
+        for each in (getattr(self, "use", None), self.clone):
+            if each:
+                each.drop()
+        self.folder.cleanup()
+
+    def opened(self, where: Open, name: str) -> Study:
+        """The study of a database, taken over by the holder who had it before."""
+        database = connect(where.address)
+        try:
+            study = self.study_kind(database, self.witness, name, lambda: self.clock, "machine")
+        except BaseException:
+            database.close()
+            raise
+        where.studies[name] = study
+        return study
+
+    def reopen(self) -> None:
+        for name in NAMES:
+            self.opened(self.use, name)
+
+    def pass_time(self, model: Model) -> None:
+        """A study's time never goes back."""
+        model.time = max(model.time, self.clock)
+
+    def waits(self, name: str) -> None:
+        """The model's time is that of the next operation."""
+        self.pass_time(self.use.models[name])
+
+    def do(
+        self,
+        name: str,
+        what: str,
+        operation: Callable[[Study], Any],
+        refusal: type[Exception] | None,
+        change: Callable[[Model], Any],
+        where: Open | None = None,
+    ) -> Any:
+        """Do it in the study; it must be refused so, or else change the model so and give what that gives."""
+        where = where or self.use
+        model, study = where.models[name], where.studies[name]
+        self.pass_time(model)
+        before = self.rows(study.database)
+        refused: MaskedBanditError | None = None
+        try:
+            result = operation(study)
+        except StoreError:
+            raise
+        except MaskedBanditError as why:
+            refused = why
+        if refused is not None:
+            assert type(refused) is refusal, f"{what} ended with {refused!r}, and not with {refusal}"
+            assert self.rows(study.database) == before, f"{what} was refused and changed something"
+            return None
+        assert refusal is None, f"{what} was not refused with {refusal}"
+        expected = change(model)
+        return result, expected
+
+    @staticmethod
+    def rows(database: Database) -> dict[str, Any]:
+        """What is in the tables that only operations change."""
+        found = {table: sorted(map(repr, database.rows(f"SELECT * FROM {table}"))) for table in TABLES}
+        return {**found, "study": database.rows("SELECT study, state, people FROM study ORDER BY study")}
+
+    def ticket(self, name: str, pick: int, which: Callable[[Given], bool]) -> str | None:
+        """One of the tickets of which this is true."""
+        found = [ticket for ticket, each in self.use.models[name].given.items() if which(each)]
+        return found[pick % len(found)] if found else None
+
+    def adopt(self, name: str, where: Open, unit: str, ticket: str) -> None:
+        """A person got a place, and chance decided which."""
+        find = "SELECT cohort, place, arm, propensity, exposed, returned FROM place WHERE study = ? AND ticket = ?"
+        row = where.studies[name].database.one(find, name, ticket)
+        assert row is not None, "an assignment was acknowledged that is not stored"
+        cohort, place, arm, propensity, exposed, returned = row
+        assert exposed is None
+        assert returned is None
+        model = where.models[name]
+        self.learn(name, where)
+        model.assign(ticket, Given(unit, cohort, place, arm, propensity, model.time, model.period))
+
+    def learn(self, name: str, where: Open) -> None:
+        """The cohorts that were asked for."""
+        find = "SELECT arm, n FROM decision WHERE study = ? AND n > 0 ORDER BY number"
+        sizes = dict(enumerate(where.studies[name].database.rows(find, name)))
+        assert sizes.items() >= where.models[name].sizes.items(), "a decision was changed"
+        where.models[name].sizes = sizes
+
+    def assigned(self, name: str, unit: str, done: Any, where: Open) -> None:
+        """What came of an assignment, against what may."""
+        model, expected = where.models[name], where.models[name].may_assign()
+        if expected:
+            assert type(done.refusal) is expected
+            return
+        before = model.of(unit)
+        self.learn(name, where)
+        left = sum(size - len(model.live(cohort)) for cohort, (_, size) in model.sizes.items())
+        if done.refusal is not None:
+            assert type(done.refusal) is BudgetExceeded, f"an assignment ended with {done.refusal!r}"
+            assert before is None
+            assert model.enrols
+            assert left > 0
+            assert model.charges[unit, model.period] >= CHARGES, "a person within the budget was refused"
+            return
+        given = done.result
+        assert given.again == (before is not None), "a person who had a place got another, or lost it"
+        if before is not None:
+            found = model.given[before]
+            assert (given.ticket, given.arm, str(given.propensity)) == (before, found.arm, found.propensity)
+        elif given.ticket is None:
+            assert not (model.enrols and left), "nobody got a place although there was one"
+            model.people += 1
+        else:
+            self.adopt(name, where, unit, given.ticket)
+            assert given.arm == model.given[given.ticket].arm
+            assert str(given.propensity) == model.given[given.ticket].propensity
+
+    def assign_all(self, name: str, units: list[str], where: Open | None = None) -> None:
+        """In one transaction."""
+        where = where or self.use
+        study = where.studies[name]
+        self.pass_time(where.models[name])
+        for unit, done in zip(units, study.apply([partial(study.op_assign, unit) for unit in units]), strict=True):
+            self.assigned(name, unit, done, where)
+
+    def expose_one(self, name: str, ticket: str) -> None:
+        self.waits(name)
+        refusal = self.use.models[name].may_expose(ticket)
+        self.do(name, "an exposure", lambda study: study.expose(ticket), refusal, lambda model: model.expose(ticket))
+
+    def report_one(self, name: str, ticket: str, value: float, event: str = "") -> None:
+        self.waits(name)
+        refusal = self.use.models[name].may_report(ticket, value, event)
+        found = self.do(
+            name,
+            "a report",
+            lambda study: study.report(ticket, value, event).again,
+            refusal,
+            lambda model: model.report(ticket, value, event),
+        )
+        assert found is None or found[0] == found[1], "a report was taken twice, or one that came first was not"
+
+    def tick_one(self, name: str) -> None:
+        found, expected = self.do(name, "a tick", lambda study: study.tick(), None, lambda model: model.tick())
+        assert [each[:4] for each in found] == expected, f"{found} was released, and {expected} was due"
+
+    def move(self, name: str, kind: str, where: Open | None = None) -> None:
+        refusal = (where or self.use).models[name].may_move(kind)
+        assert refusal in (None, NotRunning)
+        self.do(name, kind, lambda study: getattr(study, kind)(), refusal, lambda model: model.move(kind), where)
+
+    def stored(self, name: str) -> tuple[int, set[str]]:
+        database = self.use.studies[name].database
+        find = "SELECT ticket FROM place WHERE study = ? AND erased IS NULL"
+        people = database.rows("SELECT people FROM study WHERE study = ?", name)[0][0]
+        return people, {ticket for (ticket,) in database.rows(find, name)}
+
+    def catch_up(self, name: str, what: str, unit: str, ticket: str | None, people: int) -> None:
+        """The model after an operation that was done though nobody was told."""
+        model = self.use.models[name]
+        if what == "assign":
+            stored, tickets = self.stored(name)
+            fresh = tickets - model.given.keys()
+            assert len(fresh) <= 1
+            assert people <= stored <= people + 1
+            for each in fresh:
+                self.adopt(name, self.use, unit, each)
+            model.people = stored
+        elif what == "expose" and not model.may_expose(ticket):
+            model.expose(ticket)
+        elif what == "report" and not model.may_report(ticket, 1):
+            model.report(ticket, 1)
+        elif what == "tick":
+            model.tick()
+        elif what == "pause" and not model.may_move("pause"):
+            model.move("pause")
+        elif what == "erase":
+            model.erase(unit)
+
+    def ledgers(self, where: Open) -> list[tuple[str, list[int]]]:
+        """What moves the ledgers, as the models have it."""
+        database = connect(where.address)
+        try:
+            return database.rows("SELECT study, number, hash FROM entry ORDER BY study, number")
+        finally:
+            database.close()

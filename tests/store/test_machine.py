@@ -1,0 +1,181 @@
+"""A state machine does to two stored studies all that can happen; every invariant is checked after every step.
+
+300 examples in all: few in every run, the rest in slow ones, some of them on PostgreSQL. Broken studies show that the
+machine finds what it is there to find.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from maskedbandit.errors import Late, StoreError
+from maskedbandit.store import session, study
+from maskedbandit.store.session import Session
+from maskedbandit.store.study import Study
+from maskedbandit.store.witness import Witness
+from tests.store.machine import Machine
+
+STEPS = 25
+
+
+def run(machine: type[Machine], examples: int, seed: int = 0) -> None:
+    """Let so many examples happen; others with another seed. A failure is shown as it came."""
+
+    class Numbered(machine):
+        pass
+
+    Numbered.__qualname__ = f"{machine.__qualname__} {seed}"  # from which the examples are drawn
+    how = settings(max_examples=examples, stateful_step_count=STEPS, phases=[Phase.generate], database=None)
+    run_state_machine_as_test(Numbered, settings=settings(how, derandomize=True, deadline=None, print_blob=False))
+
+
+def test_all_that_can_happen_to_a_study() -> None:
+    run(Machine, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_more_of_all_that_can_happen(seed: int) -> None:
+    run(Machine, 138, seed)
+
+
+@pytest.mark.slow
+def test_all_that_can_happen_on_postgresql() -> None:
+    class Server(Machine):
+        postgresql = True
+
+    run(Server, 12)
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+class Unread(Witness):
+    """A witness that is written and never read."""
+
+    def check_others(self, *which: Any) -> None:
+        pass
+
+    def watching(self, database: Any, study: str, before: Any, *after: Any) -> Any:
+        seen = self.seen(study)
+        return super().watching(database, study, seen.head if seen else before, *after)
+
+
+class TakesLate(Study):
+    """A report counts whenever it comes."""
+
+    def op_report(self, ticket: str, value: float, event: str = "") -> Any:
+        try:
+            return super().op_report(ticket, value, event)
+        except Late:
+            self._session.rows.report(ticket, event, float(value), self._session.now)
+            return study.Reported(again=False)
+
+
+class ChargesLater(Study):
+    """A person is charged after the arm was shown."""
+
+    later: tuple[Any, ...] = ()
+
+    def op_assign(self, unit: str) -> Any:
+        accounts = self._session.accounts
+        accounts.charge = lambda *which: setattr(self, "later", (*self.later, which))
+        try:
+            return super().op_assign(unit)
+        finally:
+            del accounts.charge
+
+    def apply(self, *how: Any) -> Any:
+        done, later, self.later = super().apply(*how), self.later, ()
+        if later:
+            super().apply([partial(self._session.accounts.charge, *which) for which in later])
+        return done
+
+
+class Refunds(Study):
+    """A place that was given back costs nothing."""
+
+    def op_tick(self) -> Any:
+        find = "SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NOT NULL"
+        before = self.database.rows(find, self.name)
+        found = super().op_tick()
+        if self.database.rows(find, self.name) != before:
+            self.database.change("DELETE FROM account")
+        return found
+
+
+def full_and_reported(session: Session, places: Any) -> bool:
+    """A cohort closes when n reports came."""
+    find = (
+        "SELECT COUNT(DISTINCT place.ticket) FROM place JOIN reward ON reward.ticket = place.ticket "
+        "WHERE place.study = ? AND cohort = ? AND returned IS NULL"
+    )
+    count = session.database.rows(find, session.name, places.cohort)[0][0]
+    return bool(places.full and count == places.size)
+
+
+class ForgetsReturned(Session):
+    """What comes back after a restart holds places that were given back as dealt."""
+
+    def _load(self) -> None:
+        super()._load()
+        find = "SELECT DISTINCT cohort, place FROM place WHERE study = ? AND returned IS NOT NULL"
+        for cohort, place in self.database.rows(find, self.name):
+            places = self.driver.cohorts[cohort]
+            if place >= places._next or place in places._returned:
+                places.take(place)
+                self.driver.deck.sort(places)
+
+
+class DrawsAgain(Session):
+    """The noise of the last release is drawn again when the study is opened."""
+
+    def _load(self) -> None:
+        super()._load()
+        self.database.change(
+            "UPDATE release SET total = total + 1 WHERE study = ? AND step = (SELECT MAX(step) FROM release)", self.name
+        )
+
+
+class NeverStale(Session):
+    """What is in memory stays after a transaction failed."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_stale" and hasattr(self, "driver"):
+            value = False
+        super().__setattr__(name, value)
+
+
+def machine(**parts: Any) -> type[Machine]:
+    return type("Broken", (Machine,), parts)
+
+
+MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
+    "a witness that is not read": (
+        machine(witness_kind=Unread),
+        {(session, "check_witness"): lambda *which: None},
+        "a restored copy was opened|a clone wrote",
+    ),
+    "a cohort that closes when n reports came": (machine(), {(study, "due"): full_and_reported}, "was due"),
+    "a report that counts after the release": (machine(study_kind=TakesLate), {}, "was not refused"),
+    "places that are forgotten": (machine(), {(study, "Session"): ForgetsReturned}, "a place was forgotten"),
+    "a charge after the arm was shown": (machine(study_kind=ChargesLater), {}, "over the budget|charge"),
+    "a refund": (machine(study_kind=Refunds), {}, "a charge was lost"),
+    "a release that is drawn again": (machine(), {(study, "Session"): DrawsAgain}, "a release was changed|was changed"),
+    "memory of what failed": (machine(), {(study, "Session"): NeverStale}, "was not stored|a clone shows"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", MUTANTS)
+def test_the_machine_finds(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, patches, said = MUTANTS[what]
+    for (where, name), broken in patches.items():
+        monkeypatch.setattr(where, name, broken)
+    with pytest.raises((AssertionError, StoreError), match=said):
+        run(kind, 100)
