@@ -101,6 +101,7 @@ class Model:
         """A person got a place that nobody has."""
         assert self.enrols, f"a place was given while the study is {self.state} and {self.people} came"
         assert self.of(given.unit) is None
+        assert all(each.unit != given.unit for each in self.gone), "a person who was erased got a place"
         assert self.charges[given.unit, self.period] < CHARGES, "a person over the budget got a place"
         assert all(each.place != given.place for each in self.live(given.cohort)), "a place was dealt twice"
         assert given.cohort not in self.releases, "a place of a released cohort was dealt"

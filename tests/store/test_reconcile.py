@@ -83,7 +83,7 @@ class House:
     def export(self) -> Path:
         database = connect(self.address)
         path = self.folder / "export"
-        path.write_text("\n".join(exported(database, "s")))
+        path.write_text("\n".join(exported(database, witness_of(database, self.folder / "witness"), "s")))
         database.close()
         return path
 

@@ -276,6 +276,8 @@ UNFOUND = {  # what is not found, and why that is all right
     "place.propensity": "it is for whoever analyses the study, who can recompute it from the decisions",
     "place.assigned": "no release depends on it any more",
     "place.exposed": "no release depends on it any more",
+    "erased.study": "it keeps a person out of further cohorts, and no release rests on it",
+    "erased.person": "the same",
     "place.erased": "it says when, and the row is empty",
     "reward.event": "the value is what was reported, and nothing more is taken after a release",
     "reward.received": "no release depends on it any more",

@@ -52,6 +52,6 @@ def do(options: argparse.Namespace) -> None:
         else:
             from maskedbandit.store.reconcile import exported
 
-            sys.stdout.writelines(f"{line}\n" for line in exported(database, only(database, options.study)))
+            sys.stdout.writelines(f"{line}\n" for line in exported(database, witness, only(database, options.study)))
     finally:
         database.close()

@@ -35,8 +35,12 @@ class Postgresql(Database):
 
         super().__init__()
         self._psycopg = psycopg
+        self._address = address
+        self._connect()
+
+    def _connect(self) -> None:
         with self._named_errors():
-            self._connection = psycopg.connect(address, autocommit=True, prepare_threshold=2)
+            self._connection = self._psycopg.connect(self._address, autocommit=True, prepare_threshold=2)
             self._cursor = self._connection.cursor()
             for setting in ("synchronous_commit", "fsync", "full_page_writes"):
                 value = self.rows(f"SHOW {setting}")[0][0]
@@ -45,6 +49,8 @@ class Postgresql(Database):
                     raise InvalidValue(f"{setting} of the server", value, "on: otherwise it can lose commits")
 
     def begin(self) -> None:
+        if self._connection.closed:  # the server was away
+            self._connect()
         with self._named_errors():
             self._cursor.execute("BEGIN")
 
@@ -52,6 +58,8 @@ class Postgresql(Database):
         try:
             with self._named_errors():
                 self._cursor.execute("COMMIT")
+            if self._cursor.statusmessage != "COMMIT":
+                raise StorageFailed("the server undid the transaction instead of committing it")
         except BaseException:
             self.rollback()
             raise

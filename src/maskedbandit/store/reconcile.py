@@ -33,8 +33,10 @@ TABLES = {
 }
 
 
-def exported(database: Database, study: str) -> Iterator[str]:
-    """What another copy needs to catch up, a row in each line."""
+def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
+    """What another copy needs to catch up, a row in each line; all of it is at the witness."""
+    if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
+        raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
     yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))

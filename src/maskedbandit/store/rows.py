@@ -42,6 +42,7 @@ class Rows:
         """Forget all that was read and not written."""
         self._places: dict[str, Place | None] = {}  # by ticket
         self._of_people: dict[str, str | None] = {}  # the ticket of a person's place
+        self._erased: set[str] = set()  # people
         self._rewards: dict[str, dict[str, float]] = {}  # by ticket and event
         self._new_places: dict[str, Place] = {}
         self._new_exposures: dict[str, int] = {}
@@ -57,6 +58,8 @@ class Rows:
                 found = Place(*row)
                 self._of_people[str(found.person)] = found.ticket
                 self._places.setdefault(found.ticket, found)
+            find = "SELECT person FROM erased WHERE study = ? AND person IN keys"
+            self._erased |= {person for (person,) in database.rows_in(find, study, keys=people)}
         if tickets := [ticket for ticket in tickets if ticket not in self._rewards]:
             find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND ticket IN keys"
             self._places = (
@@ -82,6 +85,11 @@ class Rows:
         self.read([], [person])
         ticket = self._of_people[person]
         return None if ticket is None else self._places[ticket]
+
+    def was_erased(self, person: str) -> bool:
+        """Whether the person's data was erased."""
+        self.read([], [person])
+        return person in self._erased
 
     def rewards(self, ticket: str) -> dict[str, float]:
         """The reports of a ticket, by event."""

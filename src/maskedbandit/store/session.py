@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from maskedbandit.errors import (
     FencedOff,
+    IllegalDecision,
     MaskedBanditError,
+    ProtocolError,
     StoreError,
     UnknownStudy,
 )
@@ -51,10 +53,10 @@ class Done(NamedTuple):
 
     @classmethod
     def of(cls, operation: Operation) -> Done:
-        """Do it; a failure of the store is no refusal."""
+        """Do it; a failure of the store, the policy or the channel is no refusal, as something may have been done."""
         try:
             return cls(operation())
-        except StoreError:
+        except (StoreError, IllegalDecision, ProtocolError):
             raise
         except MaskedBanditError as why:
             return cls(None, why)

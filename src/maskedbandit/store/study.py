@@ -124,7 +124,10 @@ class Study:
         return found
 
     def erase(self, unit: str) -> int:
-        """Remove a person's data from this study: of how many places. What was released, and charged, stays."""
+        """Remove a person's data from this study: of how many places. What was released, and charged, stays.
+
+        The person takes no further part in it, and is served the arm that is best in what was released.
+        """
         found: int = self._one(self.op_erase, unit)
         return found
 
@@ -188,7 +191,7 @@ class Study:
         if session.state in ("draft", "archived"):
             raise NotRunning(f"{self.name} is {session.state}: nobody is given an arm")
         all_came = protocol.people is not None and session.people >= protocol.people
-        enrols = session.state == "running" and not all_came
+        enrols = session.state == "running" and not all_came and not session.rows.was_erased(person)
         given = (session.driver.assign if enrols else session.driver.serve)(self._bits)
         if given.cohort is None or given.place is None:
             session.people += 1
@@ -243,10 +246,12 @@ class Study:
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
         self._session.write()
-        find = "SELECT ticket FROM place WHERE study = ? AND person = ?"
-        rows = self.database.rows(find, self.name, self._people.of(checked_unit(unit)))
+        person = self._people.of(checked_unit(unit))
+        rows = self.database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", self.name, person)
         for (ticket,) in rows:
             erase(self._session, ticket)
+        if rows:
+            self.database.insert_missing("erased", "study, person", [(self.name, person)])
         return len(rows)
 
     def op_tick(self) -> list[Release]:

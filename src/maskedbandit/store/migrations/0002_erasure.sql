@@ -2,5 +2,11 @@
 
 ALTER TABLE place ADD COLUMN leaf TEXT;
 ALTER TABLE place ADD COLUMN erased BIGINT;
+-- who asked for it takes no further part, and this says nothing of which place it was
+CREATE TABLE erased (
+  study TEXT NOT NULL REFERENCES study,
+  person TEXT NOT NULL,
+  PRIMARY KEY (study, person)
+);
 -- the places that wait to be seen, oldest first
 CREATE INDEX unseen ON place (study, assigned) WHERE exposed IS NULL AND returned IS NULL;
