@@ -319,6 +319,16 @@ def test_an_event_that_is_no_name(setting: Setting, event: Any) -> None:
     refused(setting, PersonalValue, "personal_value", do, "event must be a str")
 
 
+def test_whoever_was_erased_takes_no_further_part(setting: Setting) -> None:
+    """Otherwise one person could be in two releases of a study, and what a lost one cost would not bound both."""
+    study = setting.study
+    assert study.assign("ann").ticket
+    assert study.erase("ann") == 1
+    assert study.assign("ann").ticket is None
+    assert study.erase("ann") == 0
+    assert study.assign("bob").ticket
+
+
 def test_refusals_in_a_batch_leave_the_others_alone(setting: Setting) -> None:
     study = setting.study
     ticket = setting.ticket()
