@@ -1,9 +1,14 @@
 """A restored copy of a database is refused, and reconciled: the gap is brought back, or burned."""
 
+import json
 import shutil
+from collections.abc import Mapping
 from functools import partial
+from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -32,10 +37,10 @@ PROTOCOL = Protocol.from_table(
 class House:
     """A study, its database, its witness, and the copies that are made of it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, table: Mapping[str, Any] = PROTOCOL.table) -> None:
         self.folder, self.now, self.random = folder, 0, Random(1)
         self.file, self.address = folder / "study.db", f"sqlite:///{folder}/study.db"
-        new(PROTOCOL, self.address, folder / "witness")
+        new(Protocol.from_table(table), self.address, folder / "witness")
         with self.open() as study:
             study.start()
 
@@ -164,6 +169,35 @@ def test_an_export_that_does_not_fit_changes_nothing(restored, tmp_path_factory)
     other.play(0, 400)
     with pytest.raises(Exception, match=r"signature|was changed|entries that the witness"):
         house.reconcile(bring_back, other.export())
+
+
+def test_an_export_tells_nobody_a_reward(restored) -> None:
+    _, export, _ = restored
+    places = [row for row in map(json.loads, export.read_text().splitlines()) if row[0] == "place"]
+    assert len(places) > 50
+    for _, _, leaf, ticket, _, _, person, *_ in places:
+        for said, reports in product((ticket, None), ([], [0.0], [1.0])):
+            assert sha256(json.dumps([said, person, reports]).encode()).hexdigest() != leaf
+
+
+def test_an_export_tells_nobody_the_noise_of_a_tree(tmp_path) -> None:
+    channel = {"name": "tree", "epsilon": 1, "length": 1000}
+    house = House(tmp_path, PROTOCOL.table | {"policy": "dpucb", "channel": channel})
+    house.play(0, 150)
+    kept = house.keep()
+    house.play(150, 400)
+    export = house.export()
+    with house.open() as study:
+        memory = study.database.rows("SELECT memory FROM release ORDER BY step")[-1][0]
+        releases = study.releases()
+    assert len(memory) > 100
+    assert memory[1:-1].split("], [")[0] not in export.read_text()
+    house.restore(kept)
+    assert "were brought back" in house.reconcile(bring_back, export)
+    with house.open() as study:
+        assert study.releases() == releases
+        assert study.database.rows("SELECT memory FROM release ORDER BY step")[-1][0] == memory
+    house.verify()
 
 
 def test_nothing_is_reconciled_that_is_whole(tmp_path) -> None:

@@ -2,7 +2,9 @@
 
 **Bringing back.** `exported` writes what the ledger rests on: its entries, the decisions, and who was in each released
 cohort, as hashes, with what each was charged. If such a file reaches as far as the witness has seen, the gap is filled,
-and nothing is lost but the people who were waiting.
+and nothing is lost but the people who were waiting. The file tells nobody a reward: of a ticket it has the hash, as
+whoever knew the ticket could try which reports fit the hash of its row; and what a channel keeps, which is noise, can
+be read with the keys of the witness alone.
 
 **Burning.** Without it nobody knows who took part in the releases that are missing. A person has one place in a study,
 so they cost a person at most what the witness has noted. Everybody, known or not, is charged that. Cohorts that were
@@ -11,16 +13,22 @@ not released in the copy may have been released after it: their places go to oth
 
 from __future__ import annotations
 
+import hmac
 import json
+import secrets
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import Entry, Head, entries, next_entry, verified
-from maskedbandit.store.database import Database
+from maskedbandit.store.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
 from maskedbandit.store.witness import Seen, Witness
@@ -33,6 +41,19 @@ TABLES = {
 }
 
 
+NONCE = 12  # bytes
+
+
+def hashed(ticket: str) -> str:
+    """What an export says of a ticket."""
+    return sha256(ticket.encode()).hexdigest()
+
+
+def cipher(witness: Witness) -> AESGCM:
+    """What hides the noise in an export."""
+    return AESGCM(hmac.digest(witness.signing_key().private_bytes_raw(), b"maskedbandit export", sha256))
+
+
 def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """What another copy needs to catch up, a row in each line; all of it is at the witness."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
@@ -41,7 +62,7 @@ def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
-            yield json.dumps([table, *row])
+            yield json.dumps([table, *(concealed(row, witness) if table == "release" else row)])
     columns = "ticket, place, arm, person, propensity, loss, period, assigned, exposed"
     for (cohort,) in database.rows("SELECT cohort FROM release WHERE study = ? ORDER BY cohort", study):
         leaves = [member.leaf for member in members(database, study, cohort)]
@@ -49,8 +70,8 @@ def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
             f"SELECT {columns} FROM place WHERE study = ? AND cohort = ? AND returned IS NULL ORDER BY place",
             *(study, cohort),
         )
-        for row, leaf in zip(rows, leaves, strict=True):
-            yield json.dumps(["place", cohort, leaf, *row])
+        for (ticket, *rest), leaf in zip(rows, leaves, strict=True):
+            yield json.dumps(["place", cohort, leaf, hashed(ticket), *rest])
 
 
 def bring_back(database: Database, witness: Witness, study: str, file: Path) -> str:
@@ -69,6 +90,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         raise InvalidValue("FILE", str(file), allowed)
     if theirs[: len(ours)] != ours:
         raise BehindWitness(f"{file} is of another history of {study} than this database: use the other copy")
+    releases = [[*row[:-1], plain(row[-1], witness, file)] for row in found["release"]]
     with database.transaction():
         hold(database, study)
         for number, text in found["loss"]:
@@ -78,14 +100,30 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
             database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", study, *row)
         for row in found["decision"]:
             database.change("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", study, *row)
-        new = {row[0] for row in found["release"]} - known
-        for row in found["release"]:
-            if row[0] in new:
-                database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *row)
+        new = {release[0] for release in releases} - known
+        for release in releases:
+            if release[0] in new:
+                database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *release)
         places(database, study, [row for row in found["place"] if row[0] in new])
         database.change("UPDATE study SET people = ?, clock = ? WHERE study = ?", people, clock, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
+
+
+def concealed(release: Row, witness: Witness) -> Row:
+    """A row whose last column, what the channel keeps, only the keys of the witness can read."""
+    *rest, memory = release
+    nonce = secrets.token_bytes(NONCE)
+    return *rest, (nonce + cipher(witness).encrypt(nonce, memory.encode(), None)).hex()
+
+
+def plain(hidden: str, witness: Witness, file: Path) -> str:
+    """What a channel keeps, as an export has it."""
+    try:
+        found = bytes.fromhex(hidden)
+        return cipher(witness).decrypt(found[:NONCE], found[NONCE:], None).decode()
+    except (InvalidTag, TypeError, ValueError):
+        raise InvalidValue("FILE", str(file), "what `ledger export` wrote with the keys of this witness") from None
 
 
 def burn(database: Database, witness: Witness, study: str) -> str:
@@ -130,10 +168,12 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
     """Take these places as those of their cohorts, and charge those people for them who were not."""
     losses = Losses(database)
     (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
-    charged = {ticket for (ticket,) in database.rows("SELECT ticket FROM place WHERE study = ?", study)}
+    ours = database.rows("SELECT ticket FROM place WHERE study = ?", study)
+    charged = {hashed(ticket): ticket for (ticket,) in ours}
     for cohort in {row[0] for row in found}:
         database.change("UPDATE place SET returned = assigned WHERE study = ? AND cohort = ?", study, cohort)
-    for cohort, leaf, ticket, place, arm, person, propensity, loss, period, assigned, exposed in found:
+    for cohort, leaf, hidden, place, arm, person, propensity, loss, period, assigned, exposed in found:
+        ticket = charged.get(hidden, hidden)  # nobody asks for one that only the lost database had
         for statement in ("DELETE FROM reward", "DELETE FROM place"):
             database.change(f"{statement} WHERE study = ? AND ticket = ?", study, ticket)
         if person is not None:  # who was given another place since has been charged for both
@@ -145,7 +185,7 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
         )
-        if ticket in charged or person is None:
+        if hidden in charged or person is None:
             continue
         which = project, person, period
         own = "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?"
