@@ -205,3 +205,21 @@ def test_nothing_is_reconciled_that_is_whole(tmp_path) -> None:
     house.play(0, 100)
     with pytest.raises(InvalidValue, match="nothing is missing here"):
         house.reconcile(burn)
+
+
+@pytest.mark.parametrize("state", ["draft", "started, and then killed before the witness knew"])
+def test_nothing_is_missing_in_a_study_whose_ledger_the_witness_has_not_seen(tmp_path: Path, state: str) -> None:
+    address, folder = f"sqlite:///{tmp_path}/study.db", tmp_path / "witness"
+    new(PROTOCOL, address, folder)
+    database = connect(address)
+    witness = witness_of(database, folder)
+    if state != "draft":
+        heads = (witness.folder / "heads").read_text()
+        with opened(address, folder=folder) as study:
+            study.start()
+        (witness.folder / "heads").write_text(heads)
+    for how in (burn, partial(bring_back, file=tmp_path / "export")):
+        (tmp_path / "export").write_text('["study", 0, 0]')
+        with pytest.raises(InvalidValue, match="nothing is missing here"):
+            how(database, witness, "s")
+    database.close()

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.chain import Entry, Head, entries, next_entry, verified
+from maskedbandit.store.chain import Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
@@ -154,7 +154,7 @@ def gap(database: Database, witness: Witness, study: str) -> Seen:
     seen, ours = witness.seen(study), entries(database, study)
     if seen is None:
         raise BehindWitness(f"the witness in {witness.folder} has never seen {study}")
-    if len(ours) >= seen.head.entries and ours[seen.head.entries - 1].hash == seen.head.hash:
+    if holds(database, study, seen.head):
         raise InvalidValue("the ledger", f"{len(ours)} entries", "behind its witness: nothing is missing here")
     return seen
 
