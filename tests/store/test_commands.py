@@ -99,8 +99,8 @@ def test_verbs_for_scripts(file, where, capsys) -> None:
     assert said(capsys, "study", "tick", *where) == ""
     assert "small: running, 1 of 400 people" in said(capsys, "study", "status", *where)
     assert "is running: its protocol cannot be changed" in refused(capsys, "study", "new", str(file), *where)
-    assert "VALUE is 'much'" in refused(capsys, "study", "report", "x", "much", *where)
-    assert "what `study assign` is about is []" in refused(capsys, "study", "assign", *where)
+    assert "VALUE must be a number" in refused(capsys, "study", "report", "x", "much", *where)
+    assert "words after `study assign` is 0" in refused(capsys, "study", "assign", *where)
     assert json.loads(said(capsys, "study", "stop", *where))["state"] == "stopped"
     assert json.loads(said(capsys, "study", "archive", *where))["state"] == "archived"
     said(capsys, "ledger", "verify", *where)
@@ -181,3 +181,20 @@ def test_an_interrupted_simulation_goes_on(file, tmp_path) -> None:
         assert study.people == 400
     database = connect(address)
     assert verify(database, witness_of(database, tmp_path), "small").entries > 2
+
+
+def test_a_study_with_real_people_is_not_simulated(file, where, capsys) -> None:
+    """A wrong verb would fill it with people who do not exist, and stop it."""
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "start", *where)
+    said(capsys, "study", "assign", "ann", *where)
+    assert "was started with real people" in refused(capsys, "study", "simulate", "--quiet", *where)
+    assert "small: running, 1 of 400 people" in said(capsys, "study", "status", *where)
+
+
+def test_errors_show_nothing_of_a_person(file, where, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    for command in (("assign", "ann", "canary"), ("report", "canary", "0.71828", "again"), ("report", "x", "canary")):
+        line = refused(capsys, "study", *command, *where)
+        assert "canary" not in line
+        assert "0.71828" not in line

@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 
 EXAMPLE = (
     "maskedbandit study new experiments/studies/newsletter.toml --database sqlite:///studies.db\n"
     "  maskedbandit study simulate --database sqlite:///studies.db\n"
-    "  maskedbandit study start && maskedbandit study assign ann && maskedbandit study report TICKET 1"
+    "  maskedbandit study start && maskedbandit study assign ann\n"
+    "  maskedbandit study expose TICKET && maskedbandit study report TICKET 1"
 )
 INTERRUPTED = "; all that was acknowledged is kept: the same command goes on from there"
 DATABASE = "sqlite:///studies.db"
@@ -63,8 +64,8 @@ def do(options: argparse.Namespace) -> None:
     """Do what the verb says, and print what came of it as a line of JSON."""
     wanted, _ = VERBS[options.verb]
     least = len([each for each in wanted.split() if not each.startswith("[")])
-    if not least <= len(options.given) <= len(wanted.split()):
-        raise InvalidValue(f"what `study {options.verb}` is about", options.given, wanted or "left out")
+    if not least <= (given := len(options.given)) <= len(wanted.split()):  # they may say something of a person
+        raise InvalidValue(f"the number of words after `study {options.verb}`", given, f"that of {wanted or 'nothing'}")
     globals()[f"do_{options.verb}"](options, *options.given)
 
 
@@ -130,7 +131,7 @@ def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
     try:
         number = float(value)
     except ValueError:
-        raise InvalidValue("VALUE", value, "a number") from None
+        raise PersonalValue("VALUE", "a number") from None
     with opened(options) as study:
         say(status="again" if study.report(ticket, number, options.event).again else "accepted")
 
@@ -166,6 +167,8 @@ def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, simulate
+    from maskedbandit.errors import NotRunning
+    from maskedbandit.store.chain import entries
     from maskedbandit.store.status import status
     from maskedbandit.store.studies import witness_of
 
@@ -173,6 +176,9 @@ def do_simulate(options: argparse.Namespace) -> None:
     with opened(options, clock=clock) as study:
         if study.state == "draft":
             study.start()
+        started = entries(study.database, study.name)[0]
+        if started.says["at"] > 0:  # the time of a simulated study begins with 0
+            raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
         with Progress((study.protocol.people or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")
             played = simulate(study, clock, progress.advance)
