@@ -171,6 +171,57 @@ def test_an_export_that_does_not_fit_changes_nothing(restored, tmp_path_factory)
         house.reconcile(bring_back, other.export())
 
 
+@pytest.mark.parametrize("how", ["erased", "archived"])
+def test_whoever_was_erased_after_the_copy_is_charged_and_stays_erased(tmp_path, how) -> None:
+    house = House(tmp_path)
+    house.play(0, 150)
+    kept = house.keep()
+    house.play(150, 400)
+    gone = [f"person {i}" for i in range(100, 250)]
+    with house.open() as study:
+        accounts, pseudonym = study._session.accounts, study._people.of
+        before = [accounts.spent(pseudonym(unit), 0) for unit in gone]
+        if how == "erased":
+            for unit in gone:
+                study.erase(unit)
+        else:
+            study.stop()
+            house.now += 10**6
+            while study.tick():
+                house.now += 10**6
+            study.archive()
+    export = house.export()
+    house.restore(kept)
+    house.reconcile(bring_back, export)
+    with house.open() as study:
+        assert study.state == ("running" if how == "erased" else "archived")
+        accounts = study._session.accounts
+        assert [accounts.spent(pseudonym(unit), 0) for unit in gone] == before
+        assert len(set(before)) == 2
+        for unit in gone:
+            assert study.database.rows("SELECT * FROM place WHERE person = ?", pseudonym(unit)) == []
+        if how == "erased":
+            assert all(
+                study.assign(unit).ticket is None for unit, loss in zip(gone, before, strict=True) if loss != ZERO
+            )
+    house.verify()
+
+
+def test_a_study_that_was_stopped_after_the_copy_is_stopped(tmp_path) -> None:
+    house = House(tmp_path)
+    house.play(0, 150)
+    kept = house.keep()
+    house.play(150, 400)
+    with house.open() as study:
+        study.stop()
+    export = house.export()
+    house.restore(kept)
+    house.reconcile(bring_back, export)
+    with house.open() as study:
+        assert study.state == "stopped"
+    house.verify()
+
+
 def test_an_export_tells_nobody_a_reward(restored) -> None:
     _, export, _ = restored
     places = [row for row in map(json.loads, export.read_text().splitlines()) if row[0] == "place"]

@@ -9,7 +9,10 @@ from maskedbandit.store.session import Session
 
 
 def erase(session: Session, ticket: str) -> None:
-    """Remove who had a place, its ticket and its rewards; of a released cohort the row's hash stays."""
+    """Remove who had a place, its ticket and its rewards; of a released cohort the row's hash stays.
+
+    What the person was charged is noted, so that it is known after a copy of the database was restored.
+    """
     database, name, where = session.database, session.name, "WHERE study = ? AND ticket = ?"
     place, leaf = session.rows.place(ticket), None
     if place.returned is None and session.driver.cohorts[place.cohort].release:
@@ -19,4 +22,6 @@ def erase(session: Session, ticket: str) -> None:
         f"UPDATE place SET person = NULL, ticket = ?, leaf = ?, erased = ? {where}",
         *(f"erased{secrets.token_hex(16)}", leaf, session.now, name, ticket),
     )
+    if place.person is not None:
+        database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, place.person, place.period, place.loss)
     session.rows.clear()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -28,6 +29,7 @@ from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import Entry, Head, entries, holds, next_entry, verified
+from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
@@ -38,6 +40,7 @@ TABLES = {
     "entry": "number, body, hash, signature",
     "decision": "number, step, arm, n, close",
     "release": "cohort, step, arm, n, total, loss, members, memory",
+    "erased": "person, period, loss",
 }
 
 
@@ -104,8 +107,15 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         for release in releases:
             if release[0] in new:
                 database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *release)
-        places(database, study, [row for row in found["place"] if row[0] in new])
-        database.change("UPDATE study SET people = ?, clock = ? WHERE study = ?", people, clock, study)
+        before = charges(database, study)
+        changed = new | {row[0] for row in found["place"] if row[5] is None}  # in which somebody was erased
+        places(database, study, [row for row in found["place"] if row[0] in changed])
+        erasures(database, study, Counter(map(tuple, found["erased"])), before)
+        state = [STATES[kind] for entry in theirs if (kind := entry.says["kind"]) in STATES][-1]
+        if state == "archived":
+            empty(database, study, {person for person, *_ in charges(database, study)})
+        keep = "UPDATE study SET people = ?, clock = ?, state = ? WHERE study = ?"
+        database.change(keep, people, clock, state, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
 
@@ -185,17 +195,51 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
         )
-        if hidden in charged or person is None:
-            continue
-        which = project, person, period
-        own = "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?"
-        before = database.one(own, *which)
-        if before is None:
-            database.change("INSERT INTO account VALUES (?, ?, ?, ?, ?)", *which, loss, loss)
-        else:
-            more = losses.number(losses[before[1]] + losses[loss])
-            add = "UPDATE account SET spent = ? WHERE project = ? AND person = ? AND period = ?"
-            database.change(add, more, *which)
+        if hidden not in charged and person is not None:
+            charge(database, losses, (project, person, period), loss)
+
+
+def charge(database: Database, losses: Losses, which: tuple[str, str, int], loss: int) -> None:
+    """Charge a person of a project, in a period, whether or not it fits the budget."""
+    before = database.one("SELECT spent FROM account WHERE project = ? AND person = ? AND period = ?", *which)
+    if before is None:
+        database.change("INSERT INTO account VALUES (?, ?, ?, ?, ?)", *which, loss, loss)
+    else:
+        more = losses.number(losses[before[0]] + losses[loss])
+        add = "UPDATE account SET spent = ? WHERE project = ? AND person = ? AND period = ?"
+        database.change(add, more, *which)
+
+
+def charges(database: Database, study: str) -> Counter[Row]:
+    """What people were charged for places of this study: how often a person, a period and a loss go together."""
+    own = "SELECT person, period, loss FROM place WHERE study = ? AND person IS NOT NULL"
+    return Counter(
+        database.rows(f"{own} UNION ALL SELECT person, period, loss FROM erased WHERE study = ?", study, study)
+    )
+
+
+def erasures(database: Database, study: str, theirs: Counter[Row], before: Counter[Row]) -> None:
+    """Erase those who were erased after the copy was made, and charge them for what they were not charged before."""
+    losses = Losses(database)
+    (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+    empty(database, study, {person for person, *_ in theirs})
+    database.change("DELETE FROM erased WHERE study = ?", study)
+    for person, period, loss in theirs.elements():
+        database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", study, person, period, loss)
+    for person, period, loss in (theirs - before).elements():
+        charge(database, losses, (project, person, period), loss)
+
+
+def empty(database: Database, study: str, people: set[str]) -> None:
+    """Remove the data of these people from the copy."""
+    for person in people:
+        for (ticket,) in database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", study, person):
+            where = "WHERE study = ? AND ticket = ?"
+            database.change(f"DELETE FROM reward {where}", study, ticket)
+            gone = f"erased{secrets.token_hex(16)}"
+            database.change(
+                f"UPDATE place SET person = NULL, ticket = ?, erased = assigned {where}", gone, study, ticket
+            )
 
 
 def worst(database: Database, study: str, seen: Seen) -> Loss:

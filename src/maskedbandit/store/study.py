@@ -250,8 +250,6 @@ class Study:
         rows = self.database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", self.name, person)
         for (ticket,) in rows:
             erase(self._session, ticket)
-        if rows:
-            self.database.insert_missing("erased", "study, person", [(self.name, person)])
         return len(rows)
 
     def op_tick(self) -> list[Release]:

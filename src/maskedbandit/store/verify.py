@@ -103,8 +103,10 @@ def check_accounts(database: Database, losses: Losses, project: str, study: str)
     check_burned(database, losses, accounts)
     charged: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for person, period, loss, count in database.rows(
-        "SELECT person, period, loss, COUNT(*) FROM place JOIN study ON study.study = place.study "
-        "WHERE study.project = ? AND person IS NOT NULL GROUP BY person, period, loss",
+        "SELECT person, period, loss, COUNT(*) FROM ("
+        "SELECT study, person, period, loss FROM place WHERE person IS NOT NULL "
+        "UNION ALL SELECT study, person, period, loss FROM erased) AS charged "
+        "JOIN study ON study.study = charged.study WHERE study.project = ? GROUP BY person, period, loss",
         project,
     ):
         charged[person, period].append((loss, count))

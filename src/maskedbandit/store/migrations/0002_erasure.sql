@@ -2,11 +2,13 @@
 
 ALTER TABLE place ADD COLUMN leaf TEXT;
 ALTER TABLE place ADD COLUMN erased BIGINT;
--- who asked for it takes no further part, and this says nothing of which place it was
+-- who takes no further part, and what each place was charged; it says nothing of which place it was
 CREATE TABLE erased (
   study TEXT NOT NULL REFERENCES study,
   person TEXT NOT NULL,
-  PRIMARY KEY (study, person)
+  period BIGINT NOT NULL,
+  loss BIGINT NOT NULL REFERENCES loss
 );
+CREATE INDEX whoever_was_erased ON erased (study, person);
 -- the places that wait to be seen, oldest first
 CREATE INDEX unseen ON place (study, assigned) WHERE exposed IS NULL AND returned IS NULL;
