@@ -198,3 +198,13 @@ def test_errors_show_nothing_of_a_person(file, where, capsys) -> None:
         line = refused(capsys, "study", *command, *where)
         assert "canary" not in line
         assert "0.71828" not in line
+
+
+def test_the_budget_of_a_draft_can_be_changed(file, where, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    file.write_text(SMALL.replace("budget = { epsilon = 2 }", "budget = { epsilon = 3 }"))
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "start", *where)
+    assert "at a budget of ε = 3" in said(capsys, "study", "status", *where)
+    file.write_text(SMALL.replace('name = "small"', 'name = "other"\nproject = "small"', 1))
+    assert "budget is 'ε = 2" in refused(capsys, "study", "new", str(file), *where)

@@ -53,12 +53,16 @@ def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
             witness.create()
         witness.add_project(protocol.project)
         with database.transaction():
-            Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
             found = database.one("SELECT state FROM study WHERE study = ?", protocol.name)
             if found and found[0] != "draft":
                 raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
             witness.expect(protocol.name)
             database.change("DELETE FROM study WHERE study = ?", protocol.name)
+            empty = "AND NOT EXISTS (SELECT study FROM study WHERE study.project = project.project)"
+            database.change(
+                f"DELETE FROM project WHERE project = ? {empty}", protocol.project
+            )  # only drafts are deleted
+            Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
             database.change(
                 "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, 0, '', 0)",
                 *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
