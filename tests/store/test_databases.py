@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from maskedbandit.errors import StorageFailed
+from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
 from maskedbandit.store.connection import connect
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import Clock, small_study
@@ -39,3 +39,29 @@ def test_a_server_that_undoes_a_commit_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(StorageFailed, match="instead of committing"):
         database.commit()
     database.close()
+
+
+def test_an_address_that_cannot_be_read_is_not_shown() -> None:
+    with pytest.raises(InvalidValue, match="an address that PostgreSQL can read") as wrong:
+        connect("postgresql://ann:canary%zz@host/name")
+    assert "canary" not in str(wrong.value)
+
+
+def test_errors_of_a_database_show_no_rows(address: str, tmp_path: Path) -> None:
+    with small_study(address, tmp_path, Clock()) as study:
+        ticket = str(study.assign("ann").ticket)
+        study.expose(ticket)
+        study.report(ticket, 0.71828)
+        rows = study.database.rows("SELECT study, ticket, event, value, received, position FROM reward")
+        with pytest.raises(Corrupted) as wrong, study.database.transaction():
+            study.database.insert("reward", "study, ticket, event, value, received, position", rows)
+        with pytest.raises(Corrupted) as empty, study.database.transaction():
+            study.database.change("UPDATE reward SET event = NULL")
+    for each in (wrong, empty):
+        assert ticket not in str(each.value)
+        assert "0.71828" not in str(each.value)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="nowhere"):
+        connect(f"sqlite:///{tmp_path}/nowhere/study.db")

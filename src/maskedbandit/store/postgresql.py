@@ -27,6 +27,11 @@ def dialect(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
+def said(why: Any) -> str:
+    """What a server says is wrong, without the details: they show rows, which are about people."""
+    return why.diag.message_primary or str(why)
+
+
 class Postgresql(Database):
     """A connection to a server."""
 
@@ -36,6 +41,13 @@ class Postgresql(Database):
         super().__init__()
         self._psycopg = psycopg
         self._address = address
+        try:
+            psycopg.conninfo.conninfo_to_dict(address)
+        except psycopg.ProgrammingError:  # it says what is wrong with a part that may be the password
+            allowed = (
+                "an address that PostgreSQL can read, such as postgresql://user:password@host/name, with %25 for %"
+            )
+            raise InvalidValue("database", "postgresql://...", allowed) from None
         self._connect()
 
     def _connect(self) -> None:
@@ -119,8 +131,8 @@ class Postgresql(Database):
         try:
             yield
         except (wrong.SerializationFailure, wrong.DeadlockDetected, wrong.LockNotAvailable) as why:
-            raise Again(str(why)) from why
+            raise Again(said(why)) from why
         except (wrong.IntegrityError, wrong.DataCorrupted, wrong.IndexCorrupted) as why:
-            raise Corrupted(f"the database does not keep its own rules: {why}") from why
+            raise Corrupted(f"the database does not keep its own rules: {said(why)}") from None
         except self._psycopg.Error as why:
-            raise StorageFailed(f"the database failed: {why}") from why
+            raise StorageFailed(f"the database failed: {said(why)}") from None

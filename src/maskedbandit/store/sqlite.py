@@ -40,8 +40,11 @@ class Sqlite(Database):
         if tuple(map(int, apsw.sqlite_lib_version().split("."))) < OLDEST:
             allowed = f"at least {'.'.join(map(str, OLDEST))}: older ones can lose commits"
             raise InvalidValue("the version of SQLite", apsw.sqlite_lib_version(), allowed)
-        with self._named_errors():
+        try:
             self._connection = apsw.Connection(path, vfs=vfs)
+        except apsw.CantOpenError as why:
+            raise InvalidValue("the file of the database", path, "in a folder that is there, and writable") from why
+        with self._named_errors():
             self._connection.set_busy_timeout(WAIT)
         again(self._set)
 
