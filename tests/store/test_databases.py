@@ -1,5 +1,7 @@
 """Both databases are real, and keep the same rules."""
 
+import json
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -7,6 +9,9 @@ import pytest
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
 from maskedbandit.store.connection import connect
+from maskedbandit.store.reconcile import exported
+from maskedbandit.store.studies import witness_of
+from maskedbandit.store.verify import verify
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import Clock, small_study
 
@@ -65,3 +70,30 @@ def test_errors_of_a_database_show_no_rows(address: str, tmp_path: Path) -> None
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="nowhere"):
         connect(f"sqlite:///{tmp_path}/nowhere/study.db")
+
+
+def test_a_study_is_verified_and_exported_while_it_goes_on(address: str, tmp_path: Path, monkeypatch) -> None:
+    """After each question of `verify` and of `exported` another process gives a place, or makes a release."""
+    clock = Clock()
+    with small_study(address, tmp_path, clock) as study:
+        other = connect(address)
+        witness, asked = witness_of(other, tmp_path), count()
+
+        def rows_and_more(*given, plain=other.rows):
+            found = plain(*given)
+            ticket = study.assign(f"person {next(asked)}").ticket
+            if ticket:
+                study.expose(ticket)
+            clock.now += 30_000
+            study.tick()
+            return found
+
+        monkeypatch.setattr(other, "rows", rows_and_more)
+        verify(other, witness, "small")
+        before = len(study.releases())
+        told = [row[0] for row in map(json.loads, exported(other, witness, "small"))]
+        assert told.count("release") == told.count("entry") - 1 == before
+        assert len(study.releases()) > before + 1
+        monkeypatch.undo()
+        verify(other, witness, "small")
+        other.close()

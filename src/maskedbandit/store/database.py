@@ -58,6 +58,10 @@ class Database(ABC):
         """Begin a transaction that may write."""
 
     @abstractmethod
+    def look(self) -> None:
+        """Begin a transaction that sees everything as it is at its first question, whatever others write meanwhile."""
+
+    @abstractmethod
     def commit(self) -> None:
         """Make the changes durable, or raise `StorageFailed`."""
 
@@ -119,6 +123,15 @@ class Database(ABC):
             self.rollback()
             raise
         self.commit()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Questions about one and the same state, while others write."""
+        self.look()
+        try:
+            yield
+        finally:
+            self.rollback()
 
     def one(self, statement: str, *values: Any) -> Row | None:
         """The only row that a statement gives; None if there is none."""

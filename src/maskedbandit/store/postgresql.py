@@ -66,6 +66,10 @@ class Postgresql(Database):
         with self._named_errors():
             self._cursor.execute("BEGIN")
 
+    def look(self) -> None:
+        with self._named_errors():
+            self._cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
     def commit(self) -> None:
         try:
             with self._named_errors():

@@ -59,6 +59,12 @@ def cipher(witness: Witness) -> AESGCM:
 
 def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """What another copy needs to catch up, a row in each line; all of it is at the witness."""
+    with database.still():
+        yield from telling(database, witness, study)
+
+
+def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
+    """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
     yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])

@@ -57,6 +57,10 @@ class Sqlite(Database):
         with self._named_errors():
             self._connection.execute("BEGIN IMMEDIATE")
 
+    def look(self) -> None:
+        with self._named_errors():
+            self._connection.execute("BEGIN")
+
     def commit(self) -> None:
         try:
             with self._named_errors():

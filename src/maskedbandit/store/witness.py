@@ -23,6 +23,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +58,7 @@ class Witness:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._heads: dict[str, Any] | None = None  # as they were when they were read
         with _named_errors(folder):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -91,7 +93,7 @@ class Witness:
 
     def seen(self, study: str) -> Seen | None:
         """What was seen of the ledger of a study."""
-        found = self._read("heads").get(study)
+        found = (self._read("heads") if self._heads is None else self._heads).get(study)
         return None if found is None else Seen(Head(*found[:2]), found[2])
 
     def expect(self, study: str) -> None:
@@ -107,7 +109,7 @@ class Witness:
         Studies share the accounts of their people. So if one ledger is behind, charges for its releases are missing,
         and another study would spend them again.
         """
-        for other, (*head, _) in self._read("heads").items():
+        for other, (*head, _) in (self._read("heads") if self._heads is None else self._heads).items():
             if other != study and not holds(database, other, Head(*head)):
                 raise BehindWitness(
                     f"the ledger of {other} is behind its witness in {self.folder}: this is a restored or another copy "
@@ -139,6 +141,12 @@ class Witness:
         """Write down the head of a ledger that was checked against what was seen before."""
         with self._locked():
             self._write("heads", {**self._read("heads"), study: [*head, worst]})
+
+    def as_now(self) -> Witness:
+        """The witness with the heads of now, for questions about a database that goes on meanwhile."""
+        found = copy(self)
+        found._heads = self._read("heads")
+        return found
 
     def _keys(self) -> Any:
         found = self._read("keys")
