@@ -373,6 +373,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"policy": "lin_ucb"}, "one of arms without contexts"),
     ({"channel": None}, "channel"),
     ({"channel": "cental"}, "did you mean 'central'"),
+    ({"budget": {"epsilon": 1, "delta": False}}, "delta is False"),
+    ({"budget": {"epsilon": 1, "delta": ""}}, "delta is ''"),
     ({"channel": {"name": "central", "epsilon": -1}}, "epsilon is -1"),
     ({"channel": {"name": "central", "epsilon": 0}}, "epsilon is 0"),
     ({"channel": {"name": "distributed", "epsilon": 1}}, "one of central or of local trust"),

@@ -199,9 +199,7 @@ class Protocol:
             return Loss.zcdp(given["rho"])
         if "epsilon" not in given:
             raise InvalidValue("budget", given, "a [budget] table with epsilon, or with rho")
-        if given.get("delta"):
-            return Loss.approximate(given["epsilon"], given["delta"])
-        return Loss.pure(given["epsilon"])
+        return Loss.approximate(given["epsilon"], given.get("delta", 0))
 
     @property
     def period(self) -> int | None:
