@@ -208,3 +208,12 @@ def test_the_budget_of_a_draft_can_be_changed(file, where, capsys) -> None:
     assert "at a budget of ε = 3" in said(capsys, "study", "status", *where)
     file.write_text(SMALL.replace('name = "small"', 'name = "other"\nproject = "small"', 1))
     assert "budget is 'ε = 2" in refused(capsys, "study", "new", str(file), *where)
+
+
+def test_a_study_that_is_paused_is_not_simulated(file, where, capsys) -> None:
+    """All its people would be counted, and none would have a place."""
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "start", *where)
+    said(capsys, "study", "pause", *where)
+    assert "small is paused" in refused(capsys, "study", "simulate", *where)
+    assert "small: paused, 0 of 400 people" in said(capsys, "study", "status", *where)

@@ -176,6 +176,8 @@ def do_simulate(options: argparse.Namespace) -> None:
     with opened(options, clock=clock) as study:
         if study.state == "draft":
             study.start()
+        if study.state != "running":
+            raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
         started = entries(study.database, study.name)[0]
         if started.says["at"] > 0:  # the time of a simulated study begins with 0
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
