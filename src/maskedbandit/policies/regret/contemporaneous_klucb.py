@@ -4,7 +4,7 @@ Users come in epochs (see epochs.py): a leader and all challengers that may stil
 whose places are dealt in random order. With I_c the evidence against challenger c from all epochs that it shares with
 the leader L, n_c its users whose rewards were released and m_c those in flight,
 
-    f_c = ln(1 + T / (n_c + m_c)),      c is a challenger while  I_c (n_c + m_c) / n_c <= f_c:
+    f_c = ln(1 + 3 T / (4 (n_c + m_c))),      c is a challenger while  I_c (n_c + m_c) / n_c <= f_c:
 
 users in flight count as if they showed what the others did. A challenger gets
 
@@ -65,6 +65,7 @@ LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 0.8, 20.0  # of the leader over a cha
 AIM = 0.35  # the part of the users that are missing, at the rate so far
 LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
+REST = 0.75  # of the horizon, in the evidence that rules an arm out
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
 
 
@@ -87,7 +88,7 @@ class State(NamedTuple):
 @kernel
 def level(s: State, users: float) -> float:
     """f, for an arm with so many users."""
-    return math.log1p(s.horizon / users)
+    return math.log1p(REST * s.horizon / users)
 
 
 @kernel
