@@ -22,6 +22,11 @@ def test_both_databases_can_be_reached(address: str) -> None:
     database.close()
 
 
+def test_a_new_file_is_read_by_nobody_else(tmp_path: Path) -> None:
+    connect(f"sqlite:///{tmp_path}/study.db").close()
+    assert (tmp_path / "study.db").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_study_goes_on_after_its_server_was_away(tmp_path: Path) -> None:
     address, clock = fresh_postgresql(), Clock()
     with small_study(address, tmp_path, clock) as study:

@@ -209,8 +209,9 @@ def test_a_witness_does_not_go_back(house, monkeypatch):
     assert witness.seen("one").head.entries == 2
 
 
-def test_nobody_is_charged_for_a_cohort_that_cannot_be_released(house):
-    """The tree of a channel is full: that is said before anybody comes, and the rest of the study goes on."""
+def test_nobody_is_charged_for_a_cohort_that_cannot_be_released(house, monkeypatch):
+    """A tree that the protocol's check would refuse is full: that is said before anybody is charged."""
+    monkeypatch.setattr(Protocol, "check", lambda self: None)
     study = house.start(channel={**TREE, "length": 1}, policy="ucb1")
     house.come(study, 2)
     assert len(study.tick()) == 2

@@ -232,7 +232,7 @@ def test_an_export_tells_nobody_a_reward(restored) -> None:
 
 
 def test_an_export_tells_nobody_the_noise_of_a_tree(tmp_path) -> None:
-    channel = {"name": "tree", "epsilon": 1, "length": 1000}
+    channel = {"name": "tree", "epsilon": 1, "length": 10_000}
     house = House(tmp_path, PROTOCOL.table | {"policy": "dpucb", "channel": channel})
     house.play(0, 150)
     kept = house.keep()

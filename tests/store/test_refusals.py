@@ -404,6 +404,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"reward": {"window": "11 years"}}, "window is '11 years'"),
     ({"reward": {"window": "4000 days"}}, "of at most ten years"),
     ({"reward": {"exposure": "soon"}}, "exposure is 'soon'"),
+    (
+        {"policy": "dpucb", "channel": {"name": "tree", "epsilon": 1, "length": 999}},
+        "length of the tree is 999: it must be at least the number of people, 1000",
+    ),
     ({"budget": None}, r"budget is None: it must be a \[budget\] table"),
     ({"budget": {}}, r"budget is \{\}: it must be a \[budget\] table with epsilon, or with rho"),
     ({"budget": {"epsilom": 1}}, r"key of \[budget\] is 'epsilom'"),

@@ -40,6 +40,9 @@ class Sqlite(Database):
         if tuple(map(int, apsw.sqlite_lib_version().split("."))) < OLDEST:
             allowed = f"at least {'.'.join(map(str, OLDEST))}: older ones can lose commits"
             raise InvalidValue("the version of SQLite", apsw.sqlite_lib_version(), allowed)
+        if path != ":memory:":
+            with suppress(OSError):  # SQLite will say why it cannot be made
+                Path(path).touch(mode=0o600)  # it holds rewards; one that is there keeps its mode
         try:
             self._connection = apsw.Connection(path, vfs=vfs)
         except apsw.CantOpenError as why:

@@ -224,6 +224,11 @@ class Protocol:
             raise InvalidValue(
                 "rule", self.reward.rule, "first: each device reports once, as its noise is in its report"
             )
+        if self.channel.law().counter > 0:
+            length = getattr(self.channel, "length", 0)
+            if self.people is None or length < self.people:
+                allowed = f"at least the number of people, {self.people}: an arm may have a release for each of them"
+                raise InvalidValue("length of the tree", length, allowed)
         try:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
         except BudgetExceeded as why:
