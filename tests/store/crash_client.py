@@ -111,7 +111,7 @@ class Client:
             self.history.told(result)
             return None, None
         if number not in self.pending:
-            return number, None  # a broken twin tells twice
+            return number, None  # a mutant tells twice
         kind, *given = self.pending.pop(number)
         if what == "refused":
             self.history.refused(result, kind, tuple(given))

@@ -15,7 +15,7 @@ from maskedbandit.store.study import Study
 
 
 class Mutant:
-    """A worker that is as it should be; the broken twins are changed in one place."""
+    """A worker that is as it should be; the mutants are changed in one place."""
 
     study: type[Study] = Study
     schema = ""

@@ -159,7 +159,7 @@ class Worker:
         return self._mutant.operation(do, partial(self._tell_now, number))
 
     def _tell_now(self, number: int | None, result: Any) -> None:
-        """Only the broken twins call this within a transaction."""
+        """Only the mutants call this within a transaction."""
         self._tell.send(("done", number, plain(result)))
 
     def _done(self, number: int, future: Future[Any]) -> None:

@@ -1,6 +1,6 @@
 """A study survives `kill -9` at random moments under load.
 
-The checks are in crash_history.py; test_crash_steps.py has a broken twin for each, that it must reject.
+The checks are in crash_history.py; test_crash_steps.py has a mutant for each, that it must reject.
 """
 
 from __future__ import annotations

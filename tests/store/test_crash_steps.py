@@ -1,6 +1,6 @@
 """A study survives `kill -9` before and after every statement, COMMIT and write of the witness.
 
-The checks are in crash_history.py, and each has a broken twin in crash_mutants.py that it must reject.
+The checks are in crash_history.py, and each has a mutant in crash_mutants.py that it must reject.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def test_kill_at_every_statement_of_opening(nursery: Nursery, address: str, tmp_
         assert made.kills == 2 * len(steps)
 
 
-# broken twins, which the same check must reject
+# mutants, which the same check must reject
 
 
 def retried_and_checked(made: Client) -> None:
