@@ -51,6 +51,8 @@ def raises(kind: type[Exception], otherwise: str) -> Iterator[None]:
         yield
     except kind:
         return
+    except MaskedBanditError as why:
+        raise AssertionError(f"{otherwise}: {why}") from why
     raise AssertionError(otherwise)
 
 

@@ -167,7 +167,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     "a charge after the arm was shown": (machine(study_kind=ChargesLater), {}, "over the budget|charge"),
     "a refund": (machine(study_kind=Refunds), {}, "a charge was lost"),
     "a release that is drawn again": (machine(), {(study, "Session"): DrawsAgain}, "a release was changed|was changed"),
-    "memory of what failed": (machine(), {(study, "Session"): NeverStale}, "was not stored|a clone shows"),
+    "memory of what failed": (machine(), {(study, "Session"): NeverStale}, "was not stored|a clone"),
 }
 
 
