@@ -176,7 +176,7 @@ class ContemporaneousKLUCB(Policy):
     >>> s, rng = ContemporaneousKLUCB().init(k=2, horizon=10**6), np.random.default_rng(1)
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
     >>> [ContemporaneousKLUCB.ask(s, law, rng) for _ in range(2)]
-    [Decision(arm=0, n=212, close=2), Decision(arm=1, n=212, close=1)]
+    [Decision(arm=0, n=206, close=2), Decision(arm=1, n=206, close=1)]
     """
 
     goal = "regret"
