@@ -6,15 +6,12 @@ A copy of a process has all that was in memory, also the bits that were fetched 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 
 
 def copied(address: str, folder: Path, kind: str) -> list[Any]:

@@ -14,7 +14,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import session, study
+from maskedbandit.store import release, session, study
 from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness
@@ -161,7 +161,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
         {(session, "check_witness"): lambda *which: None},
         "a restored copy was opened|a clone wrote",
     ),
-    "a cohort that closes when n reports came": (machine(), {(study, "due"): full_and_reported}, "was due"),
+    "a cohort that closes when n reports came": (machine(), {(release, "due"): full_and_reported}, "was due"),
     "a report that counts after the release": (machine(study_kind=TakesLate), {}, "was not refused"),
     "places that are forgotten": (machine(), {(study, "Session"): ForgetsReturned}, "a place was forgotten"),
     "a charge after the arm was shown": (machine(study_kind=ChargesLater), {}, "over the budget|charge"),

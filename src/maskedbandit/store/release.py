@@ -1,4 +1,4 @@
-"""The release of a cohort: when it is due, and what is done in its transaction."""
+"""What the clock brings: places that go back, and the release of a cohort, all in one transaction."""
 
 from __future__ import annotations
 
@@ -21,6 +21,27 @@ class Release(NamedTuple):
     n: int
     total: float
     loss: Loss
+
+
+def do_what_is_due(session: Session) -> list[Release]:
+    """Give back the places that nobody saw in time, and release the cohorts whose last window is over."""
+    name, database = session.name, session.database
+    session.write()
+    unseen = database.rows(
+        "SELECT ticket, cohort, place FROM place "
+        "WHERE study = ? AND assigned < ? AND exposed IS NULL AND returned IS NULL",
+        *(name, session.now - session.protocol.reward.exposure),
+    )
+    for ticket, cohort, place in unseen:
+        database.change("UPDATE place SET returned = ? WHERE study = ? AND ticket = ?", session.now, name, ticket)
+        session.driver.give_back(cohort, place)
+    released, waiting = list[Release](), set[int]()
+    for places in session.driver.deck.unreleased():
+        if places.arm in waiting or not due(session, places):
+            waiting.add(places.arm)  # the cohorts of an arm are released in their order
+        else:
+            released.append(release(session, places))
+    return released
 
 
 def due(session: Session, places: Places) -> bool:

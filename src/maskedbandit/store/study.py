@@ -29,7 +29,7 @@ from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.release import Release, due, release
+from maskedbandit.store.release import Release, do_what_is_due
 from maskedbandit.store.requests import check_report, checked_unit
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Done, Operation, Session
@@ -254,24 +254,7 @@ class Study:
 
     def op_tick(self) -> list[Release]:
         """See `tick`."""
-        session, exposure = self._session, self.protocol.reward.exposure
-        session.write()
-        unseen = self.database.rows(
-            "SELECT ticket, cohort, place FROM place "
-            "WHERE study = ? AND assigned < ? AND exposed IS NULL AND returned IS NULL",
-            *(self.name, session.now - exposure),
-        )
-        for ticket, cohort, place in unseen:
-            back = "UPDATE place SET returned = ? WHERE study = ? AND ticket = ?"
-            self.database.change(back, session.now, self.name, ticket)
-            session.driver.give_back(cohort, place)
-        released, waiting = list[Release](), set[int]()
-        for places in session.driver.deck.unreleased():
-            if places.arm in waiting or not due(session, places):
-                waiting.add(places.arm)  # the cohorts of an arm are released in their order
-            else:
-                released.append(release(session, places))
-        return released
+        return do_what_is_due(self._session)
 
     def op_move(self, kind: str, before: tuple[str, ...], after: str) -> None:
         """From one state of the study to another."""
