@@ -24,7 +24,11 @@
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── Conflict                the same request came before, with other content
-    │   └── Late                    its time has passed
+    │   ├── Late                    its time has passed
+    │   ├── Unauthorized            a key or a signature is missing, wrong or revoked
+    │   ├── Forbidden               the role of a key does not allow it
+    │   ├── TooLarge                a request has too many bytes
+    │   └── TooMany                 requests come faster than is allowed
     ├── StoreError                  a study's database cannot be used; nothing was acknowledged
     │   ├── StorageFailed           the disk or the server failed
     │   ├── FencedOff               another process has taken the study over
@@ -170,6 +174,22 @@ class Conflict(Refused):
 
 class Late(Refused):
     """The time in which this could be done has passed."""
+
+
+class Unauthorized(Refused):
+    """A key or a signature is missing, wrong or revoked."""
+
+
+class Forbidden(Refused):
+    """The role of a key does not allow this, or not for this study."""
+
+
+class TooLarge(Refused):
+    """A request has too many bytes."""
+
+
+class TooMany(Refused):
+    """Requests come faster than is allowed; later it can be done."""
 
 
 class StoreError(MaskedBanditError):

@@ -51,13 +51,27 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Where studies are, and which is meant; for `ledger` as well."""
+    place(parser)
+    parser.add_argument("--study", metavar="NAME", help="which one, if the database has several")
+
+
+def place(parser: argparse.ArgumentParser) -> None:
+    """Where studies are; for `serve` and `key` as well."""
     parser.add_argument(
         "--database", default=DATABASE, metavar="URL", help=f"sqlite:///FILE or postgresql://... ({DATABASE})"
     )
-    parser.add_argument("--study", metavar="NAME", help="which one, if the database has several")
     parser.add_argument(
         "--witness", type=Path, metavar="DIR", help="the folder of keys and heads (below ~/.config/maskedbandit)"
     )
+    parser.add_argument("--data", action=Data, metavar="DIR", help="a folder for both: DIR/studies.db and DIR/witness")
+
+
+class Data(argparse.Action):
+    """A folder for the database and its witness."""
+
+    def __call__(self, parser: Any, options: Any, values: Any, flag: str | None = None) -> None:
+        folder = Path(values).absolute()
+        options.data, options.database, options.witness = folder, f"sqlite:///{folder}/studies.db", folder / "witness"
 
 
 def do(options: argparse.Namespace) -> None:
@@ -175,11 +189,11 @@ def do_simulate(options: argparse.Namespace) -> None:
     clock = Clock()
     with opened(options, clock=clock) as study:
         if study.state == "draft":
-            study.start()
+            study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
         started = entries(study.database, study.name)[0]
-        if started.says["at"] > 0:  # the time of a simulated study begins with 0
+        if not started.says["simulated"]:
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
         with Progress((study.protocol.people or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")

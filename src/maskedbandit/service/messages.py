@@ -14,7 +14,7 @@ Name = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 MOST_TOGETHER = 1000  # requests in a batch
 
 
-class Body(Struct, forbid_unknown_fields=True, frozen=True):
+class Body(Struct, forbid_unknown_fields=True):
     """The body of a request: a field that nobody knows is refused, as it may be a misspelled one."""
 
 
@@ -63,6 +63,14 @@ class Reported(Struct):
     status: str
 
 
+class Budget(Struct):
+    """What a person has spent in the present period, and may spend; the period is in milliseconds, null is for ever."""
+
+    spent: str
+    budget: str
+    period: int | None
+
+
 class AssignBatch(Body):
     """Several people at once."""
 
@@ -103,3 +111,141 @@ class Items(Struct, Generic[Answer]):
     """What came of a batch, in the order of its requests."""
 
     items: list[Item[Answer]]
+
+
+class StudyState(Struct):
+    """A study, and how it stands."""
+
+    study: str
+    about: str
+    state: str
+    simulated: bool  # all its people are
+    people: int  # who came so far
+    of: int | None  # how many come in all; null if a search ends with its answer
+    arms: list[str]
+    policy: str
+    channel: str
+    trust: str
+    budget: str  # of each person
+    period: int | None  # of the budget, in milliseconds; null: for ever
+    window: int  # in which an outcome counts, in milliseconds
+    protocol: str  # the hash of its protocol
+
+
+class Studies(Struct):
+    """All studies that the key may see."""
+
+    studies: list[StudyState]
+
+
+class Validated(Struct):
+    """A protocol that is allowed, and what it promises."""
+
+    study: str
+    protocol: str
+    price: str  # what a place of a large cohort costs a person
+    budget: str
+    trust: str
+
+
+class Released(Struct):
+    """A release: the sum of a cohort's rewards, scaled to [0, 1], with privacy noise."""
+
+    cohort: int
+    arm: str
+    n: int
+    total: float
+    loss: str
+    at: int  # milliseconds since 1970
+    entry: int  # of the ledger
+
+
+class Releases(Struct):
+    """All releases so far, in the order in which they were made."""
+
+    study: str
+    simulated: bool
+    releases: list[Released]
+
+
+class LedgerEntry(Struct):
+    """An entry of the ledger, as it is stored: its hash follows from the body and the hash before it."""
+
+    number: int
+    body: str
+    hash: str
+    signature: str
+
+
+class Ledger(Struct):
+    """Entries of the ledger, and the public key with which they are signed."""
+
+    study: str
+    key: str
+    entries: list[LedgerEntry]
+
+
+class LedgerHead(Struct):
+    """The newest entry that was published."""
+
+    study: str
+    entries: int
+    hash: str
+
+
+class Verified(Struct):
+    """Everything was recomputed from the rows, and fits."""
+
+    study: str
+    entries: int
+    head: str
+    releases: int
+    people: int
+    worst: str  # what the person who was charged most has spent
+
+
+class Erase(Body):
+    """A person whose data is to be erased."""
+
+    unit: Unit
+
+
+class Erased(Struct):
+    """Of how many places the data was erased; what was released stays."""
+
+    places: int
+
+
+class NewKey(Body):
+    """A key to be made."""
+
+    role: str
+    study: str | None = None
+
+
+class KeyMade(Struct):
+    """A new key. It is shown this once."""
+
+    key: str
+
+
+class KeyListed(Struct):
+    """A key without its secret."""
+
+    key: str
+    role: str
+    study: str | None
+    made: int
+    ends: int | None
+
+
+class KeysListed(Struct):
+    """All keys."""
+
+    keys: list[KeyListed]
+
+
+class Health(Struct):
+    """Whether the server lives, and whether it can write all studies."""
+
+    status: str

@@ -39,18 +39,23 @@ def witness_of(database: Database, folder: Path | None) -> Witness:
     return Witness((folder or standard_folder()) / identity(database))
 
 
+def prepared_witness(database: Database, folder: Path | None) -> Witness:
+    """The witness of a database, with keys; they are made if the database has no studies yet."""
+    witness = witness_of(database, folder)
+    if not witness.exists():
+        if database.rows("SELECT study FROM study LIMIT 1"):
+            raise BehindWitness(
+                f"the keys of this database are not in {witness.folder}: name the folder that has them, with --witness"
+            )
+        witness.create()
+    return witness
+
+
 def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
     """Write a study down as a draft, in place of a draft of the same name."""
     database = connect(address)
     try:
-        witness = witness_of(database, folder)
-        if not witness.exists():
-            if database.rows("SELECT study FROM study LIMIT 1"):
-                raise BehindWitness(
-                    f"the keys of this database are not in {witness.folder}: name the folder that has them, with "
-                    "--witness"
-                )
-            witness.create()
+        witness = prepared_witness(database, folder)
         witness.add_project(protocol.project)
         with database.transaction():
             found = database.one("SELECT state FROM study WHERE study = ?", protocol.name)

@@ -23,7 +23,9 @@ from maskedbandit.errors import (
     MaskedBanditError,
     NotExposed,
     NotRunning,
+    UnknownTicket,
 )
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
@@ -89,6 +91,11 @@ class Study:
         return self._session.shown.people
 
     @property
+    def time(self) -> int:
+        """The latest time that the study has seen, in milliseconds; it never goes back."""
+        return self._session.now
+
+    @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
         return self._session.shown.answer
@@ -136,21 +143,21 @@ class Study:
         found: list[Release] = self._one(self.op_tick)
         return found
 
-    def start(self) -> None:
-        """Freeze the protocol and begin."""
-        self._one(self.op_move, "started", ("draft",), "running")
+    def start(self, simulated: bool = False) -> None:
+        """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
+        self._one(self.op_start, simulated)
 
     def pause(self) -> None:
         """Give no more places, until `resume`; reports and releases go on."""
-        self._one(self.op_move, "paused", ("running",), "paused")
+        self._one(self.op_pause)
 
     def resume(self) -> None:
         """Go on after a pause."""
-        self._one(self.op_move, "resumed", ("paused",), "running")
+        self._one(self.op_resume)
 
     def stop(self) -> None:
         """Give no more places, for ever; reports and releases of full cohorts go on."""
-        self._one(self.op_move, "stopped", ("running", "paused"), "stopped")
+        self._one(self.op_stop)
 
     def archive(self) -> None:
         """Erase the data of all people; what was released, and charged, stays."""
@@ -243,6 +250,15 @@ class Study:
         place = self._session.rows.place(ticket)
         return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
 
+    def op_spent(self, ticket: str) -> Loss:
+        """What the person who has this ticket has spent in its period, in all studies of the project."""
+        session = self._session
+        place = session.rows.place(ticket)
+        if place.person is None:
+            raise UnknownTicket(f"no place of {self.name} has this ticket")
+        session.write()
+        return session.accounts.spent(place.person, place.period)
+
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
         self._session.write()
@@ -256,15 +272,29 @@ class Study:
         """See `tick`."""
         return do_what_is_due(self._session)
 
-    def op_move(self, kind: str, before: tuple[str, ...], after: str) -> None:
+    def op_start(self, simulated: bool = False) -> None:
+        """See `start`."""
+        says = {"protocol": self.protocol.digest, "seed": seed_digest(self._session.seed), "simulated": simulated}
+        self.op_move("started", ("draft",), "running", **says)
+
+    def op_pause(self) -> None:
+        """See `pause`."""
+        self.op_move("paused", ("running",), "paused")
+
+    def op_resume(self) -> None:
+        """See `resume`."""
+        self.op_move("resumed", ("paused",), "running")
+
+    def op_stop(self) -> None:
+        """See `stop`."""
+        self.op_move("stopped", ("running", "paused"), "stopped")
+
+    def op_move(self, kind: str, before: tuple[str, ...], after: str, **says: Any) -> None:
         """From one state of the study to another."""
         session = self._session
         if session.state not in before:
             raise NotRunning(f"{self.name} is {session.state}: only one that is {' or '.join(before)} can be {kind}")
-        if kind == "started":
-            session.enter(kind=kind, protocol=self.protocol.digest, seed=seed_digest(session.seed))
-        else:
-            session.enter(kind=kind)
+        session.enter(kind=kind, **says)
         session.state = after
 
     def op_archive(self) -> None:

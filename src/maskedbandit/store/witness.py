@@ -84,6 +84,15 @@ class Witness:
                 keys["people"][project] = secrets.token_hex(32)
                 self._write("keys", keys)
 
+    def secret(self, use: str) -> bytes:
+        """The secret for a use of the service, such as signing cookies; it is made if there is none."""
+        with self._locked():
+            keys = self._keys()
+            if use not in (known := keys.setdefault("secrets", {})):
+                known[use] = secrets.token_hex(32)
+                self._write("keys", keys)
+            return bytes.fromhex(known[use])
+
     def pseudonyms(self, project: str) -> Pseudonyms:
         """What makes pseudonyms of a project's people."""
         key = self._keys()["people"].get(project)

@@ -5,6 +5,8 @@
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
 
+    signed_by = "9f2a..."            # public key of the application, if it signs who comes (signatures.py)
+
     [[arms]]
     name = "short"
     payload = { template = 7 }       # what the application is given with the arm
@@ -46,8 +48,12 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.naming import TABLES, refuse_unknown
 from maskedbandit.study.reward import UNITS, Reward, duration
+from maskedbandit.study.signatures import public_key
 
-KEYS = ("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "simulation")
+KEYS = (
+    *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
+    "simulation",
+)
 MOST_ARMS, MOST_PEOPLE = 1000, 10**12
 
 
@@ -185,6 +191,11 @@ class Protocol:
         return float(delta)
 
     @cached_property
+    def signed_by(self) -> str | None:
+        """The public key of whoever signs the units; None if the service believes its clients."""
+        return public_key(self.table.get("signed_by"))
+
+    @cached_property
     def reward(self) -> Reward:
         """How reports become a reward."""
         return Reward.from_table(self.table.get("reward", {}))
@@ -218,7 +229,7 @@ class Protocol:
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed."""
         refuse_unknown("key", self.table, KEYS)
-        for each in ("name", "project", "arms", "policy", "channel", "aim", "reward", "budget", "period"):
+        for each in ("name", "project", "arms", "policy", "channel", "aim", "reward", "budget", "period", "signed_by"):
             getattr(self, each)
         if self.reward.rule != "first" and self.on_devices:
             raise InvalidValue(

@@ -1,0 +1,68 @@
+"""Make, list, rotate or revoke the keys of the service."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from maskedbandit.cli import study as studies
+from maskedbandit.errors import InvalidValue
+
+EXAMPLE = "maskedbandit key new client --study newsletter --database sqlite:///studies.db"
+VERBS = {
+    "new": ("ROLE", "make a key for an owner, an officer or a client; it is shown once"),
+    "list": ("", "all keys, without their secrets"),
+    "rotate": ("KEY", "make a key in place of another, which holds for one more day"),
+    "revoke": ("KEY", "end a key now"),
+    "signer": ("", "a pair of keys for an application that signs its units: `signed_by` of a protocol, and its own"),
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The verbs, and which database is meant."""
+    width = max(len(f"{verb} {what}") for verb, (what, _) in VERBS.items())
+    verbs = "\n".join(f"  {f'{verb} {what}':{width}}  {about}" for verb, (what, about) in VERBS.items())
+    parser.epilog = f"verbs:\n{verbs}\n\n{parser.epilog}"
+    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="one of the verbs below")
+    parser.add_argument("given", nargs="*", metavar="...", help="what the verb is about")
+    studies.options(parser)
+
+
+def do(options: argparse.Namespace) -> None:
+    """Do what the verb says, and print what came of it as lines of JSON."""
+    wanted, _ = VERBS[options.verb]
+    if (given := len(options.given)) != len(wanted.split()):
+        raise InvalidValue(f"the number of words after `key {options.verb}`", given, f"that of {wanted or 'nothing'}")
+    if options.verb == "signer":
+        return signer()
+
+    from maskedbandit.service import keys
+    from maskedbandit.store.connection import connect
+    from maskedbandit.store.lease import wall_clock
+
+    database = connect(options.database)
+    try:
+        if options.verb == "new":
+            say(key=keys.make(database, options.given[0], options.study, wall_clock()))
+        elif options.verb == "rotate":
+            say(key=keys.rotate(database, options.given[0], wall_clock()))
+        elif options.verb == "revoke":
+            say(key=keys.end(database, options.given[0], wall_clock()).key, revoked=True)
+        else:
+            for key in keys.listed(database):
+                say(key=key.key, role=key.role, study=key.study, made=key.made, ends=key.ends)
+    finally:
+        database.close()
+
+
+def signer() -> None:
+    """A pair of keys."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private = Ed25519PrivateKey.generate()
+    say(private=private.private_bytes_raw().hex(), signed_by=private.public_key().public_bytes_raw().hex())
+
+
+def say(**what: object) -> None:
+    """One line of JSON."""
+    print(json.dumps(what))

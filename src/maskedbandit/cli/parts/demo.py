@@ -1,0 +1,106 @@
+"""The demo: a study with simulated people who come, convert late, and drop out.
+
+Person i comes at time i * `every`. What becomes of each follows from the number alone: whether the message is ever
+seen, and when; whether the person converts, and when. So after any end of the process the people of the last minutes
+are played again, with no effect on what was written, and all goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import random
+from functools import partial
+from pathlib import Path
+
+from maskedbandit.cli.parts.simulation import Clock, Simulated
+from maskedbandit.errors import BudgetExceeded, Refused, StoreError
+from maskedbandit.lab.experiments.packaged import folder
+from maskedbandit.service.host import Host
+from maskedbandit.store.connection import connect
+from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.studies import new, opened, prepared_witness
+from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
+
+PAST = 3_600_000  # milliseconds that are played before the server listens
+STEP = 1000
+
+
+class Demo:
+    """The people of the demo's study; at most one thing happens to a person at a time."""
+
+    def __init__(self, address: str, witness: Path | None) -> None:
+        self.protocol = Protocol.from_file(folder() / "studies" / "demo.toml")
+        self.address, self.witness = address, witness
+        simulated = Simulated.of(self.protocol)
+        self._means, self._every, self._lost = simulated.instance.true_means(), simulated.every, simulated.lost
+        self._next = 0  # person
+        self._later: list[tuple[int, str, bool]] = []  # when, the ticket, and whether it is a conversion
+
+    def catch_up(self) -> None:
+        """Play the last hour, or what is missing of it, and go on from there."""
+        self._create()
+        clock, end = Clock(), wall_clock()
+        with opened(self.address, self.protocol.name, self.witness, clock) as study:
+            reward = self.protocol.reward
+            begin = max(study.time - reward.window - reward.exposure, end - PAST)
+            clock.now, self._next = begin, begin // self._every
+            if study.state == "draft":
+                study.start(simulated=True)
+            for first in range(begin, end, 100 * STEP):
+                steps = range(first, min(first + 100 * STEP, end), STEP)
+                study.apply([partial(self._moment, study, clock, now) for now in steps])
+
+    async def people(self, host: Host) -> None:
+        """Play on, as long as the server lives."""
+        while True:
+            await asyncio.sleep(STEP / 1000)
+            try:
+                held = await host.hold(self.protocol.name)
+                await held.do(partial(self.play, held.study, wall_clock()))
+            except StoreError:
+                pass  # these people found the server closed
+
+    def play(self, study: Study, now: int) -> None:
+        """Within a transaction: all that happens up to now."""
+        while self._next * self._every <= now:
+            self._come(study, self._next)
+            self._next += 1
+        while self._later and self._later[0][0] <= now:
+            _, ticket, converts = heapq.heappop(self._later)
+            try:
+                if converts:
+                    study.op_report(ticket, 1)
+                else:
+                    study.op_expose(ticket)
+            except Refused:
+                pass  # too late: this person dropped out
+
+    def _moment(self, study: Study, clock: Clock, now: int) -> None:
+        clock.now = now
+        self.play(study, now)
+        study.op_tick()
+
+    def _come(self, study: Study, person: int) -> None:
+        try:
+            given = study.op_assign(f"person {person}")
+        except (BudgetExceeded, Refused):
+            return
+        fate, reward = random.Random(person), self.protocol.reward
+        if given.ticket is None or fate.random() < self._lost:
+            return
+        seen = person * self._every + round(fate.random() * reward.exposure / 2)
+        heapq.heappush(self._later, (seen, given.ticket, False))
+        if fate.random() < self._means[given.arm]:  # some convert after the window, which is too late
+            heapq.heappush(self._later, (seen + round(fate.expovariate(4 / reward.window)), given.ticket, True))
+
+    def _create(self) -> None:
+        database = connect(self.address)
+        try:
+            prepared_witness(database, self.witness)
+            exists = database.rows("SELECT study FROM study WHERE study = ?", self.protocol.name)
+        finally:
+            database.close()
+        if not exists:
+            new(self.protocol, self.address, self.witness)

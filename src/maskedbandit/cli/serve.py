@@ -1,0 +1,72 @@
+"""Serve the studies of a database over HTTP, with a page."""
+
+from __future__ import annotations
+
+import argparse
+
+from maskedbandit.cli import study as studies
+
+EXAMPLE = (
+    "maskedbandit serve --demo\n"
+    "  maskedbandit serve --database postgresql://host/name --port 8080\n"
+    "  maskedbandit key new owner --database postgresql://host/name"
+)
+INTERRUPTED = ""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Where studies are, and where to listen."""
+    studies.place(parser)
+    parser.add_argument("--demo", action="store_true", help="run a simulated study, in ./demo unless --data says where")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="where to listen (8000)")
+    parser.add_argument(
+        "--rate", type=float, default=5000, metavar="N", help="requests a second that each key may make (5000)"
+    )
+
+
+def do(options: argparse.Namespace) -> None:
+    """Until it is told to end."""
+    from maskedbandit.service.host import Host
+    from maskedbandit.service.server import bound, serve
+
+    if options.demo and options.database == studies.DATABASE and options.witness is None:
+        studies.Data([], "data")(None, options, "demo")
+    if getattr(options, "data", None):
+        options.data.mkdir(parents=True, exist_ok=True)
+    listener = bound(options.host, options.port)
+    companions = []
+    if options.demo:
+        from maskedbandit.cli.parts.demo import Demo
+
+        demo = Demo(options.database, options.witness)
+        demo.catch_up()
+        companions.append(demo.people)
+    host = Host(options.database, options.witness, options.rate)
+    url = f"http://{options.host}:{listener.getsockname()[1]}"
+
+    def listening() -> None:
+        for line in welcome(host, url):
+            print(line, flush=True)
+
+    serve(host, listener, listening, companions)
+
+
+def welcome(host: object, url: str) -> list[str]:
+    """What is said once the server listens; keys are made, and shown, if there are none."""
+    from maskedbandit.service import keys
+    from maskedbandit.service.host import Host
+    from maskedbandit.store.connection import connect
+
+    assert isinstance(host, Host)
+    lines = [f"page         {url}/"]
+    database = connect(host.address)
+    try:
+        if keys.listed(database):
+            return [*lines, "keys         as before; `maskedbandit key new ROLE` makes another"]
+        made = {role: keys.make(database, role, None, host.clock()) for role in keys.ROLES}
+        host.keys.read(database)
+    finally:
+        database.close()
+    lines += [f"{role:7} key  {text}" for role, text in made.items()]
+    return [*lines, f"sign in      {url}/sign-in#{made['owner']}", "keys are shown this once: keep them"]

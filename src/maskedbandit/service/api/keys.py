@@ -1,0 +1,71 @@
+"""Keys over HTTP, for owners."""
+
+from __future__ import annotations
+
+from maskedbandit.errors import Forbidden
+from maskedbandit.service import keys
+from maskedbandit.service.keys import OWNER, Key
+from maskedbandit.service.messages import KeyListed, KeyMade, KeysListed, NewKey
+from maskedbandit.service.route import Call, Route
+from maskedbandit.store.database import Database
+
+
+def only_unscoped(call: Call) -> None:
+    """Keys are for whoever owns all studies."""
+    if call.key and call.key.study is not None:
+        raise Forbidden("this key is for one study, and keys are for all")
+
+
+def shown(key: Key) -> KeyListed:
+    """A key without its hash."""
+    return KeyListed(key.key, key.role, key.study, key.made, key.ends)
+
+
+async def make(call: Call, body: NewKey) -> KeyMade:
+    """Make a key, which is shown this once."""
+    only_unscoped(call)
+
+    def question(database: Database) -> KeyMade:
+        text = keys.make(database, body.role, body.study, call.host.clock())
+        call.host.keys.read(database)
+        return KeyMade(text)
+
+    return await call.host.read(question)
+
+
+async def list_all(call: Call) -> KeysListed:
+    """All keys, without their secrets."""
+    only_unscoped(call)
+    return KeysListed([shown(key) for key in await call.host.read(keys.listed)])
+
+
+async def rotate(call: Call) -> KeyMade:
+    """Make a key in place of another, which holds for one more day."""
+    only_unscoped(call)
+
+    def question(database: Database) -> KeyMade:
+        text = keys.rotate(database, call.path["key"], call.host.clock())
+        call.host.keys.read(database)
+        return KeyMade(text)
+
+    return await call.host.read(question)
+
+
+async def revoke(call: Call) -> KeyListed:
+    """End a key now."""
+    only_unscoped(call)
+
+    def question(database: Database) -> KeyListed:
+        found = keys.end(database, call.path["key"], call.host.clock())
+        call.host.keys.read(database)
+        return shown(found)
+
+    return await call.host.read(question)
+
+
+ROUTES = [
+    Route("GET", "/v1/keys", (OWNER,), list_all, answer=KeysListed),
+    Route("POST", "/v1/keys", (OWNER,), make, NewKey, KeyMade, 201),
+    Route("POST", "/v1/keys/{key}/rotate", (OWNER,), rotate, answer=KeyMade),
+    Route("POST", "/v1/keys/{key}/revoke", (OWNER,), revoke, answer=KeyListed),
+]

@@ -1,0 +1,137 @@
+"""The OpenFeature remote evaluation protocol: a study is a flag, its arms are the variants, and the unit is the
+targeting key. The ticket travels in the metadata.
+
+Evaluating one flag gives the person an arm, and enrols. Evaluating all flags returns the arms that the person has
+already, and never enrols: a web page evaluates every flag that there is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from msgspec import Struct
+
+from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
+from maskedbandit.service.api.people import enrol
+from maskedbandit.service.describe import protocol_of
+from maskedbandit.service.keys import CLIENT
+from maskedbandit.service.messages import Assign, Assigned
+from maskedbandit.service.problems import problem
+from maskedbandit.service.route import Answer, Call, Route, encode
+from maskedbandit.store.database import Database
+from maskedbandit.store.studies import listed
+
+CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
+
+
+class Evaluate(Struct):
+    """The context of an evaluation: `targetingKey` is the unit; what else it says is not read."""
+
+    context: dict[str, Any] = {}
+
+
+class Evaluation(Struct, omit_defaults=True):
+    """A flag for a person: its value is the payload of the arm, or the arm's name if it has none."""
+
+    key: str
+    value: Any
+    variant: str
+    reason: str
+    metadata: dict[str, str | bool]
+
+
+class Fault(Struct):
+    """Why a flag could not be evaluated."""
+
+    key: str
+    errorCode: str
+    errorDetails: str
+
+
+class Evaluations(Struct):
+    """All flags that the person has."""
+
+    flags: list[Evaluation]
+
+
+def as_flag(found: Assigned) -> Evaluation:
+    """An assignment as a flag."""
+    metadata: dict[str, str | bool] = {"propensity": found.propensity, "again": found.again}
+    if found.ticket is not None:
+        metadata["ticket"] = found.ticket
+    if found.offer is not None:
+        metadata["offer"] = found.offer
+    value = found.arm if found.payload is None else found.payload
+    return Evaluation(found.study, value, found.arm, "SPLIT" if found.ticket else "DEFAULT", metadata)
+
+
+def unit_of(body: Evaluate) -> Assign:
+    """The person that a context is about."""
+    unit = body.context.get("targetingKey")
+    if not isinstance(unit, str) or not unit:
+        raise NoTargetingKey
+    token = body.context.get("token")
+    return Assign(unit, token if isinstance(token, str) else None)
+
+
+class NoTargetingKey(InvalidValue):
+    """The context names no person."""
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "the context must have a targetingKey, the name of a person")
+
+
+async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
+    """Give a person an arm."""
+    name = call.path["key"]
+    try:
+        if call.key and call.key.study not in (None, name):
+            raise UnknownStudy(f"there is no study {name!r} for this key")
+        unit = unit_of(body)
+        return as_flag(await enrol(call, await call.host.hold(name), unit))
+    except MaskedBanditError as why:
+        said = problem(why)
+        if said.status >= 500 or said.status == 429:
+            raise
+        code = "TARGETING_KEY_MISSING" if isinstance(why, NoTargetingKey) else CODES.get(said.status, "GENERAL")
+        return Answer(
+            encode(Fault(name, code, f"{said.code}: {said.detail}")), status=404 if said.status == 404 else 400
+        )
+
+
+async def every(call: Call, body: Evaluate) -> Evaluations | Answer:
+    """The arms that a person has in all studies; nobody is enrolled."""
+    try:
+        unit = unit_of(body)
+    except NoTargetingKey as why:
+        return Answer(encode(Fault("", "TARGETING_KEY_MISSING", str(why))), status=400)
+    only = call.key.study if call.key else None
+
+    def question(database: Database) -> list[str]:
+        return [each.name for each in listed(database) if each.state != "draft" and only in (None, each.name)]
+
+    found = await asyncio.gather(*[has(call, name, unit) for name in await call.host.read(question)])
+    return Evaluations([as_flag(each) for each in found if each is not None])
+
+
+async def has(call: Call, name: str, body: Assign) -> Assigned | None:
+    """The place that a person has in a study."""
+
+    def question(database: Database) -> Assigned | None:
+        protocol = protocol_of(database, name)
+        person = call.host.witness.pseudonyms(protocol.project).of(body.unit)
+        find = "SELECT arm, ticket, propensity FROM place WHERE study = ? AND person = ? AND returned IS NULL"
+        row = database.one(find, name, person)
+        if row is None:
+            return None
+        arm, payload = protocol.arms[row[0]]
+        return Assigned(name, arm, payload, row[1], row[2], True)
+
+    return await call.host.read(question)
+
+
+ROUTES = [
+    Route("POST", "/ofrep/v1/evaluate/flags/{key}", (CLIENT,), one, Evaluate, Evaluation, refusals=(400, 404)),
+    Route("POST", "/ofrep/v1/evaluate/flags", (CLIENT,), every, Evaluate, Evaluations, refusals=(400,)),
+]

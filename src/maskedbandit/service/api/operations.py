@@ -1,0 +1,34 @@
+"""Whether the server lives, whether it can write, and what its interface is."""
+
+from __future__ import annotations
+
+from maskedbandit.errors import StorageFailed
+from maskedbandit.service.messages import Health
+from maskedbandit.service.openapi import document
+from maskedbandit.service.route import Answer, Call, Route, encode
+
+
+async def healthz(call: Call) -> Health:
+    """Whether the server answers."""
+    return Health("alive")
+
+
+async def readyz(call: Call) -> Health:
+    """Whether the last round of the clock wrote all studies: their ledgers hold, and nobody else has them."""
+    if not call.host.ready or call.host.stopping.is_set():
+        raise StorageFailed("not all studies can be written")
+    return Health("ready")
+
+
+async def openapi(call: Call) -> Answer:
+    """This document."""
+    from maskedbandit.service.api import routes
+
+    return Answer(encode(document(routes())))
+
+
+ROUTES = [
+    Route("GET", "/healthz", (), healthz, answer=Health),
+    Route("GET", "/readyz", (), readyz, answer=Health, refusals=(503,)),
+    Route("GET", "/openapi.json", (), openapi, answer=dict),
+]

@@ -1,0 +1,114 @@
+"""Studies: new ones, how they stand, and their states."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from maskedbandit.errors import Conflict, Forbidden, InvalidValue
+from maskedbandit.service.describe import state_of
+from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
+from maskedbandit.service.route import Call, Route
+from maskedbandit.store.database import Database
+from maskedbandit.store.studies import listed, new
+from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
+
+
+def checked(body: Any) -> Protocol:
+    """The protocol that was sent."""
+    if not isinstance(body, dict):
+        raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
+    return Protocol.from_table(body)
+
+
+async def validate(call: Call, body: Any) -> Validated:
+    """Check a protocol, and say what it promises. Nothing is written."""
+    protocol = checked(body)
+    price = protocol.price(max(protocol.people or 1000, 1000))
+    return Validated(protocol.name, protocol.digest, str(price), str(protocol.budget), protocol.channel.trust)
+
+
+async def create(call: Call, body: Any) -> StudyState:
+    """Write a study down as a draft, in place of a draft of the same name."""
+    protocol = checked(body)
+    if call.key and call.key.study not in (None, protocol.name):
+        raise Forbidden("this key is for another study")
+    if (once := call.header("idempotency-key")) is not None:
+        seen = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
+        if await call.host.read(partial(came_before, seen, sha256(call.raw).hexdigest(), call.host.clock())):
+            return await call.host.read(partial(state_of, name=protocol.name))
+    await call.host.drop(protocol.name)
+    await asyncio.to_thread(new, protocol, call.host.address, call.host.folder)
+    return await call.host.read(partial(state_of, name=protocol.name))
+
+
+def came_before(request: str, body: str, now: int, database: Database) -> bool:
+    """Whether this request came before with this body, or raise `Conflict`; if not, it now has."""
+    with database.transaction():
+        database.alone()
+        row = database.one("SELECT body FROM made_once WHERE request = ?", request)
+        if row is None:
+            database.change("INSERT INTO made_once VALUES (?, ?, ?)", request, body, now)
+    if row is not None and row[0] != body:
+        raise Conflict("this Idempotency-Key came before with another body: the first one stands")
+    return row is not None
+
+
+async def list_all(call: Call) -> Studies:
+    """All studies that the key may see."""
+    only = call.key.study if call.key else None
+
+    def question(database: Database) -> Studies:
+        names = [each.name for each in listed(database)]
+        return Studies([state_of(database, name) for name in names if only in (None, name)])
+
+    return await call.host.read(question)
+
+
+async def get(call: Call) -> StudyState:
+    """How a study stands."""
+    return await call.host.read(partial(state_of, name=call.study))
+
+
+def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awaitable[StudyState]]:
+    """A handler that moves a study to another state."""
+
+    async def move(call: Call) -> StudyState:
+        held = await call.host.hold(call.study)
+        await held.do(partial(operation, held.study))
+        return await call.host.read(partial(state_of, name=call.study))
+
+    move.__doc__ = about
+    return move
+
+
+async def erase(call: Call, body: Erase) -> Erased:
+    """Erase a person's data. What was released, and charged, stays; the person takes no further part."""
+    held = await call.host.hold(call.study)
+    return Erased(await held.do(partial(held.study.op_erase, body.unit), unit=body.unit))
+
+
+PATH = "/v1/studies/{study}"
+MOVES = {
+    "start": (Study.op_start, (OWNER,), "Freeze the protocol and begin."),
+    "pause": (Study.op_pause, STAFF, "Give no more places; reports and releases go on."),
+    "resume": (Study.op_resume, (OWNER,), "Go on after a pause."),
+    "stop": (Study.op_stop, STAFF, "Give no more places, for ever; releases of full cohorts go on."),
+    "archive": (Study.op_archive, (OWNER,), "Erase the data of all people; releases stay."),
+}
+ROUTES = [
+    Route("GET", "/v1/studies", STAFF, list_all, answer=Studies),
+    Route("POST", "/v1/studies", (OWNER,), create, Any, StudyState, 201, refusals=(409,)),
+    Route("POST", "/v1/studies/validate", (OWNER,), validate, Any, Validated),
+    Route("GET", PATH, STAFF, get, answer=StudyState, refusals=(404,)),
+    Route("POST", f"{PATH}/erase", STAFF, erase, Erase, Erased, refusals=(404,)),
+    *(
+        Route("POST", f"{PATH}/{verb}", roles, moved(operation, about), answer=StudyState, refusals=(404, 409))
+        for verb, (operation, roles, about) in MOVES.items()
+    ),
+]

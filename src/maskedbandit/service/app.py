@@ -1,0 +1,46 @@
+"""The application: all routes of the service and the page, over the studies of a host."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from maskedbandit.service.api import routes
+from maskedbandit.service.host import Host
+from maskedbandit.service.problems import of_status
+from maskedbandit.service.route import PROBLEM, encode
+
+CODES = {404: "not_found", 405: "method_not_allowed"}
+
+
+def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = ()) -> Starlette:
+    """The application of a host; companions run as long as it does."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await host.start()
+        tasks = [asyncio.ensure_future(each(host)) for each in companions]
+        yield
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await host.stop()
+
+    found = [Path(route.path, route, methods=[route.method]) for route in routes()]
+    app = Starlette(routes=found, lifespan=lifespan, exception_handlers={HTTPException: unknown})
+    app.state.host = host
+    return app
+
+
+async def unknown(request: Request, why: Any) -> Response:
+    """There is no such path, or it has no such method."""
+    said = of_status(why.status_code, CODES.get(why.status_code, "bad_request"), str(why.detail))
+    return Response(encode(said), why.status_code, dict(why.headers or {}), PROBLEM.decode())

@@ -1,0 +1,76 @@
+"""Studies as the service describes them, from the database and what the witness has seen."""
+
+from __future__ import annotations
+
+from maskedbandit.errors import Forbidden, UnknownStudy
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.keys import Key
+from maskedbandit.service.messages import Released, StudyState
+from maskedbandit.store.chain import Entry
+from maskedbandit.store.database import Database
+from maskedbandit.study.protocol import Protocol
+
+
+def protocol_of(database: Database, name: str) -> Protocol:
+    """The protocol of a study."""
+    row = database.one("SELECT protocol FROM study WHERE study = ?", name)
+    if row is None:
+        raise UnknownStudy(f"there is no study {name!r}")
+    return Protocol.from_text(row[0])
+
+
+def is_simulated(found: list[Entry]) -> bool:
+    """Whether the ledger says that all people of the study are simulated."""
+    return any(entry.says.get("simulated", False) for entry in found[:1])
+
+
+def simulated(database: Database, name: str) -> bool:
+    """The same, of a study by its name."""
+    row = database.one("SELECT number, body, hash, signature FROM entry WHERE study = ? AND number = 0", name)
+    return row is not None and is_simulated([Entry(*row)])
+
+
+def state_of(database: Database, name: str) -> StudyState:
+    """How a study stands."""
+    row = database.one("SELECT state, people FROM study WHERE study = ?", name)
+    protocol = protocol_of(database, name)
+    state, people = row or ("", 0)
+    return StudyState(
+        study=name,
+        about=str(protocol.table.get("about", "")),
+        state=state,
+        simulated=simulated(database, name),
+        people=people,
+        of=protocol.people,
+        arms=[arm for arm, _ in protocol.arms],
+        policy=type(protocol.policy).__name__,
+        channel=type(protocol.channel).__name__,
+        trust=protocol.channel.trust,
+        budget=str(protocol.budget),
+        period=protocol.period,
+        window=protocol.reward.window,
+        protocol=protocol.digest,
+    )
+
+
+def releases_of(protocol: Protocol, found: list[Entry]) -> list[Released]:
+    """The releases among these entries of a ledger."""
+    return [
+        Released(
+            cohort=says["cohort"],
+            arm=protocol.arms[says["arm"]][0],
+            n=says["n"],
+            total=float.fromhex(says["total"]),
+            loss=str(Loss.from_text(says["loss"])),
+            at=says["at"],
+            entry=entry.number,
+        )
+        for entry in found
+        if (says := entry.says)["kind"] == "released"
+    ]
+
+
+def visible(key: Key | None, name: str) -> None:
+    """Raise `Forbidden` if a key is for another study."""
+    if key is not None and key.study not in (None, name):
+        raise Forbidden("this key is for another study")

@@ -1,0 +1,130 @@
+"""Keys: who may ask the service for what. A key is shown once, when it is made; the database has a hash of it.
+
+    mb_owner_3f2a9c01_<secret>      its role, its public part and its secret part
+
+An owner makes studies and keys, and starts and stops studies. An officer of privacy reads everything that may be shown,
+verifies ledgers, erases people, and pauses and stops studies. A client is an application: it assigns, exposes and
+reports, and reads nothing else. What is not allowed to a role is refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from maskedbandit.errors import InvalidValue, Unauthorized
+from maskedbandit.store.database import Database
+
+OWNER, OFFICER, CLIENT = "owner", "officer", "client"
+ROLES = (OWNER, OFFICER, CLIENT)
+STAFF = (OWNER, OFFICER)
+OVERLAP = 86_400_000  # milliseconds for which a rotated key still holds
+
+
+class Key(NamedTuple):
+    """A key, as it is stored."""
+
+    key: str
+    role: str
+    study: str | None
+    hash: str
+    made: int
+    ends: int | None
+
+    def holds(self, now: int) -> bool:
+        """Whether it was not revoked."""
+        return self.ends is None or now < self.ends
+
+
+def hashed(secret: str) -> str:
+    """What is stored of a secret: it has 256 random bits, so a plain hash does."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def make(database: Database, role: str, study: str | None, now: int) -> str:
+    """A new key, as it is shown once."""
+    if role not in ROLES:
+        raise InvalidValue("role", role, f"one of {', '.join(ROLES)}")
+    if study is not None and not database.rows("SELECT study FROM study WHERE study = ?", study):
+        raise InvalidValue("study", study, "one of this database")
+    public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+    with database.transaction():
+        database.change("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, NULL)", *(public, role, study, hashed(secret), now))
+    return f"mb_{role}_{public}_{secret}"
+
+
+def listed(database: Database) -> list[Key]:
+    """All keys, oldest first."""
+    return [Key(*row) for row in database.rows("SELECT key, role, study, hash, made, ends FROM api_key ORDER BY made")]
+
+
+def end(database: Database, public: str, when: int) -> Key:
+    """Revoke a key, at this time at the latest."""
+    with database.transaction():
+        database.change("UPDATE api_key SET ends = ? WHERE key = ? AND (ends IS NULL OR ends > ?)", when, public, when)
+    return found(database, public)
+
+
+def rotate(database: Database, public: str, now: int) -> str:
+    """A new key in place of an old one, which still holds for a day."""
+    old = found(database, public)
+    if not old.holds(now):
+        raise InvalidValue("key", public, "one that was not revoked")
+    fresh = make(database, old.role, old.study, now)
+    end(database, public, now + OVERLAP)
+    return fresh
+
+
+def found(database: Database, public: str) -> Key:
+    """The key with this public part."""
+    for key in listed(database):
+        if key.key == public:
+            return key
+    raise InvalidValue("key", public, "the public part of a key of this database")
+
+
+class Keys:
+    """The keys of a database in memory: read again every second, so what another process revokes ends here too.
+
+    >>> from maskedbandit.store.connection import connect
+    >>> database = connect("sqlite:///:memory:")
+    >>> text, keys = make(database, "client", None, 0), Keys()
+    >>> keys.read(database)
+    >>> keys.of(text, 0).role, text in str(listed(database))
+    ('client', False)
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Key] = {}
+        self._right: dict[str, Key] = {}  # texts that were right before; a hash takes longer than a look
+
+    def read(self, database: Database) -> None:
+        """Read all keys."""
+        known = {key.key: key for key in listed(database)}
+        if known != self._known:
+            self._known, self._right = known, {}
+
+    def of(self, text: Any, now: int) -> Key:
+        """The key that this text is, or raise `Unauthorized`."""
+        if (key := self._right.get(text)) is None:
+            key = self._checked(text)
+            self._right[text] = key
+        if not key.holds(now):
+            raise Unauthorized("this key was revoked")
+        return key
+
+    def public(self, public: str, now: int) -> Key | None:
+        """The key with this public part, if there is one that holds."""
+        key = self._known.get(public)
+        return key if key and key.holds(now) else None
+
+    def _checked(self, text: Any) -> Key:
+        if isinstance(text, str) and len(text) < 200 and text.isascii():
+            parts = text.split("_", 3)
+            if len(parts) == 4 and parts[0] == "mb":
+                key = self._known.get(parts[2])
+                if key and hmac.compare_digest(key.hash, hashed(parts[3])) and key.role == parts[1]:
+                    return key
+        raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")

@@ -1,0 +1,38 @@
+"""How much may be asked: bytes of a body, and requests in a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from maskedbandit.errors import TooMany
+
+BODY, BATCH = 64 * 1024, 1024 * 1024  # bytes
+KNOWN = 100_000  # callers of whom a bucket remembers how much they asked
+
+
+class Buckets:
+    """A token bucket for each caller: so many requests a second, and so many at once.
+
+    >>> buckets = Buckets(rate=1, burst=2, clock=lambda: 0.0)
+    >>> buckets.take("ann"), buckets.take("ann")
+    (None, None)
+    >>> buckets.take("ann")
+    Traceback (most recent call last):
+    maskedbandit.errors.TooMany: more than 1 requests a second: try again later
+    """
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.burst, self._clock = rate, burst, clock
+        self._left: dict[str, tuple[float, float]] = {}  # requests that are left, and when that was so
+
+    def take(self, who: str, many: int = 1) -> None:
+        """Count so many requests, or raise `TooMany`."""
+        now = self._clock()
+        left, when = self._left.get(who, (self.burst, now))
+        left = min(left + (now - when) * self.rate, self.burst)
+        if left < 1:
+            raise TooMany(f"more than {self.rate:g} requests a second: try again later")
+        if len(self._left) >= KNOWN:
+            self._left.clear()  # whoever comes anew has a full bucket
+        self._left[who] = left - many, now

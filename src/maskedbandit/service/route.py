@@ -1,0 +1,215 @@
+"""A route of the service: who may use it, what it is sent and what it answers; each is an application of its own.
+
+Nothing is parsed before the key is known, and nothing of a body is kept: whatever fails, the answer is a problem body,
+and the log says no more than the route and the error's name.
+"""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import msgspec
+
+from maskedbandit.errors import Forbidden, InvalidValue, TooLarge, Unauthorized
+from maskedbandit.service.host import Host
+from maskedbandit.service.keys import Key
+from maskedbandit.service.limits import BODY
+from maskedbandit.service.messages import Problem
+from maskedbandit.service.problems import problem
+from maskedbandit.service.session import key_of_session
+
+log = logging.getLogger("maskedbandit")
+encode = msgspec.json.Encoder().encode
+JSON, PROBLEM = b"application/json", b"application/problem+json"
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Call:
+    """A request that is allowed."""
+
+    __slots__ = ("headers", "host", "key", "path", "raw", "receive", "scope", "send")
+
+    def __init__(self, host: Host, scope: Any, receive: Any, send: Any) -> None:
+        self.host, self.scope, self.receive, self.send = host, scope, receive, send
+        self.key: Key | None = None
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.path: Mapping[str, str] = scope["path_params"]
+        self.raw = b""
+
+    @property
+    def study(self) -> str:
+        """The study that the path names."""
+        return self.path["study"]
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The last value of each name in the query."""
+        found = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        return {name: values[-1] for name, values in found.items()}
+
+    def count(self, many: int) -> None:
+        """Count a batch as so many requests."""
+        if self.key is not None:
+            self.host.callers.take(self.key.key, many)
+
+    def header(self, name: str) -> str | None:
+        """A header of the request."""
+        value = self.headers.get(name.encode())
+        return None if value is None else value.decode("latin-1")
+
+
+class Answer(NamedTuple):
+    """An answer that is no JSON, or has headers of its own."""
+
+    body: bytes
+    kind: bytes = JSON
+    status: int = 200
+    headers: Headers = ()
+
+
+class Route:
+    """A method and a path. `roles` may use it; without roles everybody may."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        roles: tuple[str, ...],
+        handler: Callable[..., Awaitable[Any]],
+        body: Any = None,
+        answer: Any = None,
+        status: int = 200,
+        limit: int = BODY,
+        refusals: tuple[int, ...] = (),
+    ) -> None:
+        self.method, self.path, self.roles, self.handler = method, path, roles, handler
+        self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
+        self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
+
+    @cached_property
+    def about(self) -> str:
+        """What it is for."""
+        return (self.handler.__doc__ or "").strip()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        host: Host = scope["app"].state.host
+        try:
+            call = Call(host, scope, receive, send)
+            if self.roles:
+                call.key = self.allowed(call, scope)
+            if self.method == "GET":
+                found = await self.handler(call)
+            else:
+                call.raw = await body_of(receive, call, self.limit)
+                found = await (self.handler(call, self.decoded(call)) if self.body else self.handler(call))
+        except Exception as why:
+            await refuse(send, self.path, why)
+            return
+        if found is None:
+            return  # it has answered itself
+        if isinstance(found, Answer):
+            await respond(send, found.status, found.body, found.kind, found.headers)
+        else:
+            await respond(send, self.status, encode(found))
+
+    def allowed(self, call: Call, scope: Any) -> Key:
+        """The key of the request, if its role may do this."""
+        host, now = call.host, call.host.clock()
+        given = call.headers.get(b"authorization", b"")
+        if given[:7].lower() == b"bearer ":
+            try:
+                key = host.keys.of(given[7:].decode("latin-1"), now)
+            except Unauthorized:
+                host.strangers.take(str((scope.get("client") or ("",))[0]))
+                raise
+        else:
+            session = key_of_session(host, call.header("cookie"), now) if self.method == "GET" else None
+            if session is None:
+                raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
+            key = session
+        host.callers.take(key.key)
+        if key.role not in self.roles:
+            raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
+        if key.study is not None and call.path.get("study", key.study) != key.study:
+            raise Forbidden("this key is for another study")
+        return key
+
+    def decoded(self, call: Call) -> Any:
+        """The body, as the type that the route has."""
+        try:
+            if self.decode is not None:
+                return self.decode(call.raw)
+            if (call.header("content-type") or "").partition(";")[0].strip() == "application/toml":
+                return tomllib.loads(call.raw.decode())
+            return msgspec.json.decode(call.raw)
+        except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as why:
+            raise BadBody(why) from None
+
+
+class BadBody(InvalidValue):
+    """The body is not of the type that the route has; it may be personal, so only the place of the fault is named."""
+
+    def __init__(self, why: BaseException) -> None:
+        Exception.__init__(self, f"the body is not what it must be: {'not JSON' if not str(why) else why}")
+
+    @property
+    def code(self) -> str:
+        """That of its parent."""
+        return "invalid_value"
+
+
+async def body_of(receive: Any, call: Call, limit: int) -> bytes:
+    """All bytes of a body, or raise `TooLarge`."""
+    length = call.headers.get(b"content-length", b"0")
+    if length.isdigit() and int(length) > limit:
+        raise TooLarge(f"the body has {int(length)} bytes, and at most {limit} are allowed")
+    parts, size = list[bytes](), 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise TooLarge("the body ended before its length")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise TooLarge(f"the body has more than {limit} bytes")
+        if not message.get("more_body"):
+            return part if not parts else b"".join((*parts, part))
+        parts.append(part)
+
+
+async def refuse(send: Any, path: str, why: BaseException) -> None:
+    """Answer with a problem."""
+    said = problem(why)
+    if said.status >= 500:
+        unexpected = why if said.status == 500 else None
+        log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
+    await respond_problem(send, said)
+
+
+async def respond_problem(send: Any, said: Problem) -> None:
+    """Send a problem body."""
+    more: list[tuple[bytes, bytes]] = []
+    if said.status in (429, 503):
+        more.append((b"retry-after", b"1"))
+    if said.status == 401:
+        more.append((b"www-authenticate", b"Bearer"))
+    await respond(send, said.status, encode(said), PROBLEM, more)
+
+
+async def respond(send: Any, status: int, body: bytes, kind: bytes = JSON, more: Headers = ()) -> None:
+    """Send an answer."""
+    headers = [
+        (b"content-type", kind),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        *more,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,66 @@
+"""The server process: it listens, and ends when it is told to, after all that was asked is answered."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import uvicorn
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.service.app import application
+from maskedbandit.service.host import Host
+
+GRACE = 20  # seconds for requests that are under way
+
+
+class Server(uvicorn.Server):
+    """A server that tells the host when it is to end, so that streams of events end too."""
+
+    def __init__(self, config: uvicorn.Config, host: Host, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._host, self._listening = host, listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._listening()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        self._host.stopping.set()
+        await super().shutdown(sockets)
+
+
+def bound(address: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free."""
+    found = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address, port))
+    except (OSError, OverflowError) as why:
+        found.close()
+        raise InvalidValue("--port", port, f"one that is free on {address} ({why})") from None
+    return found
+
+
+def serve(
+    host: Host,
+    listener: socket.socket,
+    listening: Callable[[], None],
+    companions: Sequence[Callable[[Host], Awaitable[None]]] = (),
+    **settings: Any,
+) -> None:
+    """Serve until the process is told to end."""
+    config = uvicorn.Config(
+        application(host, companions),
+        access_log=False,  # a line for each report would tell who reports
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE,
+        **settings,
+    )
+    Server(config, host, listening).run([listener])
