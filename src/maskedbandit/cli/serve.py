@@ -21,6 +21,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="where to listen (8000)")
     parser.add_argument(
+        "--url", metavar="URL", help="how other processes that serve this database reach this one (http://HOST:PORT)"
+    )
+    parser.add_argument(
         "--rate", type=float, default=5000, metavar="N", help="requests a second that each key may make (5000)"
     )
 
@@ -44,6 +47,7 @@ def do(options: argparse.Namespace) -> None:
         companions.append(demo.people)
     host = Host(options.database, options.witness, options.rate)
     url = f"http://{options.host}:{listener.getsockname()[1]}"
+    host.url = options.url or url
 
     def listening() -> None:
         for line in welcome(host, url):

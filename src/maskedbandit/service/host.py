@@ -10,17 +10,21 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from maskedbandit.errors import MaskedBanditError, StoreError, TooMany, UnknownStudy
+import httpx
+
+from maskedbandit.errors import FencedOff, MaskedBanditError, StoreError, UnknownStudy
+from maskedbandit.service.elsewhere import Elsewhere
+from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
-from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.session import Operation
+from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
 from maskedbandit.store.status import published
 from maskedbandit.store.studies import listed, prepared_witness
 from maskedbandit.store.study import Study
@@ -28,22 +32,8 @@ from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
 READERS = 4  # connections that only read
-WAITING = 20_000  # operations of a study; more are refused
 LIVE = ("running", "paused", "stopped")
 T = TypeVar("T")
-
-
-class Held(NamedTuple):
-    """A study that this process holds."""
-
-    study: Study
-    writer: Writer
-
-    def do(self, operation: Operation, ticket: str | None = None, unit: str | None = None) -> Any:
-        """What comes of an operation, after it is on disk."""
-        if self.writer.waiting > WAITING:
-            raise TooMany("the study has more requests waiting than it can write: try again later")
-        return self.writer.submit(operation, ticket, unit)
 
 
 class Host:
@@ -52,12 +42,13 @@ class Host:
     def __init__(
         self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = wall_clock
     ) -> None:
+        self.url = ""  # where other processes reach this one
         self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.stopping = asyncio.Event()
         self.ready = False  # whether the last round of the clock wrote everything
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, Held | Elsewhere] = {}
         self._opening = asyncio.Lock()
         self._readers: SimpleQueue[Database] = SimpleQueue()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -71,6 +62,7 @@ class Host:
 
     async def start(self) -> None:
         """Hold all studies, and begin the clock."""
+        self._client = httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=20))
         self.stops = asyncio.ensure_future(self.stopping.wait())
         await self._round()
         self._clock_task = asyncio.create_task(self._go_on())
@@ -79,27 +71,32 @@ class Host:
         """Write what waits, and give everything back."""
         self.stopping.set()
         self._clock_task.cancel()
-        for held in self._held.values():
-            await asyncio.to_thread(held.writer.close)
-            await asyncio.to_thread(held.study.close)
-        self._held.clear()
+        for name in list(self._held):
+            await self.drop(name)
+        await self._client.aclose()
         self._threads.shutdown()
         while not self._readers.empty():
             self._readers.get().close()
 
-    async def hold(self, name: str) -> Held:
-        """The study of this name, held by this process."""
+    async def hold(self, name: str) -> Held | Elsewhere:
+        """The study of this name: held by this process, or by another one that answers for it."""
         if (held := self._held.get(name)) is not None:
             return held
         async with self._opening:
             if name not in self._held:
-                study = await asyncio.to_thread(self._open, name)
-                self._held[name] = Held(study, Writer(study, asyncio.get_running_loop()))
+                try:
+                    study = await asyncio.to_thread(self._open, name)
+                    self._held[name] = Held(study, Writer(study, asyncio.get_running_loop()))
+                except FencedOff:
+                    holder = await self.read(partial(holder_of, name=name))
+                    if "://" not in holder:
+                        raise  # by a command, which ends soon
+                    self._held[name] = Elsewhere(name, holder, self._client)
         return self._held[name]
 
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one."""
-        if (held := self._held.pop(name, None)) is not None:
+        if isinstance(held := self._held.pop(name, None), Held):
             await asyncio.to_thread(held.writer.close)
             await asyncio.to_thread(held.study.close)
 
@@ -121,7 +118,7 @@ class Host:
     def _open(self, name: str) -> Study:
         database = connect(self.address, create=False)
         try:
-            return Study(database, self.witness, name, self.clock)
+            return Study(database, self.witness, name, self.clock, f"{own_name()} {self.url}".strip())
         except BaseException:
             database.close()
             raise
@@ -154,20 +151,42 @@ class Host:
     async def _round(self) -> None:
         """Read the keys, hold what is not held yet, and do what is due."""
 
-        def question(database: Database) -> list[str]:
+        def question(database: Database) -> list[tuple[str, str, int]]:
             self.keys.read(database)
-            return [each.name for each in listed(database) if each.state in LIVE]
+            names = [each.name for each in listed(database) if each.state in LIVE]
+            return [(name, *lease_of(database, name)) for name in names]
 
         ready = True
-        for name in await self.read(question):
+        for name, holder, lease in await self.read(question):
+            held = self._held.get(name)
+            if isinstance(held, Elsewhere) and (
+                holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
+            ):
+                await self.drop(name)  # it ended, or somebody else has it
             try:
                 await self.hold(name)
             except MaskedBanditError as why:
                 ready = False
                 log.warning("a study is not held", extra={"study": name, "why": str(why)})
-        ticks = [held.writer.submit(held.study.op_tick) for held in self._held.values()]
-        for name, done in zip(list(self._held), await asyncio.gather(*ticks, return_exceptions=True), strict=True):
+        here = {name: held for name, held in self._held.items() if isinstance(held, Held)}
+        ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
+        for name, done in zip(here, await asyncio.gather(*ticks, return_exceptions=True), strict=True):
             if isinstance(done, BaseException):
                 ready = False
                 log.warning("a study could not go on", extra={"study": name, "why": str(done)})
+            if isinstance(done, FencedOff):
+                await self.drop(name)
         self.ready = ready
+
+
+def lease_of(database: Database, name: str) -> tuple[str, int]:
+    """Who holds a study, and until when nobody else may take it over."""
+    row = database.one("SELECT holder, lease FROM study WHERE study = ?", name)
+    if row is None:
+        raise UnknownStudy(f"there is no study {name!r}")
+    return str(row[0]), int(row[1])
+
+
+def holder_of(database: Database, name: str) -> str:
+    """Who holds a study."""
+    return lease_of(database, name)[0]

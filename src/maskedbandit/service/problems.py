@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maskedbandit import errors
 from maskedbandit.errors import MaskedBanditError
+from maskedbandit.service.elsewhere import Said
 from maskedbandit.service.messages import Problem
 
 # the nearest class decides
@@ -47,6 +48,8 @@ def problem(why: BaseException) -> Problem:
     >>> problem(errors.Late("the window is over")).code
     'late'
     """
+    if isinstance(why, Said):
+        return why.problem
     status = status_of(type(why))
     if status == 500 or not isinstance(why, MaskedBanditError):
         return of_status(500, "server_error", "this should not have happened: the server's log has more")

@@ -15,7 +15,9 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from maskedbandit.errors import Forbidden, InvalidValue, TooLarge, Unauthorized
+from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized
+from maskedbandit.service.elsewhere import Elsewhere
+from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
@@ -45,6 +47,18 @@ class Call:
     def study(self) -> str:
         """The study that the path names."""
         return self.path["study"]
+
+    @property
+    def bearer(self) -> str:
+        """The text of the key."""
+        return self.headers.get(b"authorization", b"")[7:].decode("latin-1")
+
+    async def held(self) -> Held:
+        """The study that the path names, if this process holds it; otherwise the request goes to whoever does."""
+        found = await self.host.hold(self.study)
+        if not isinstance(found, Held):
+            raise HeldElsewhere(found)
+        return found
 
     @property
     def query(self) -> dict[str, str]:
@@ -108,6 +122,8 @@ class Route:
             else:
                 call.raw = await body_of(receive, call, self.limit)
                 found = await (self.handler(call, self.decoded(call)) if self.body else self.handler(call))
+        except HeldElsewhere as other:
+            found = await relayed(call, other.holder)
         except Exception as why:
             await refuse(send, self.path, why)
             return
@@ -150,6 +166,26 @@ class Route:
             return msgspec.json.decode(call.raw)
         except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as why:
             raise BadBody(why) from None
+
+
+class HeldElsewhere(Exception):
+    """Another process holds the study."""
+
+    def __init__(self, holder: Elsewhere) -> None:
+        self.holder = holder
+
+
+async def relayed(call: Call, holder: Elsewhere) -> Answer:
+    """What the process that holds the study answers."""
+    given = {name.decode("latin-1"): value.decode("latin-1") for name, value in call.headers.items()}
+    kept: dict[str, str] = {
+        name: given[name] for name in ("authorization", "content-type", "idempotency-key") if name in given
+    }
+    try:
+        found = await holder.relay(call.scope["method"], call.scope["path"], kept, call.raw)
+    except FencedOff as why:
+        return Answer(encode(problem(why)), PROBLEM, 503)
+    return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)
 
 
 class BadBody(InvalidValue):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -11,7 +13,9 @@ import uvicorn
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.app import application
 from maskedbandit.service.host import Host
+from maskedbandit.service.logs import to_standard_error
 
+log = logging.getLogger("maskedbandit")
 GRACE = 20  # seconds for requests that are under way
 
 
@@ -63,4 +67,8 @@ def serve(
         timeout_graceful_shutdown=GRACE,
         **settings,
     )
+    to_standard_error()
+    for each in (signal.SIGTERM, signal.SIGINT):  # the server takes them while it runs, and gives them back at its end
+        signal.signal(each, lambda *_: None)
     Server(config, host, listening).run([listener])
+    log.info("the server has ended")

@@ -16,6 +16,7 @@ from pathlib import Path
 from maskedbandit.cli.parts.simulation import Clock, Simulated
 from maskedbandit.errors import BudgetExceeded, Refused, StoreError
 from maskedbandit.lab.experiments.packaged import folder
+from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.store.connection import connect
 from maskedbandit.store.lease import wall_clock
@@ -58,7 +59,8 @@ class Demo:
             await asyncio.sleep(STEP / 1000)
             try:
                 held = await host.hold(self.protocol.name)
-                await held.do(partial(self.play, held.study, wall_clock()))
+                if isinstance(held, Held):
+                    await held.do(partial(self.play, held.study, wall_clock()))
             except StoreError:
                 pass  # these people found the server closed
 

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
-from maskedbandit.service.api.people import enrol
+from maskedbandit.service.api.people import ask
 from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
@@ -89,7 +89,7 @@ async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
         unit = unit_of(body)
-        return as_flag(await enrol(call, await call.host.hold(name), unit))
+        return as_flag(await ask(call, "assign", name, unit))
     except MaskedBanditError as why:
         said = problem(why)
         if said.status >= 500 or said.status == 429:

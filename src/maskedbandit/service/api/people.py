@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from maskedbandit.errors import MaskedBanditError, Unauthorized
-from maskedbandit.service.host import Held
+from maskedbandit.service.held import Held
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.limits import BATCH
 from maskedbandit.service.messages import (
@@ -27,101 +27,71 @@ from maskedbandit.service.messages import (
 )
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Call, Route
-from maskedbandit.store.study import Study
 from maskedbandit.study.signatures import is_signed
 
-STATUSES = "accepted", "duplicate"
 
-
-def given(study: Study, unit: str) -> Assigned:
-    """Within a transaction: what the person gets."""
-    found = study.op_assign(unit)
-    name, payload = study.protocol.arms[found.arm]
-    offer = study.op_offer(found.ticket).to_text() if found.ticket and study.protocol.on_devices else None
-    return Assigned(study.name, name, payload, found.ticket, str(found.propensity), found.again, offer)
-
-
-def enrol(call: Call, held: Held, body: Assign) -> Any:
-    """What comes of a person."""
-    key = held.study.protocol.signed_by
-    if key and not is_signed(key, held.study.name, body.unit, body.token):
-        raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
-    call.host.people.take(body.unit)
-    return held.do(partial(given, held.study, body.unit), unit=body.unit)
+async def ask(call: Call, verb: str, study: str, body: Any) -> Any:
+    """What comes of a request about a person."""
+    held = await call.host.hold(study)
+    if verb == "assign":
+        call.host.people.take(body.unit)
+        key = held.study.protocol.signed_by if isinstance(held, Held) else None  # the holder asks for it
+        if key and not is_signed(key, study, body.unit, body.token):
+            raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
+    return await held.ask(verb, body, call.bearer)
 
 
 async def assign(call: Call, body: Assign) -> Assigned:
     """Give a person an arm. The same person always gets the same one, and is charged once."""
-    found: Assigned = await enrol(call, await call.host.hold(call.study), body)
+    found: Assigned = await ask(call, "assign", call.study, body)
     return found
 
 
 async def expose(call: Call, body: Expose) -> Exposed:
     """Say that the person saw the arm: from now on the outcome counts."""
-    held = await call.host.hold(call.study)
-    await held.do(partial(held.study.op_expose, body.ticket), ticket=body.ticket)
-    return Exposed()
+    found: Exposed = await ask(call, "expose", call.study, body)
+    return found
 
 
 async def report(call: Call, body: Report) -> Reported:
     """Report the person's outcome. A retry has no effect; another value is a conflict."""
-    held = await call.host.hold(call.study)
-    return await reported(held, body)
+    found: Reported = await ask(call, "report", call.study, body)
+    return found
 
 
-async def reported(held: Held, body: Report) -> Reported:
-    """A report, once."""
-    done = partial(held.study.op_report, body.ticket, body.value, body.event)
-    found = await held.do(done, ticket=body.ticket)
-    return Reported(STATUSES[found.again])
-
-
-async def together(requests: Sequence[Any], do: Callable[[Any], Awaitable[Any]]) -> Items[Any]:
+async def together(call: Call, verb: str, requests: Sequence[Any]) -> Items[Any]:
     """What comes of each, one refused or not whatever the others are; all are in hardly more than one transaction."""
+    call.count(len(requests))
 
     async def one(request: Any) -> Item[Any]:
         try:
-            return Item(200, answer=await do(request))
+            return Item(200, answer=await ask(call, verb, call.study, request))
         except MaskedBanditError as why:
             said = problem(why)
             return Item(said.status, problem=said)
 
+    await call.host.hold(call.study)  # is there such a study?
     return Items(list(await asyncio.gather(*[one(each) for each in requests])))
 
 
 async def assign_batch(call: Call, body: AssignBatch) -> Items[Assigned]:
     """Give several people their arms."""
-    held = await call.host.hold(call.study)
-    call.count(len(body.requests))
-
-    async def one(request: Assign) -> Any:
-        return await enrol(call, held, request)
-
-    return await together(body.requests, one)
+    return await together(call, "assign", body.requests)
 
 
 async def expose_batch(call: Call, body: ExposeBatch) -> Items[Exposed]:
     """Say of several people that they saw their arms."""
-    held = await call.host.hold(call.study)
-    call.count(len(body.requests))
-
-    async def one(request: Expose) -> Exposed:
-        await held.do(partial(held.study.op_expose, request.ticket), ticket=request.ticket)
-        return Exposed()
-
-    return await together(body.requests, one)
+    return await together(call, "expose", body.requests)
 
 
 async def report_batch(call: Call, body: ReportBatch) -> Items[Reported]:
     """Report the outcomes of several people."""
-    held = await call.host.hold(call.study)
-    call.count(len(body.requests))
-    return await together(body.requests, partial(reported, held))
+    return await together(call, "report", body.requests)
 
 
 async def budget(call: Call, body: Expose) -> Budget:
     """What the person who has this ticket has spent in this period, in all studies of the project, and may spend."""
-    held = await call.host.hold(call.study)
+    held = await call.held()
     spent = await held.do(partial(held.study.op_spent, body.ticket), ticket=body.ticket)
     return Budget(str(spent), str(held.study.protocol.budget), held.study.protocol.period)
 

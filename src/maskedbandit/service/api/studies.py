@@ -79,7 +79,7 @@ def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awa
     """A handler that moves a study to another state."""
 
     async def move(call: Call) -> StudyState:
-        held = await call.host.hold(call.study)
+        held = await call.held()
         await held.do(partial(operation, held.study))
         return await call.host.read(partial(state_of, name=call.study))
 
@@ -89,7 +89,7 @@ def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awa
 
 async def erase(call: Call, body: Erase) -> Erased:
     """Erase a person's data. What was released, and charged, stays; the person takes no further part."""
-    held = await call.host.hold(call.study)
+    held = await call.held()
     return Erased(await held.do(partial(held.study.op_erase, body.unit), unit=body.unit))
 
 

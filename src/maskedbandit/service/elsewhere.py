@@ -1,0 +1,98 @@
+"""A study that another process holds: what is asked here is sent there.
+
+Any number of processes may serve one database. One of them holds a study; the others check who asks, and send what
+clients ask in batches, each as large as what came while the last one was under way. Whatever else is asked of the study
+is relayed as it is. If the holder ends, nothing is acknowledged until its lease does, and then another process takes
+the study over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import msgspec
+
+from maskedbandit.errors import FencedOff, MaskedBanditError
+from maskedbandit.service.messages import MOST_TOGETHER, Assigned, Exposed, Items, Problem, Reported
+
+DECODE: dict[str, Any] = {
+    "assign": msgspec.json.Decoder(Items[Assigned]).decode,
+    "expose": msgspec.json.Decoder(Items[Exposed]).decode,
+    "report": msgspec.json.Decoder(Items[Reported]).decode,
+}
+encode = msgspec.json.Encoder().encode
+PATIENCE = 10  # seconds
+
+
+class Said(MaskedBanditError):
+    """The problem that the holder of the study answered with."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+class Elsewhere:
+    """A study that the process at `url` holds."""
+
+    def __init__(self, name: str, holder: str, client: httpx.AsyncClient) -> None:
+        self.name, self.holder, self._client = name, holder, client
+        self.url = holder.rpartition(" ")[2]
+        self._waiting: dict[tuple[str, str], list[tuple[Any, asyncio.Future[Any]]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def ask(self, verb: str, body: Any, key: str) -> Any:
+        """What a client is answered by the holder."""
+        future = asyncio.get_running_loop().create_future()
+        what = verb, key
+        if what in self._waiting:
+            self._waiting[what].append((body, future))
+        else:
+            self._waiting[what] = [(body, future)]
+            task = asyncio.create_task(self._send(what))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return future
+
+    async def relay(self, method: str, path: str, headers: dict[str, str], body: bytes) -> httpx.Response:
+        """The answer of the holder to a request as it is."""
+        try:
+            return await self._client.request(method, self.url + path, headers=headers, content=body, timeout=PATIENCE)
+        except httpx.HTTPError as why:
+            raise self.away() from why
+
+    def away(self) -> FencedOff:
+        """The holder does not answer: perhaps it was done, so it is to be asked again."""
+        return FencedOff(f"the process that holds {self.name} does not answer")
+
+    async def _send(self, what: tuple[str, str]) -> None:
+        """Send what waits, and what comes meanwhile."""
+        while self._waiting[what]:
+            now, self._waiting[what] = self._waiting[what][:MOST_TOGETHER], self._waiting[what][MOST_TOGETHER:]
+            await self._batch(*what, now)
+        del self._waiting[what]
+
+    async def _batch(self, verb: str, key: str, waiting: list[tuple[Any, asyncio.Future[Any]]]) -> None:
+        path = f"/v1/studies/{self.name}/{verb}/batch"
+        try:
+            sent = encode({"requests": [body for body, _ in waiting]})
+            answer = await self.relay("POST", path, {"authorization": f"Bearer {key}"}, sent)
+            if answer.status_code != 200:
+                raise Said(msgspec.json.decode(answer.content, type=Problem))
+            items = DECODE[verb](answer.content).items
+            if len(items) != len(waiting):
+                raise self.away()
+        except (MaskedBanditError, msgspec.MsgspecError) as why:
+            for _, future in waiting:
+                if not future.cancelled():
+                    future.set_exception(why if isinstance(why, MaskedBanditError) else self.away())
+            return
+        for (_, future), item in zip(waiting, items, strict=True):
+            if future.cancelled():
+                continue
+            if item.problem is None:
+                future.set_result(item.answer)
+            else:
+                future.set_exception(Said(item.problem))

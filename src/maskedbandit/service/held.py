@@ -1,0 +1,55 @@
+"""A study that this process holds, and what clients ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from maskedbandit.errors import TooMany
+from maskedbandit.service.messages import Assigned, Exposed, Reported
+from maskedbandit.store.session import Operation
+from maskedbandit.store.study import Study
+from maskedbandit.store.writer import Writer
+
+WAITING = 20_000  # operations of a study; more are refused
+
+
+def assign(study: Study, body: Any) -> Assigned:
+    """What the person gets."""
+    found = study.op_assign(body.unit)
+    name, payload = study.protocol.arms[found.arm]
+    offer = study.op_offer(found.ticket).to_text() if found.ticket and study.protocol.on_devices else None
+    return Assigned(study.name, name, payload, found.ticket, str(found.propensity), found.again, offer)
+
+
+def expose(study: Study, body: Any) -> Exposed:
+    """The person saw the arm."""
+    study.op_expose(body.ticket)
+    return Exposed()
+
+
+def report(study: Study, body: Any) -> Reported:
+    """The person's outcome."""
+    return Reported("duplicate" if study.op_report(body.ticket, body.value, body.event).again else "accepted")
+
+
+VERBS: dict[str, Callable[[Study, Any], Any]] = {"assign": assign, "expose": expose, "report": report}
+
+
+class Held(NamedTuple):
+    """A study that this process holds."""
+
+    study: Study
+    writer: Writer
+
+    def ask(self, verb: str, body: Any, key: str) -> Any:
+        """What a client is answered, after it is on disk."""
+        operation = partial(VERBS[verb], self.study, body)
+        return self.do(operation, getattr(body, "ticket", None), getattr(body, "unit", None))
+
+    def do(self, operation: Operation, ticket: str | None = None, unit: str | None = None) -> Any:
+        """What comes of an operation, after it is on disk."""
+        if self.writer.waiting > WAITING:
+            raise TooMany("the study has more requests waiting than it can write: try again later")
+        return self.writer.submit(operation, ticket, unit)
