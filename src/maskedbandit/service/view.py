@@ -82,10 +82,59 @@ class View(Struct, frozen=True):
         return self.ledger[0].at if self.ledger else None
 
     @property
+    def answer(self) -> int | None:
+        """The arm of the final answer of a search, if it has one."""
+        return self.counts.asked if self.protocol.policy.goal == "identify" else None
+
+    @property
+    def served(self) -> int | None:
+        """The arm of whoever comes while no places are given; None: any."""
+        return self.leader if self.counts.asked is None else self.counts.asked
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will be released any more: no cohort waits, and no place will be given."""
+        came, people = self.counts.came, self.protocol.people
+        all_came = came is not None and people is not None and came >= people
+        ended = self.state in ("stopped", "archived") or all_came or self.answer is not None
+        return ended and not any(each.state == "waiting" for each in self.counts.cohorts)
+
+    @property
     def leader(self) -> int | None:
         """The arm of the highest mean in what was released."""
         means = {each: arm.estimate.mean for each, arm in enumerate(self.arms) if arm.estimate}
         return max(means, key=means.__getitem__, default=None)
+
+
+class Summary(Struct, frozen=True):
+    """A study in a list."""
+
+    name: str
+    about: str
+    state: str
+    simulated: bool
+    came: int | None
+    people: int | None
+    releases: int
+
+
+def summaries(database: Database, witness: Witness) -> list[Summary]:
+    """All studies, by name."""
+    witness = witness.as_now()
+    found = []
+    with database.still():
+        for name, came, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
+            seen, protocol, entries_there = witness.seen(name), _protocol(text), entries(database, name)
+            published = entries_there[: seen.head.entries if seen else 0]
+            about = str(protocol.table.get("about", ""))
+            kinds = [entry.says["kind"] for entry in published]
+            came = int(came) if len(published) == len(entries_there) else None
+            found.append(
+                Summary(
+                    name, about, _state(kinds), _simulated(published), came, protocol.people, kinds.count("released")
+                )
+            )
+    return found
 
 
 def view(database: Database, witness: Witness, name: str, now: int) -> View:
@@ -104,17 +153,25 @@ def view(database: Database, witness: Witness, name: str, now: int) -> View:
         released = {each.cohort for each in ledger if each.kind == "released"}
         horizon = Horizon.of(found[head.entries :])
         counted = counts(database, name, protocol, int(row[0]), released, horizon, now)
-    kinds = [each.kind for each in ledger if each.kind in STATES]
     return View(
         protocol,
         now,
-        STATES[kinds[-1]] if kinds else "draft",
-        any(entry.says.get("simulated") is True for entry in found[:1]),
+        _state([each.kind for each in ledger]),
+        _simulated(found[: head.entries]),
         arms(protocol, ledger),
         ledger,
         lost(protocol, counted),
         counted,
     )
+
+
+def _state(kinds: list[str]) -> str:
+    moves = [kind for kind in kinds if kind in STATES]
+    return STATES[moves[-1]] if moves else "draft"
+
+
+def _simulated(published: list[Entry]) -> bool:
+    return any(entry.says.get("simulated") is True for entry in published[:1])
 
 
 @lru_cache(maxsize=64)

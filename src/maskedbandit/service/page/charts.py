@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from markupsafe import Markup
 
-from maskedbandit.service.counts import DELAYS, Column
 from maskedbandit.service.page.drawing import Drawing, picture, ticks, times
+from maskedbandit.service.page.tables import delay_names
 from maskedbandit.service.page.words import count, counted, decimal, duration, percent
 from maskedbandit.service.view import View
 
@@ -47,7 +49,7 @@ def estimates(view: View) -> Markup:
             on.text("middle", at, bottom + 17, decimal(tick, 4))
         for i, arm in enumerate(view.arms):
             y = top + row * i + (row - 11 if on.narrow else row / 2)
-            on.text("label", 0, y - 13 if on.narrow else y + 4, arm.name)
+            on.text("label", 0, y - 13 if on.narrow else y + 4, short(arm.name, on))
             if arm.estimate is None:
                 on.text("quiet", left, y + 4, "nothing released yet")
                 continue
@@ -66,22 +68,45 @@ def estimates(view: View) -> Markup:
     return picture("estimates", "Estimated outcome of each arm, with two bands", about or "Nothing was released.", draw)
 
 
-def chance(view: View) -> Markup:
-    """A bar for each arm."""
+def bars(rows: list[tuple[str, float, str]]) -> Callable[[Drawing], None]:
+    """A bar for each row: its name, the part of the full length, and its number in words."""
 
     def draw(on: Drawing) -> None:
-        row, label = (40, 0) if on.narrow else (28, 158)
+        row, left = (42, 0) if on.narrow else (28, 158)
         right = on.width - 84
-        for i, arm in enumerate(view.arms):
+        for i, (name, part, number) in enumerate(rows):
             y = row * i + (20 if on.narrow else 6)
-            on.text("label", 0, y - 6 if on.narrow else y + 12, arm.name)
-            on.rect("track", label, y, right - label, 16)
-            on.rect("bar", label, y, arm.chance * (right - label), 16)
-            on.text("value", right + 8, y + 12, percent(arm.chance))
-        on.height = row * len(view.arms) + 4
+            on.text("label", 0, y - 6 if on.narrow else y + 12, short(name, on))
+            on.rect("track", left, y, right - left, 16)
+            on.rect("bar", left, y, part * (right - left), 16)
+            on.text("value", right + 8, y + 12, number)
+        on.height = row * len(rows) + 4
 
+    return draw
+
+
+def short(name: str, on: Drawing) -> str:
+    """As much of a name as fits."""
+    most = 42 if on.narrow else 19
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def chance(view: View) -> Markup:
+    """A bar for each arm."""
     about = "; ".join(f"{arm.name} {percent(arm.chance)}" for arm in view.arms)
+    draw = bars([(arm.name, arm.chance, percent(arm.chance)) for arm in view.arms])
     return picture("chance", "Chance of each arm to be the best", about, draw)
+
+
+def delays(view: View) -> Markup:
+    """A bar for each length of time."""
+    rows = list(zip(delay_names(), view.counts.delays, strict=True))
+    while len(rows) > 1 and rows[-1][1] == 0:
+        rows.pop()
+    most = max(people for _, people in rows) or 1
+    draw = bars([(name, people / most, count(people)) for name, people in rows])
+    about = "; ".join(f"{name}: {count(people)}" for name, people in rows)
+    return picture("delays", "How long it took until people saw their arm", about, draw)
 
 
 def over_time(on: Drawing, view: View, left: float, top: float, bottom: float) -> tuple[float, float]:
@@ -116,11 +141,13 @@ def allocation(view: View) -> Markup:
                     tall = people / total * (bottom - top)
                     y -= tall
                     on.rect(f"part {kind}", left + i * wide, y, wide + 0.3, tall, f"{name}: {people} of {total}")
+                    on.line("split", left + i * wide, y, left + (i + 1) * wide, y)
         start = columns[0].at
         for line in view.releases:
             x = left + (line.at - start) / step * wide
             if left <= x <= on.width - 8:
                 on.line("mark", x, top, x, bottom)
+                on.line("mark dashes", x, top, x, bottom)
                 on.arrow("tip", x, top, "a release")
         legend(on, parts, bottom + 40)
 
@@ -168,13 +195,3 @@ def arrivals(view: View) -> Markup:
 
     about = f"At most {counted(most, 'person', 'people')} in {duration(step)}."
     return picture("arrivals", "People who were given a place, over time", about, draw)
-
-
-def people_in(column: Column) -> int:
-    """How many people came in a stretch of time."""
-    return sum(column.arms)
-
-
-def delay_names() -> list[str]:
-    """What each column of the delays means."""
-    return [f"up to {duration(1000 * each)}" for each in DELAYS] + ["longer"]
