@@ -1,0 +1,55 @@
+"""A loss in words: how often somebody who guesses one person's outcome from all that was published can be right.
+
+Whoever guesses between two outcomes that were as likely as each other, from something that is (ε, δ)-private, is wrong
+with probability a if it was the one and b if it was the other, where
+
+    a + e^ε b >= 1 - δ,   e^ε a + b >= 1 - δ                                                     [KOV17, Thm. 2.1]
+
+so a + b >= 2 (1 - δ) / (1 + e^ε), and the guess is right with probability 1 - (a + b) / 2 <= (e^ε + δ) / (e^ε + 1).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import INF
+
+DELTAS = [Fraction(1, 10**k) for k in range(12, 3, -1)] + [Fraction(k, 1000) for k in range(1, 1000, 2)]
+
+
+def right(epsilon: float, delta: float = 0.0) -> float:
+    """The probability with which a guess from something (ε, δ)-private is right at most.
+
+    >>> round(right(0.5), 3), right(0.0), right(1000.0), right(0.0, 1.0)
+    (0.622, 0.5, 1.0, 1.0)
+    """
+    small = math.exp(-epsilon)
+    return (1 + delta * small) / (1 + small)
+
+
+def best_guess(loss: Loss) -> float:
+    """The probability with which a guess is right at most if this was lost: the best of what holds at each δ.
+
+    >>> round(best_guess(Loss.pure(1)), 3), round(best_guess(Loss.approximate(1, 0.01)), 3)
+    (0.731, 0.734)
+    >>> round(best_guess(Loss.zcdp(0.125)), 3)  # 0.599 for Gaussian noise
+    0.644
+    """
+    pure, delta = loss.pure_epsilon, loss.delta
+    found = right(float(pure), float(delta)) if pure < INF and delta < 1 else 1.0
+    if pure == INF and delta < 1:
+        for more in DELTAS:
+            if (at := delta + more) < 1:
+                found = min(found, right(loss.epsilon(at), float(at)))
+    return found
+
+
+def in_hundred(probability: float) -> str:
+    """How many times in 100 at most, rounded upwards.
+
+    >>> in_hundred(right(0.5)), in_hundred(0.5), in_hundred(right(20))
+    ('62.3', '50', '100')
+    """
+    return f"{math.ceil(probability * 1000 - 1e-9) / 10:.4g}"

@@ -1,0 +1,1 @@
+"""The page: what a person sees of the studies in a browser, drawn on the server."""

@@ -1,0 +1,197 @@
+"""The pictures of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markupsafe import Markup
+
+from maskedbandit.service.page.drawing import Drawing, picture, ticks, times
+from maskedbandit.service.page.tables import delay_names
+from maskedbandit.service.page.words import count, counted, decimal, duration, percent
+from maskedbandit.service.view import View
+
+MOST = 8  # arms that have a colour of their own
+
+
+def colours(view: View) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The class, the name and the arms of each colour: the arms with most people, and all others together."""
+    arms = range(len(view.arms))
+    if len(view.arms) <= MOST:
+        return [(f"c{i}", view.arms[i].name, (i,)) for i in arms]
+    first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST - 1])
+    rest = tuple(arm for arm in arms if arm not in first)
+    return [(f"c{i}", view.arms[arm].name, (arm,)) for i, arm in enumerate(first)] + [
+        (f"c{MOST - 1}", f"{len(rest)} other arms", rest)
+    ]
+
+
+def estimates(view: View) -> Markup:
+    """A row for each arm: the released mean, the band of the people, and the band of the people and the noise."""
+    scale = view.protocol.reward.in_units
+    known = [(arm.name, arm.estimate) for arm in view.arms if arm.estimate]
+    ends = [end for _, each in known for end in (each.mean - each.both, each.mean + each.both)]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
+
+    def draw(on: Drawing) -> None:
+        row, label = (44, 0) if on.narrow else (34, 150)
+        left, right, top = label + 8, on.width - 16, 6
+        bottom = top + row * len(view.arms)
+
+        def x(value: float) -> float:
+            return left + (value - low) / (high - low) * (right - left)
+
+        units = view.protocol.reward.most - view.protocol.reward.least
+        for tick in ticks(scale(low), scale(high), 4 if on.narrow else 8):
+            at = x((tick - view.protocol.reward.least) / units)
+            on.line("zero" if tick == 0 and low < 0 else "grid", at, top, at, bottom)
+            on.text("middle", at, bottom + 17, decimal(tick, 4))
+        for i, arm in enumerate(view.arms):
+            y = top + row * i + (row - 11 if on.narrow else row / 2)
+            on.text("label", 0, y - 13 if on.narrow else y + 4, short(arm.name, on))
+            if arm.estimate is None:
+                on.text("quiet", left, y + 4, "nothing released yet")
+                continue
+            mean, people, both = arm.estimate.mean, arm.estimate.people, arm.estimate.both
+            hint = f"{arm.name}: {decimal(scale(mean))}"
+            on.rect("outer", x(mean - both), y - 4, x(mean + both) - x(mean - both), 8, hint)
+            on.rect("inner", x(mean - people), y - 4, x(mean + people) - x(mean - people), 8, hint)
+            on.dot("mean", x(mean), y, 5, hint)
+        on.height = bottom + 24
+
+    about = "; ".join(
+        f"{name} {decimal(scale(each.mean))}, from {decimal(scale(each.mean - each.both))} to "
+        f"{decimal(scale(each.mean + each.both))}"
+        for name, each in known
+    )
+    return picture("estimates", "Estimated outcome of each arm, with two bands", about or "Nothing was released.", draw)
+
+
+def bars(rows: list[tuple[str, float, str]]) -> Callable[[Drawing], None]:
+    """A bar for each row: its name, the part of the full length, and its number in words."""
+
+    def draw(on: Drawing) -> None:
+        row, left = (42, 0) if on.narrow else (28, 158)
+        right = on.width - 84
+        for i, (name, part, number) in enumerate(rows):
+            y = row * i + (20 if on.narrow else 6)
+            on.text("label", 0, y - 6 if on.narrow else y + 12, short(name, on))
+            on.rect("track", left, y, right - left, 16)
+            on.rect("bar", left, y, part * (right - left), 16)
+            on.text("value", right + 8, y + 12, number)
+        on.height = row * len(rows) + 4
+
+    return draw
+
+
+def short(name: str, on: Drawing) -> str:
+    """As much of a name as fits."""
+    most = 42 if on.narrow else 19
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def chance(view: View) -> Markup:
+    """A bar for each arm."""
+    about = "; ".join(f"{arm.name} {percent(arm.chance)}" for arm in view.arms)
+    draw = bars([(arm.name, arm.chance, percent(arm.chance)) for arm in view.arms])
+    return picture("chance", "Chance of each arm to be the best", about, draw)
+
+
+def delays(view: View) -> Markup:
+    """A bar for each length of time."""
+    rows = list(zip(delay_names(), view.counts.delays, strict=True))
+    while len(rows) > 1 and rows[-1][1] == 0:
+        rows.pop()
+    most = max(people for _, people in rows) or 1
+    draw = bars([(name, people / most, count(people)) for name, people in rows])
+    about = "; ".join(f"{name}: {count(people)}" for name, people in rows)
+    return picture("delays", "How long it took until people saw their arm", about, draw)
+
+
+def over_time(on: Drawing, view: View, left: float, top: float, bottom: float) -> tuple[float, float]:
+    """The axis of time below a picture: where a column begins, and how wide it is."""
+    columns, step = view.counts.columns, view.counts.step
+    start, end = columns[0].at, columns[-1].at + step
+    wide = (on.width - 8 - left) / len(columns)
+    for at, name in times(start, end, 4 if on.narrow else 7):
+        x = left + (at - start) / step * wide
+        if x <= on.width - 24:
+            on.line("grid", x, bottom, x, bottom + 4)
+            on.text("middle", max(x, left + 12), bottom + 18, name)
+    return left, wide
+
+
+def allocation(view: View) -> Markup:
+    """Columns over time that are divided as the people were, with a mark for each release."""
+    columns, step, parts = view.counts.columns, view.counts.step, colours(view)
+
+    def draw(on: Drawing) -> None:
+        left, top, bottom = 40, 22, 182 if on.narrow else 212
+        _, wide = over_time(on, view, left, top, bottom)
+        for share in (0, 0.5, 1):
+            y = bottom - share * (bottom - top)
+            on.line("grid", left, y, on.width - 8, y)
+            on.text("end", left - 6, y + 4, f"{share:.0%}")
+        for i, column in enumerate(columns):
+            total, y = sum(column.arms), float(bottom)
+            for kind, name, arms in parts:
+                people = sum(column.arms[arm] for arm in arms)
+                if people:
+                    tall = people / total * (bottom - top)
+                    y -= tall
+                    on.rect(f"part {kind}", left + i * wide, y, wide + 0.3, tall, f"{name}: {people} of {total}")
+                    on.line("split", left + i * wide, y, left + (i + 1) * wide, y)
+        start = columns[0].at
+        for line in view.releases:
+            x = left + (line.at - start) / step * wide
+            if left <= x <= on.width - 8:
+                on.line("mark", x, top, x, bottom)
+                on.line("mark dashes", x, top, x, bottom)
+                on.arrow("tip", x, top, "a release")
+        legend(on, parts, bottom + 40)
+
+    title = "Share of each arm among the people who came, over time"
+    whole = max(sum(view.counts.dealt), 1)
+    about = "; ".join(
+        f"{name} {percent(sum(view.counts.dealt[arm] for arm in arms) / whole)} of all" for _, name, arms in parts
+    )
+    return picture("allocation", title, about, draw)
+
+
+def legend(on: Drawing, parts: list[tuple[str, str, tuple[int, ...]]], y: float) -> None:
+    """What each colour means, and the mark; it ends the drawing."""
+    x = 0.0
+    for kind, name, _ in [*parts, ("", "a release", ())]:
+        short = name if len(name) <= 28 else name[:27] + "…"
+        wide = 30 + 7.2 * len(short)
+        if x and x + wide > on.width:
+            x, y = 0.0, y + 22
+        if kind:
+            on.rect(f"part {kind}", x, y - 10, 12, 12)
+        else:
+            on.arrow("tip", x + 6, y - 1)
+        on.text("label", x + 18, y, short)
+        x += wide
+    on.height = y + 10
+
+
+def arrivals(view: View) -> Markup:
+    """Columns over time: how many people came."""
+    columns, step = view.counts.columns, view.counts.step
+    most = max((sum(column.arms) for column in columns), default=1)
+
+    def draw(on: Drawing) -> None:
+        left, top, bottom = 48, 10, 130
+        _, wide = over_time(on, view, left, top, bottom)
+        for tick in ticks(0, most, 3):
+            y = bottom - tick / most * (bottom - top)
+            on.line("grid", left, y, on.width - 8, y)
+            on.text("end", left - 6, y + 4, count(int(tick)) if tick == int(tick) else "")
+        for i, column in enumerate(columns):
+            tall = sum(column.arms) / most * (bottom - top)
+            on.rect("bar", left + i * wide + 0.5, bottom - tall, wide - 1, tall, f"{sum(column.arms)} people")
+        on.height = bottom + 24
+
+    about = f"At most {counted(most, 'person', 'people')} in {duration(step)}."
+    return picture("arrivals", "People who were given a place, over time", about, draw)

@@ -1,0 +1,108 @@
+"""A drawing as SVG: shapes and words with a class, whose colours and sizes the style sheet gives.
+
+A picture is drawn twice, wide and narrow, and the style sheet shows the one that fits, so words keep their size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from markupsafe import Markup, escape
+
+WIDE, NARROW = 720, 328
+
+
+def picture(name: str, title: str, about: str, draw: Callable[[Drawing], None]) -> Markup:
+    """Both drawings of a picture, with a name that no other picture of the page has."""
+    found = []
+    for width, kind in ((WIDE, "wide"), (NARROW, "narrow")):
+        drawing = Drawing(width)
+        draw(drawing)
+        found.append(drawing.svg(f"{name}-{kind}", kind, title, about))
+    return Markup("").join(found)
+
+
+class Drawing:
+    """What was drawn so far; y grows downwards, to `height`."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.height, self._parts = width, 0.0, list[Markup]()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is the one for a telephone."""
+        return self.width == NARROW
+
+    def rect(self, kind: str, x: float, y: float, width: float, height: float, hint: str = "") -> None:
+        """A rectangle; the hint is shown where the mouse rests."""
+        shape = f'x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
+        self._add("rect", kind, shape, hint)
+
+    def line(self, kind: str, x: float, y: float, to_x: float, to_y: float, hint: str = "") -> None:
+        """A line."""
+        self._add("line", kind, f'x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"', hint)
+
+    def dot(self, kind: str, x: float, y: float, radius: float, hint: str = "") -> None:
+        """A dot."""
+        self._add("circle", kind, f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"', hint)
+
+    def arrow(self, kind: str, x: float, y: float, hint: str = "") -> None:
+        """A small triangle that points down, at its tip."""
+        self._add("path", kind, f'd="M{x:.1f} {y:.1f}l-4 -7h8z"', hint)
+
+    def text(self, kind: str, x: float, y: float, text: str) -> None:
+        """Words, at the left end of their base line unless the class says otherwise."""
+        self._parts.append(Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(kind, x, y, text))
+
+    @contextmanager
+    def group(self, kind: str) -> Iterator[None]:
+        """Shapes that belong together."""
+        self._parts.append(Markup('<g class="{}">').format(kind))
+        yield
+        self._parts.append(Markup("</g>"))
+
+    def svg(self, name: str, kind: str, title: str, about: str) -> Markup:
+        """The element."""
+        start = Markup(
+            '<svg class="{}" role="img" aria-labelledby="{}-title {}-about" viewBox="0 0 {} {:.0f}" '
+            'xmlns="http://www.w3.org/2000/svg"><title id="{}-title">{}</title><desc id="{}-about">{}</desc>'
+        ).format(kind, name, name, self.width, self.height, name, title, name, about)
+        return start + Markup("").join(self._parts) + Markup("</svg>")
+
+    def _add(self, shape: str, kind: str, where: str, hint: str) -> None:
+        inside = Markup("<title>{}</title>").format(hint) if hint else ""
+        self._parts.append(Markup(f'<{shape} class="{escape(kind)}" {where}>{inside}</{shape}>'))
+
+
+def ticks(low: float, high: float, about: int) -> list[float]:
+    """Round numbers from low to high, about so many.
+
+    >>> ticks(0, 1, 5), ticks(-0.1, 0.32, 4)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-0.1, 0.0, 0.1, 0.2, 0.3])
+    """
+    rough = (high - low) / about
+    size = 10 ** math.floor(math.log10(rough))
+    step = next(size * each for each in (1, 2, 5, 10) if size * each >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(each * step, 12) + 0.0 for each in range(first, last + 1)]
+
+
+def times(start: int, end: int, about: int) -> list[tuple[int, str]]:
+    """Round times from start to end, in milliseconds, about so many, and their names; the time zone is UTC.
+
+    >>> times(0, 7_200_000, 4)
+    [(0, '00:00'), (1800000, '00:30'), (3600000, '01:00'), (5400000, '01:30'), (7200000, '02:00')]
+    """
+    seconds = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200]
+    seconds += [86_400 * days for days in (1, 2, 4, 7, 14, 28, 56, 112, 224, 448, 896)]
+    step = next((each * 1000 for each in seconds if (end - start) <= each * 1000 * about), seconds[-1] * 1000)
+    name = "%H:%M:%S" if step < 60_000 else "%H:%M" if end - start <= 86_400_000 else "%-d %b"
+    if step < 86_400_000 < end - start:
+        step = 86_400_000
+    return [
+        (at, datetime.fromtimestamp(at / 1000, UTC).strftime(name))
+        for at in range(-(-start // step) * step, end + 1, step)
+    ]

@@ -1,0 +1,72 @@
+"""The form of a new study: the table of the protocol that was filled in."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from maskedbandit.errors import InvalidValue
+
+EXAMPLE = {
+    "name": "newsletter",
+    "about": "which of three subject lines is opened most often",
+    "arms": "short\nquestion\nnumbers",
+    "people": "20000",
+    "per_day": "2000",
+    "window": "6 hours",
+    "exposure": "10 minutes",
+    "default": "0",
+    "trust": "central",
+    "epsilon": "1",
+    "budget": "1",
+    "period": "90 days",
+}
+
+
+def table_of(values: Mapping[str, str]) -> dict[str, Any]:
+    """The table of the protocol, or raise `InvalidValue`; `Protocol.from_table` checks what is in it.
+
+    >>> found = table_of({**EXAMPLE, "people": "", "trust": "local"})
+    >>> found["policy"], found["channel"], found["arms"][0]
+    ('contemporaneous_elimination', {'name': 'response', 'epsilon': 1.0}, {'name': 'short'})
+    """
+    given = {name: value.strip() for name, value in values.items()}
+    if text := given.get("protocol"):
+        try:
+            return tomllib.loads(text.replace("\r\n", "\n"))
+        except (tomllib.TOMLDecodeError, RecursionError) as wrong:
+            raise InvalidValue("protocol", "this text", f"TOML ({wrong})") from None
+    local = given.get("trust") == "local"
+    epsilon = _number("epsilon", given.get("epsilon", ""))
+    budget = _number("budget", given["budget"]) if given.get("budget") else epsilon
+    table: dict[str, Any] = {
+        "name": given.get("name", ""),
+        "policy": "contemporaneous_klucb" if given.get("people") else "contemporaneous_elimination",
+        "channel": {"name": "response" if local else "central", "epsilon": epsilon},
+        "arms": [{"name": line.strip()} for line in given.get("arms", "").splitlines() if line.strip()],
+        "reward": {name: given[name] for name in ("window", "exposure") if given.get(name)},
+        "budget": {"epsilon": budget},
+    }
+    if given.get("default"):
+        table["reward"]["default"] = _number("default", given["default"])
+    if local:
+        table["reward"]["rule"] = "first"
+    if given.get("people"):
+        people = _number("people", given["people"])
+        table["people"] = int(people) if people == int(people) else people
+    elif given.get("delta"):
+        table["delta"] = _number("delta", given["delta"])
+    if given.get("period"):
+        table["budget"]["period"] = given["period"]
+    return table | {name: given[name] for name in ("about", "project") if given.get(name)}
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        found = float(text.replace("_", "").replace("\N{NARROW NO-BREAK SPACE}", ""))
+    except ValueError:
+        raise InvalidValue(name, text, "a number") from None
+    if found != found or abs(found) == float("inf"):
+        raise InvalidValue(name, text, "a finite number")
+    return found

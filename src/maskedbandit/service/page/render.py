@@ -1,0 +1,95 @@
+"""The pages, as functions from what may be shown to HTML; they know nothing of HTTP.
+
+`who` is who looks, `csrf` the token that every form brings back. A page has no styles and no scripts of its own, so it
+may be sent with the strictest content security policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from maskedbandit.service import statement as privacy
+from maskedbandit.service.page import charts, sentences, tables, words
+from maskedbandit.service.view import Summary, View
+
+MOST_LINES = 1000  # of a ledger on its page
+
+
+class Who(Protocol):
+    """Who looks at the page."""
+
+    @property
+    def role(self) -> str | None:
+        """owner, officer, or None for somebody without a session."""
+
+
+class Notice(NamedTuple):
+    """What came of something that was done, for the top of the page."""
+
+    text: str
+    good: bool = True
+
+
+def render_list(studies: Sequence[Summary], who: Who, csrf: str, notice: Notice | None = None) -> str:
+    """All studies."""
+    return _page("list.html", studies=studies, who=who, csrf=csrf, notice=notice)
+
+
+def render_study(view: View, who: Who, csrf: str, notice: Notice | None = None) -> str:
+    """The page of a study."""
+    return _page("study.html", view=view, who=who, csrf=csrf, notice=notice)
+
+
+def render_ledger(view: View, who: Who, csrf: str, notice: Notice | None = None) -> str:
+    """The entries of the ledger of a study, the newest first."""
+    return _page("ledger.html", view=view, who=who, csrf=csrf, notice=notice, most=MOST_LINES)
+
+
+def render_statement(view: View, who: Who, csrf: str) -> str:
+    """The privacy statement of a study, to be printed."""
+    return _page("statement.html", view=view, said=privacy.statement(view), who=who, csrf=csrf)
+
+
+def render_new(
+    values: Mapping[str, str],
+    problems: Sequence[str],
+    preview: Sequence[tuple[str, str]],
+    who: Who,
+    csrf: str,
+) -> str:
+    """The form of a new study, as it was filled in, what is wrong with it, and what the study would mean."""
+    return _page("new.html", values=values, problems=problems, preview=preview, who=who, csrf=csrf)
+
+
+def render_sign_in(csrf: str, problem: str = "") -> str:
+    """The form that asks for a key."""
+    return _page("sign_in.html", problem=problem, csrf=csrf)
+
+
+def static(name: str) -> tuple[bytes, str]:
+    """The content and the type of page.css or page.js."""
+    kinds = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
+    return (Path(__file__).parent / "static" / name).read_bytes(), kinds[name]
+
+
+@cache
+def _pages() -> Environment:
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    pages.globals |= {"words": words, "charts": charts, "says": sentences, "privacy": privacy, "rows": tables}
+    return pages
+
+
+def _page(template: str, **given: Any) -> str:
+    return _pages().get_template(template).render(**given)

@@ -1,0 +1,164 @@
+"""What the page says of a study in sentences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from maskedbandit.service.counts import Cohort
+from maskedbandit.service.health import RARE, exposure_chance
+from maskedbandit.service.page.words import clock, count, counted, decimal, duration
+from maskedbandit.service.view import Line, View
+
+
+class Check(NamedTuple):
+    """Something that should be so, and whether it is."""
+
+    good: bool
+    title: str
+    text: str
+
+
+def state(view: View) -> Markup:
+    """How the study stands, and what it has found."""
+    return Markup(" ").join(each for each in (_stands(view), _leads(view)) if each)
+
+
+def _stands(view: View) -> str:
+    came, people = view.counts.came, view.protocol.people
+    if view.state == "draft":
+        return "A draft: nobody is given an arm until it is started."
+    if view.state == "archived":
+        return "Archived: everybody's data was erased, and what was released stays."
+    if came is None:
+        return f"{view.state.capitalize()}."
+    if people is None:
+        return f"{view.state.capitalize()}: {counted(came, 'person has', 'people have')} come."
+    if came >= people:
+        return f"All {count(people)} people have come."
+    return f"{view.state.capitalize()}: {count(came)} of {count(people)} people have come."
+
+
+def _leads(view: View) -> Markup:
+    if view.answer is not None:
+        return Markup("The search has ended, and its answer is <strong>{}</strong>.").format(
+            view.arms[view.answer].name
+        )
+    if view.leader is not None:
+        return Markup("<strong>{}</strong> leads in what was released.").format(view.arms[view.leader].name)
+    return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
+
+
+def next_step(view: View) -> Markup:
+    """What happens next, and what people who come now are given."""
+    found: list[str] = []
+    waiting = [each.deadline for each in unreleased(view) if each.state == "waiting" and each.deadline is not None]
+    if view.state == "paused":
+        found.append("No places are given until it is resumed. Reports and releases go on.")
+    if waiting and view.state != "archived":
+        cohorts = counted(len(waiting), "full cohort waits for its last window", "full cohorts wait for their windows")
+        found.append(Markup("{}; the next closes at {}.").format(cohorts, clock(min(waiting))))
+    elif view.over:
+        found.append("No more updates can be published for this study.")
+    elif view.state == "running" and (opened := [each for each in unreleased(view) if each.state == "open"]):
+        left = sum(each.size - each.seen for each in opened)
+        places = counted(left, "more person", "more people")
+        window = duration(view.protocol.reward.window)
+        found.append(f"The next cohort can be released once {places} at most saw their arm, and {window} passed.")
+    if view.state in ("paused", "stopped") or view.answer is not None or view.over:
+        arm = view.served
+        best = "any arm, each with the same probability" if arm is None else view.arms[arm].name
+        if view.state != "archived":
+            found.append(Markup("Whoever comes is served {}, and is asked for nothing.").format(best))
+    return Markup(" ").join(found)
+
+
+def first_release(view: View) -> str:
+    """When there may be a release."""
+    window = duration(view.protocol.reward.window)
+    return f"A cohort is released when it is full and its last person's {window} are over."
+
+
+def widening(view: View) -> str:
+    """By how much the noise widens the bands."""
+    found = [f"×{arm.estimate.widening:.2f}" for arm in view.arms if arm.estimate]
+    low, high = min(found, key=lambda each: float(each[1:])), max(found, key=lambda each: float(each[1:]))
+    return f"Noise added for privacy widens the bands by {low if low == high else f'{low} to {high}'}."
+
+
+def negative(view: View) -> str:
+    """Why a mean is below what an outcome can be, or above."""
+    means = [arm.estimate.mean for arm in view.arms if arm.estimate]
+    least, most = view.protocol.reward.least, view.protocol.reward.most
+    found = []
+    if min(means) < 0:
+        found.append(f"Below {'zero' if least == 0 else decimal(least)}")
+    if max(means) > 1:
+        found.append(f"{'above' if found else 'Above'} {decimal(most)}")
+    return f"{' and '.join(found)} because noise was added; shown as it was released." if found else ""
+
+
+def value(view: View, line: Line) -> str:
+    """The mean of a release in the units of the outcome."""
+    if line.total is None or not line.n:
+        return ""
+    return decimal(view.protocol.reward.in_units(line.total / line.n))
+
+
+def unreleased(view: View) -> list[Cohort]:
+    """The cohorts that may still be released."""
+    return [each for each in view.counts.cohorts if each.state != "released"]
+
+
+def closes(cohort: Cohort) -> Markup:
+    """When a cohort closes."""
+    if cohort.deadline is None:
+        return Markup("when it is full and seen")
+    if cohort.state == "waiting":
+        return clock(cohort.deadline)
+    return Markup("not before {}").format(clock(cohort.deadline))
+
+
+def cohorts(view: View) -> str:
+    """How many cohorts there are in each state."""
+    states = [each.state for each in view.counts.cohorts]
+    whole = counted(len(states), "cohort")
+    parts = [
+        f"{count(states.count(state))} {text}"
+        for state, text in (("open", "with places left"), ("waiting", "waiting"), ("released", "released"))
+    ]
+    return f"The policy has asked for {whole}: {', '.join(parts)}."
+
+
+def health(view: View) -> list[Check]:
+    """What should be so."""
+    found = []
+    released = [each for each in view.counts.cohorts if each.state == "released"]
+    wrong = [each for each in view.counts.cohorts if each.dealt > each.size or each.seen > each.dealt]
+    wrong += [each for each in released if each.seen != each.size]
+    if wrong:
+        numbers = ", ".join(str(each.number) for each in wrong[:5])
+        text = f"Cohort {numbers} has not as many people as places: stop the study, and verify its ledger."
+        found.append(Check(False, "Places do not fit.", text))
+    elif released:
+        text = f"Each of the {counted(len(released), 'released cohort')} has exactly one person in each place."
+        found.append(Check(True, "Places fit.", text))
+    chance = exposure_chance(view.counts.seen, view.counts.returned)
+    if chance is None:
+        text = "Too few people came to tell whether some arms are seen less often than others."
+        found.append(Check(True, "Too early.", text))
+    elif chance < RARE:
+        text = (
+            "If all arms were seen equally often, so large a difference would come about by chance in fewer than one "
+            "of 1000 studies. See whether the application shows some arms less often, or later."
+        )
+        found.append(Check(False, "Some arms are seen less often than others.", text))
+    else:
+        times = max(round(100 * chance), 1)
+        text = f"A difference as large as here comes about by chance in about {times} of 100 studies."
+        found.append(Check(True, "All arms are seen about equally often.", text))
+    if view.counts.came is None:
+        text = "The newest entries of the ledger are not at their witness, so nothing after them is shown."
+        found.append(Check(False, "The witness is behind.", text))
+    return found

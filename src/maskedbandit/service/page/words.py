@@ -1,0 +1,69 @@
+"""Numbers and times in words, for the page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
+
+
+def count(number: int) -> str:
+    """A whole number in groups of three digits.
+
+    >>> count(1234567).split()
+    ['1', '234', '567']
+    """
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    >>> counted(1, "person", "people"), counted(2, "cohort")
+    ('1 person', '2 cohorts')
+    """
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def decimal(number: float, digits: int = 3) -> str:
+    """A number with so many digits, and a real minus sign.
+
+    >>> decimal(-0.01234), decimal(1234.5, 5)
+    ('\N{MINUS SIGN}0.0123', '1234.5')
+    """
+    return f"{number:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+
+
+def percent(part: float) -> str:
+    """A share.
+
+    >>> percent(0.123), percent(0.9999), percent(1), percent(1e-9)
+    ('12 %', 'over 99 %', '100 %', 'under 1 %')
+    """
+    if 0 < part < 0.01:
+        return "under\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}%"
+    if 0.99 < part < 1:
+        return "over\N{NO-BREAK SPACE}99\N{NO-BREAK SPACE}%"
+    return f"{100 * part:.0f}\N{NO-BREAK SPACE}%"
+
+
+def duration(milliseconds: int) -> str:
+    """A length of time in its largest unit.
+
+    >>> duration(5_400_000), duration(1000), duration(0)
+    ('1.5 hours', '1 second', '0 seconds')
+    """
+    for unit, name in UNITS:
+        if milliseconds >= unit or unit == 1000:
+            number = f"{milliseconds / unit:.3g}"
+            return f"{number} {name}{'' if number == '1' else 's'}"
+    raise AssertionError
+
+
+def clock(at: int, seconds: bool = False) -> Markup:
+    """A time in UTC."""
+    time = datetime.fromtimestamp(at / 1000, UTC)
+    text = time.strftime("%-d %b %Y, %H:%M:%S" if seconds else "%-d %b %Y, %H:%M")
+    return Markup('<time datetime="{}">{}\N{NO-BREAK SPACE}UTC</time>').format(time.isoformat(), text)

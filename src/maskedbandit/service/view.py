@@ -1,0 +1,219 @@
+"""All that may be shown of a study: one value, from which the page is drawn.
+
+Its numbers are of three kinds, and each part says of which: RELEASED ones are from the entries of the ledger that the
+witness has seen, or computed from those; OPERATIONAL ones say who came, when, and which arm; all are SIMULATED if the
+study says so. Nothing else is in it. In particular nothing depends on rewards that were not released.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from maskedbandit.errors import BehindWitness, UnknownStudy
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.service.counts import Counts, Horizon, counts
+from maskedbandit.service.estimates import Estimate, chances, estimate
+from maskedbandit.store.chain import Entry, Head, entries, holds
+from maskedbandit.store.checked import STATES
+from maskedbandit.store.database import Database
+from maskedbandit.store.witness import Witness
+from maskedbandit.study.protocol import Protocol
+
+RELEASED, OPERATIONAL, SIMULATED = "released", "operational", "simulated"
+
+
+class Arm(Struct, frozen=True):
+    """An arm, and what is estimated of it from what was released; the mean is scaled to [0, 1]."""
+
+    name: str
+    payload: str | None  # JSON
+    estimate: Estimate | None
+    chance: float  # of being the best
+
+
+class Line(Struct, frozen=True):
+    """An entry of the ledger, as it is shown."""
+
+    number: int
+    at: int
+    kind: str
+    hash: str
+    cohort: int | None = None
+    arm: int | None = None
+    n: int | None = None
+    total: float | None = None
+    loss: str | None = None  # what each person of the cohort lost
+
+
+class View(Struct, frozen=True):
+    """A study at a time."""
+
+    protocol: Protocol
+    now: int
+    state: str
+    simulated: bool
+    arms: tuple[Arm, ...]
+    ledger: tuple[Line, ...]
+    loss: Loss  # what a person loses by all that this study publishes
+    counts: Counts
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self.protocol.name
+
+    @property
+    def head(self) -> str:
+        """The hash of the newest entry of the ledger, or nothing."""
+        return self.ledger[-1].hash if self.ledger else ""
+
+    @property
+    def releases(self) -> list[Line]:
+        """The releases, in the order in which they were made."""
+        return [line for line in self.ledger if line.kind == "released"]
+
+    @property
+    def started(self) -> int | None:
+        """When the study was started."""
+        return self.ledger[0].at if self.ledger else None
+
+    @property
+    def answer(self) -> int | None:
+        """The arm of the final answer of a search, if it has one."""
+        return self.counts.asked if self.protocol.policy.goal == "identify" else None
+
+    @property
+    def served(self) -> int | None:
+        """The arm of whoever comes while no places are given; None: any."""
+        return self.leader if self.counts.asked is None else self.counts.asked
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will be released any more: no cohort waits, and no place will be given."""
+        came, people = self.counts.came, self.protocol.people
+        all_came = came is not None and people is not None and came >= people
+        ended = self.state in ("stopped", "archived") or all_came or self.answer is not None
+        return ended and not any(each.state == "waiting" for each in self.counts.cohorts)
+
+    @property
+    def leader(self) -> int | None:
+        """The arm of the highest mean in what was released."""
+        means = {each: arm.estimate.mean for each, arm in enumerate(self.arms) if arm.estimate}
+        return max(means, key=means.__getitem__, default=None)
+
+
+class Summary(Struct, frozen=True):
+    """A study in a list."""
+
+    name: str
+    about: str
+    state: str
+    simulated: bool
+    came: int | None
+    people: int | None
+    releases: int
+
+
+def summaries(database: Database, witness: Witness) -> list[Summary]:
+    """All studies, by name."""
+    witness = witness.as_now()
+    found = []
+    with database.still():
+        for name, came, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
+            seen, protocol, entries_there = witness.seen(name), _protocol(text), entries(database, name)
+            published = entries_there[: seen.head.entries if seen else 0]
+            about = str(protocol.table.get("about", ""))
+            kinds = [entry.says["kind"] for entry in published]
+            came = int(came) if len(published) == len(entries_there) else None
+            found.append(
+                Summary(
+                    name, about, _state(kinds), _simulated(published), came, protocol.people, kinds.count("released")
+                )
+            )
+    return found
+
+
+def view(database: Database, witness: Witness, name: str, now: int) -> View:
+    """The study at a time in milliseconds; raise `BehindWitness` if the database is not the one that was published."""
+    witness = witness.as_now()  # first: the ledger may only go on from what was seen
+    with database.still():
+        row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
+        if row is None:
+            raise UnknownStudy(f"there is no study {name!r} in this database")
+        seen = witness.seen(name)
+        head = seen.head if seen else Head()
+        if not holds(database, name, head):
+            raise BehindWitness(f"the ledger of {name} is older than what was published of it, or another one")
+        found = entries(database, name)
+        protocol, ledger = _protocol(row[1]), tuple(map(line, found[: head.entries]))
+        released = {each.cohort for each in ledger if each.kind == "released"}
+        horizon = Horizon.of(found[head.entries :])
+        counted = counts(database, name, protocol, int(row[0]), released, horizon, now)
+    return View(
+        protocol,
+        now,
+        _state([each.kind for each in ledger]),
+        _simulated(found[: head.entries]),
+        arms(protocol, ledger),
+        ledger,
+        lost(protocol, counted),
+        counted,
+    )
+
+
+def _state(kinds: list[str]) -> str:
+    moves = [kind for kind in kinds if kind in STATES]
+    return STATES[moves[-1]] if moves else "draft"
+
+
+def _simulated(published: list[Entry]) -> bool:
+    return any(entry.says.get("simulated") is True for entry in published[:1])
+
+
+@lru_cache(maxsize=64)
+def _protocol(text: str) -> Protocol:
+    return Protocol.from_text(text)
+
+
+def line(entry: Entry) -> Line:
+    """What is shown of an entry."""
+    says: dict[str, Any] = entry.says
+    common = entry.number, says["at"], says["kind"], entry.hash
+    if says["kind"] == "burned":
+        return Line(*common, loss=str(_loss(says["loss"])))
+    if says["kind"] != "released":
+        return Line(*common)
+    total = float.fromhex(says["total"])
+    return Line(*common, says["cohort"], says["arm"], says["n"], total, str(_loss(says["loss"])))
+
+
+@lru_cache(maxsize=256)
+def _loss(text: str) -> Loss:
+    return Loss.from_text(text)
+
+
+def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
+    """The arms, with their estimates from these entries."""
+    law, sums = protocol.channel.law(), [(0, 0, 0.0)] * protocol.k
+    for each in ledger:
+        if each.kind == "released" and each.arm is not None and each.n and each.total is not None:
+            cohorts, n, total = sums[each.arm]
+            sums[each.arm] = cohorts + 1, n + each.n, total + each.total
+    found = [estimate(law, cohorts, n, total) if n else None for cohorts, n, total in sums]
+    named = zip(protocol.arms, found, chances(found), strict=True)
+    return tuple(
+        Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance)
+        for (name, payload), each, chance in named
+    )
+
+
+def lost(protocol: Protocol, counted: Counts) -> Loss:
+    """What a person loses by all that the study publishes: a person's reward is in one release at most."""
+    found = ZERO
+    for size in {cohort.size for cohort in counted.cohorts} or {protocol.people or 1000}:
+        found |= protocol.price(size)
+    return found
