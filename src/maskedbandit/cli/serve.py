@@ -30,6 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Until it is told to end."""
+    from maskedbandit.cli.parts.forecast import forecast_in_words
     from maskedbandit.service.host import Host
     from maskedbandit.service.server import bound, serve
 
@@ -47,6 +48,7 @@ def do(options: argparse.Namespace) -> None:
         companions.append(demo.people)
     host = Host(options.database, options.witness, options.rate)
     url = f"http://{options.host}:{listener.getsockname()[1]}"
+    host.forecast = forecast_in_words
     host.url = options.url or url
 
     def listening() -> None:

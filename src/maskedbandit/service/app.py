@@ -15,6 +15,7 @@ from starlette.routing import Route as Path
 
 from maskedbandit.service.api import routes
 from maskedbandit.service.host import Host
+from maskedbandit.service.page.site import routes as pages
 from maskedbandit.service.problems import of_status
 from maskedbandit.service.route import PROBLEM, encode
 
@@ -35,7 +36,7 @@ def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None
         await host.stop()
 
     found = [Path(route.path, route, methods=[route.method]) for route in routes()]
-    app = Starlette(routes=found, lifespan=lifespan, exception_handlers={HTTPException: unknown})
+    app = Starlette(routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown})
     app.state.host = host
     return app
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -29,11 +29,13 @@ from maskedbandit.store.status import published
 from maskedbandit.store.studies import listed, prepared_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
+from maskedbandit.study.protocol import Protocol
 
 log = logging.getLogger("maskedbandit")
 READERS = 4  # connections that only read
 LIVE = ("running", "paused", "stopped")
 T = TypeVar("T")
+Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
 
 
 class Host:
@@ -42,6 +44,7 @@ class Host:
     def __init__(
         self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = wall_clock
     ) -> None:
+        self.forecast: Forecast | None = None  # what a new study would bring; it is simulated, which is not for here
         self.url = ""  # where other processes reach this one
         self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)

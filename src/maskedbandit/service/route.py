@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 import msgspec
+from starlette.responses import StreamingResponse
 
 from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized
 from maskedbandit.service.elsewhere import Elsewhere
@@ -23,7 +24,6 @@ from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
 from maskedbandit.service.messages import Problem
 from maskedbandit.service.problems import problem
-from maskedbandit.service.session import key_of_session
 
 log = logging.getLogger("maskedbandit")
 encode = msgspec.json.Encoder().encode
@@ -55,10 +55,7 @@ class Call:
 
     async def held(self) -> Held:
         """The study that the path names, if this process holds it; otherwise the request goes to whoever does."""
-        found = await self.host.hold(self.study)
-        if not isinstance(found, Held):
-            raise HeldElsewhere(found)
-        return found
+        return await held_here(self.host, self.study)
 
     @property
     def query(self) -> dict[str, str]:
@@ -127,9 +124,9 @@ class Route:
         except Exception as why:
             await refuse(send, self.path, why)
             return
-        if found is None:
-            return  # it has answered itself
-        if isinstance(found, Answer):
+        if isinstance(found, StreamingResponse):
+            await found(scope, receive, send)
+        elif isinstance(found, Answer):
             await respond(send, found.status, found.body, found.kind, found.headers)
         else:
             await respond(send, self.status, encode(found))
@@ -145,10 +142,7 @@ class Route:
                 host.strangers.take(str((scope.get("client") or ("",))[0]))
                 raise
         else:
-            session = key_of_session(host, call.header("cookie"), now) if self.method == "GET" else None
-            if session is None:
-                raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
-            key = session
+            raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
         host.callers.take(key.key)
         if key.role not in self.roles:
             raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
@@ -166,6 +160,14 @@ class Route:
             return msgspec.json.decode(call.raw)
         except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as why:
             raise BadBody(why) from None
+
+
+async def held_here(host: Host, name: str) -> Held:
+    """A study, if this process holds it, or raise `HeldElsewhere`."""
+    found = await host.hold(name)
+    if not isinstance(found, Held):
+        raise HeldElsewhere(found)
+    return found
 
 
 class HeldElsewhere(Exception):

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from functools import partial
-from typing import Any
+
+from starlette.responses import StreamingResponse
 
 from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, UnknownStudy
-from maskedbandit.service.describe import is_simulated, protocol_of, releases_of, simulated
+from maskedbandit.service.describe import is_simulated, protocol_of, releases_of
+from maskedbandit.service.events import entries_after, event_stream
+from maskedbandit.service.host import Host
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.messages import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.problems import of_status
 from maskedbandit.service.route import PROBLEM, Answer, Call, Route, encode
-from maskedbandit.store.chain import Entry
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.status import published
 from maskedbandit.store.verify import verify
 from maskedbandit.store.witness import Witness
-
-MOST = 10_000  # entries in an answer
-
-
-def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Entry]:
-    """The published entries of a study's ledger whose number is larger than `after`."""
-    protocol_of(database, name)  # is there such a study?
-    seen = witness.seen(name)
-    find = (
-        "SELECT number, body, hash, signature FROM entry WHERE study = ? AND number > ? AND number < ? "
-        "ORDER BY number LIMIT ?"
-    )
-    return [Entry(*row) for row in database.rows(find, name, after, seen.head.entries if seen else 0, MOST)]
 
 
 def whole_number(name: str, text: str | None) -> int:
@@ -46,10 +34,14 @@ def whole_number(name: str, text: str | None) -> int:
 async def ledger(call: Call) -> Ledger:
     """The entries of the ledger after entry number `after`, at most 10 000 of them."""
     after = whole_number("after", call.query.get("after"))
-    witness = call.host.witness
-    found = await call.host.read(partial(entries_after, witness=witness, name=call.study, after=after))
+    return await call.host.read(partial(ledger_of, witness=call.host.witness, name=call.study, after=after))
+
+
+def ledger_of(database: Database, witness: Witness, name: str, after: int) -> Ledger:
+    """The entries of a study's ledger after one of them."""
+    found = entries_after(database, witness, name, after)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
-    return Ledger(call.study, key, [LedgerEntry(*entry) for entry in found])
+    return Ledger(name, key, [LedgerEntry(*entry) for entry in found])
 
 
 async def head(call: Call) -> LedgerHead:
@@ -67,65 +59,41 @@ async def head(call: Call) -> LedgerHead:
 
 async def releases(call: Call) -> Releases:
     """All that was released."""
+    return await call.host.read(partial(releases_in, witness=call.host.witness, name=call.study))
 
-    def question(database: Database) -> Releases:
-        protocol, found = protocol_of(database, call.study), published(database, call.host.witness, call.study)
-        return Releases(call.study, is_simulated(found), releases_of(protocol, found))
 
-    return await call.host.read(question)
+def releases_in(database: Database, witness: Witness, name: str) -> Releases:
+    """All that was released of a study."""
+    protocol, found = protocol_of(database, name), published(database, witness, name)
+    return Releases(name, is_simulated(found), releases_of(protocol, found))
 
 
 async def verified(call: Call) -> Verified | Answer:
     """Recompute all that is stored of the study. Whatever does not fit is an error, and nothing is changed."""
-
-    def question() -> Verified:
-        database = connect(call.host.address, create=False)  # of its own, as it takes a while
-        try:
-            found = verify(database, call.host.witness, call.study)
-            return Verified(call.study, *found[:4], str(found.worst))
-        finally:
-            database.close()
-
     try:
-        return await asyncio.to_thread(question)
+        return await recomputed(call.host, call.study)
     except (Corrupted, BehindWitness) as why:  # staff may know what does not fit
         return Answer(encode(of_status(409, why.code, str(why))), PROBLEM, 409)
 
 
-async def events(call: Call) -> None:
+async def recomputed(host: Host, name: str) -> Verified:
+    """What was found to fit."""
+
+    def question() -> Verified:
+        database = connect(host.address, create=False)  # of its own, as it takes a while
+        try:
+            found = verify(database, host.witness, name)
+            return Verified(name, *found[:4], str(found.worst))
+        finally:
+            database.close()
+
+    return await asyncio.to_thread(question)
+
+
+async def events(call: Call) -> StreamingResponse:
     """The ledger as it grows, as server-sent events: each entry with its number, and `changed` when a count has."""
-    host, name, send = call.host, call.study, call.send
     after = whole_number("Last-Event-ID", call.header("last-event-id") or call.query.get("after"))
-    label = await host.read(partial(simulated, name=name))
-    await host.version(name)  # is there such a study?
-    headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    gone = asyncio.ensure_future(disconnected(call.receive))
-    shown, quiet = None, 0
-    try:
-        while not gone.done() and not host.stopping.is_set():
-            text, version = "", await host.version(name)
-            if version != shown:
-                for entry in await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
-                    data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})
-                    text += f"id: {entry.number}\nevent: {entry.says['kind']}\ndata: {data}\n\n"
-                    after = entry.number
-                text += f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
-                shown, quiet = version, 0
-            elif (quiet := quiet + 1) % 15 == 0:
-                text = ": nothing new\n\n"
-            if text:
-                await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
-            await asyncio.wait([gone, host.stops], timeout=1, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-    await send({"type": "http.response.body", "body": b""})
-
-
-async def disconnected(receive: Any) -> None:
-    """Until whoever listens goes away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    return await event_stream(call.host, call.study, after)
 
 
 PATH = "/v1/studies/{study}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.describe import state_of
+from maskedbandit.service.host import Host
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
 from maskedbandit.service.route import Call, Route
@@ -42,9 +43,14 @@ async def create(call: Call, body: Any) -> StudyState:
         seen = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
         if await call.host.read(partial(came_before, seen, sha256(call.raw).hexdigest(), call.host.clock())):
             return await call.host.read(partial(state_of, name=protocol.name))
-    await call.host.drop(protocol.name)
-    await asyncio.to_thread(new, protocol, call.host.address, call.host.folder)
+    await made(call.host, protocol)
     return await call.host.read(partial(state_of, name=protocol.name))
+
+
+async def made(host: Host, protocol: Protocol) -> None:
+    """Write a study down as a draft."""
+    await host.drop(protocol.name)
+    await asyncio.to_thread(new, protocol, host.address, host.folder)
 
 
 def came_before(request: str, body: str, now: int, database: Database) -> bool:

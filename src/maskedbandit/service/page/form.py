@@ -14,6 +14,8 @@ EXAMPLE = {
     "arms": "short\nquestion\nnumbers",
     "people": "20000",
     "per_day": "2000",
+    "baseline": "0.4",
+    "difference": "0.05",
     "window": "6 hours",
     "exposure": "10 minutes",
     "default": "0",
@@ -38,8 +40,8 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
         except (tomllib.TOMLDecodeError, RecursionError) as wrong:
             raise InvalidValue("protocol", "this text", f"TOML ({wrong})") from None
     local = given.get("trust") == "local"
-    epsilon = _number("epsilon", given.get("epsilon", ""))
-    budget = _number("budget", given["budget"]) if given.get("budget") else epsilon
+    epsilon = as_number("epsilon", given.get("epsilon", ""))
+    budget = as_number("budget", given["budget"]) if given.get("budget") else epsilon
     table: dict[str, Any] = {
         "name": given.get("name", ""),
         "policy": "contemporaneous_klucb" if given.get("people") else "contemporaneous_elimination",
@@ -49,20 +51,21 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
         "budget": {"epsilon": budget},
     }
     if given.get("default"):
-        table["reward"]["default"] = _number("default", given["default"])
+        table["reward"]["default"] = as_number("default", given["default"])
     if local:
         table["reward"]["rule"] = "first"
     if given.get("people"):
-        people = _number("people", given["people"])
+        people = as_number("people", given["people"])
         table["people"] = int(people) if people == int(people) else people
     elif given.get("delta"):
-        table["delta"] = _number("delta", given["delta"])
+        table["delta"] = as_number("delta", given["delta"])
     if given.get("period"):
         table["budget"]["period"] = given["period"]
     return table | {name: given[name] for name in ("about", "project") if given.get(name)}
 
 
-def _number(name: str, text: str) -> float:
+def as_number(name: str, text: str) -> float:
+    """The number that was typed."""
     try:
         found = float(text.replace("_", "").replace("\N{NARROW NO-BREAK SPACE}", ""))
     except ValueError:

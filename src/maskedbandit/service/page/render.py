@@ -66,6 +66,11 @@ def render_new(
     return _page("new.html", values=values, problems=problems, preview=preview, who=who, csrf=csrf)
 
 
+def render_problem(title: str, detail: str, who: Who, csrf: str) -> str:
+    """Why something was not done."""
+    return _page("problem.html", title=title, detail=detail, who=who, csrf=csrf)
+
+
 def render_sign_in(csrf: str, problem: str = "") -> str:
     """The form that asks for a key."""
     return _page("sign_in.html", problem=problem, csrf=csrf)

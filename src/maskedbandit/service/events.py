@@ -1,0 +1,56 @@
+"""Events: a study's ledger as it grows, so whoever was away can ask for what was missed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+
+from starlette.responses import StreamingResponse
+
+from maskedbandit.service.describe import protocol_of, simulated
+from maskedbandit.service.host import Host
+from maskedbandit.store.chain import Entry
+from maskedbandit.store.database import Database
+from maskedbandit.store.witness import Witness
+
+MOST = 10_000  # entries at once
+QUIET = 15  # seconds after which a connection is shown to live
+
+
+def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Entry]:
+    """The published entries of a study's ledger whose number is larger than `after`."""
+    protocol_of(database, name)  # is there such a study?
+    seen = witness.seen(name)
+    find = (
+        "SELECT number, body, hash, signature FROM entry WHERE study = ? AND number > ? AND number < ? "
+        "ORDER BY number LIMIT ?"
+    )
+    return [Entry(*row) for row in database.rows(find, name, after, seen.head.entries if seen else 0, MOST)]
+
+
+async def event_stream(host: Host, name: str, after: int) -> StreamingResponse:
+    """Server-sent events: every entry after one of the ledger, with its number, and `changed` when a count has."""
+    await host.version(name)  # is there such a study?
+    return StreamingResponse(_stream(host, name, after), media_type="text/event-stream", headers=HEADERS)
+
+
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+
+
+async def _stream(host: Host, name: str, after: int) -> AsyncIterator[str]:
+    label = await host.read(partial(simulated, name=name))
+    shown, quiet = None, 0
+    yield ": the ledger, as it grows\n\n"
+    while not host.stopping.is_set():
+        if (version := await host.version(name)) != shown:
+            for entry in await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
+                data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})
+                yield f"id: {entry.number}\nevent: {entry.says['kind']}\ndata: {data}\n\n"
+                after = entry.number
+            yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
+            shown, quiet = version, 0
+        elif (quiet := quiet + 1) % QUIET == 0:
+            yield ": nothing new\n\n"
+        await asyncio.wait([host.stops], timeout=1)

@@ -1,0 +1,329 @@
+"""The page over HTTP: who is signed in, what each may do, and which drawing is shown.
+
+Whoever has no session sees simulated studies only. What changes something is a form with the token of its session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount
+from starlette.routing import Route as Path_
+from starlette.staticfiles import StaticFiles
+
+from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, MaskedBanditError, TooLarge, Unauthorized
+from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
+from maskedbandit.service.api.studies import MOVES, made
+from maskedbandit.service.describe import simulated, visible
+from maskedbandit.service.events import event_stream
+from maskedbandit.service.keys import OWNER, STAFF, Key
+from maskedbandit.service.limits import BODY
+from maskedbandit.service.page import render
+from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
+from maskedbandit.service.page.render import Notice
+from maskedbandit.service.preview import preview
+from maskedbandit.service.problems import problem
+from maskedbandit.service.route import HeldElsewhere, held_here
+from maskedbandit.service.session import LENGTH, NAME, form_token, is_form_token, key_of_session, new_session
+from maskedbandit.service.statement import statement
+from maskedbandit.service.view import summaries, view
+from maskedbandit.study.protocol import Protocol
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+class Visitor(NamedTuple):
+    """Who looks: with the key of a session, or nobody in particular."""
+
+    key: Key | None
+
+    @property
+    def role(self) -> str | None:
+        """owner, officer or None."""
+        return self.key.role if self.key else None
+
+
+Handler = Callable[["Visit"], Awaitable[Response]]
+
+
+class Visit:
+    """A request for a page."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.host = request, request.app.state.host
+        self.cookie = request.headers.get("cookie")
+        self.who = Visitor(key_of_session(self.host, self.cookie, self.host.clock()))
+        self.csrf = form_token(self.host, self.cookie)
+        self.body = b""
+
+    @property
+    def name(self) -> str:
+        """The study that the path names."""
+        return str(self.request.path_params["study"])
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the form says."""
+        return dict(parse_qsl(self.body.decode(errors="replace"), keep_blank_values=True))
+
+    async def may_see(self) -> None:
+        """Raise unless the study is for these eyes."""
+        visible(self.who.key, self.name)
+        if self.who.key is None and not await self.host.read(partial(simulated, name=self.name)):
+            raise Unauthorized("sign in to see this")
+
+    async def view(self) -> Any:
+        """What may be shown of the study."""
+        await self.may_see()
+        return await self.host.read(partial(view, witness=self.host.witness, name=self.name, now=self.host.clock()))
+
+    async def read_form(self) -> None:
+        """Read the form, or raise unless it comes from a page of this session."""
+        async for part in self.request.stream():
+            self.body += part
+            if len(self.body) > BODY:
+                raise TooLarge(f"the form has more than {BODY} bytes")
+        origin = self.request.headers.get("origin")
+        if origin not in (None, "null") and urlsplit(origin).netloc != self.request.headers.get("host"):
+            raise Forbidden("this form comes from another site")
+        if not is_form_token(self.host, self.cookie, self.values.get("csrf", "")):
+            raise Forbidden("this form is of another session: load the page again")
+
+    def allow(self, roles: tuple[str, ...]) -> None:
+        """Raise unless one of these roles is signed in."""
+        if self.who.key is None:
+            raise Unauthorized("sign in to do this")
+        if self.who.role not in roles:
+            raise Forbidden(f"only {' or '.join(roles)} may do this")
+        self.host.callers.take(self.who.key.key)
+
+
+def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A page: what is refused leads to signing in, or is said."""
+
+    async def answer(request: Request) -> Response:
+        visit = Visit(request)
+        try:
+            if request.method == "POST":
+                await visit.read_form()
+            found = await handler(visit)
+        except Unauthorized:
+            found = RedirectResponse("/sign-in", 303)
+        except HeldElsewhere as other:
+            found = await elsewhere(visit, other)
+        except MaskedBanditError as why:
+            said = problem(why)
+            found = HTMLResponse(render.render_problem(said.title, said.detail, visit.who, visit.csrf), said.status)
+        found.headers.update(HEADERS)
+        return found
+
+    return answer
+
+
+async def elsewhere(visit: Visit, other: HeldElsewhere) -> Response:
+    """What the process that holds the study answers to the form."""
+    headers = {"cookie": visit.cookie or "", "content-type": "application/x-www-form-urlencoded"}
+    found = await other.holder.relay("POST", visit.request.url.path, headers, visit.body)
+    kept = {name: found.headers[name] for name in ("location", "content-type") if name in found.headers}
+    return Response(found.content, found.status_code, kept)
+
+
+async def home(visit: Visit) -> Response:
+    """The only study that these eyes may see, or the list."""
+    names = [each.name for each in await seen(visit)]
+    if not names and visit.who.key is None:
+        return RedirectResponse("/sign-in", 303)
+    if len(names) == 1 and visit.who.key is None:
+        return RedirectResponse(f"/studies/{names[0]}", 303)
+    return await list_all(visit)
+
+
+async def seen(visit: Visit) -> list[Any]:
+    """The studies that these eyes may see."""
+    found = await visit.host.read(partial(summaries, witness=visit.host.witness))
+    key = visit.who.key
+    return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
+
+
+async def list_all(visit: Visit) -> Response:
+    """All studies that these eyes may see."""
+    return HTMLResponse(render.render_list(await seen(visit), visit.who, visit.csrf))
+
+
+async def study(visit: Visit) -> Response:
+    """A study."""
+    return HTMLResponse(render.render_study(await visit.view(), visit.who, visit.csrf))
+
+
+async def ledger_page(visit: Visit) -> Response:
+    """Its ledger."""
+    return HTMLResponse(render.render_ledger(await visit.view(), visit.who, visit.csrf))
+
+
+async def events(visit: Visit) -> Response:
+    """What tells a page that is open that something has changed; it needs no entries."""
+    await visit.may_see()
+    return await event_stream(visit.host, visit.name, after=10**14)
+
+
+async def statement_page(visit: Visit) -> Response:
+    """Its privacy statement."""
+    return HTMLResponse(render.render_statement(await visit.view(), visit.who, visit.csrf))
+
+
+def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
+    """A file."""
+
+    async def answer(visit: Visit) -> Response:
+        await visit.may_see()
+        text = msgspec.json.format(msgspec.json.encode(await content(visit)), indent=2)
+        name = {"Content-Disposition": f'attachment; filename="{visit.name}-{kind}.json"'}
+        return Response(text, headers=name, media_type="application/json")
+
+    return answer
+
+
+async def statement_of(visit: Visit) -> Any:
+    """The privacy statement, for programs."""
+    return statement(await visit.view())
+
+
+async def releases(visit: Visit) -> Any:
+    """All that was released."""
+    return await visit.host.read(partial(releases_in, witness=visit.host.witness, name=visit.name))
+
+
+async def whole_ledger(visit: Visit) -> Any:
+    """The ledger."""
+    return await visit.host.read(partial(ledger_of, witness=visit.host.witness, name=visit.name, after=-1))
+
+
+async def sign_in_page(visit: Visit) -> Response:
+    """The form that asks for a key."""
+    return HTMLResponse(render.render_sign_in(visit.csrf))
+
+
+async def sign_in(visit: Visit) -> Response:
+    """Begin a session."""
+    host, client = visit.host, visit.request.client
+    try:
+        key = host.keys.of(visit.values.get("key", "").strip(), host.clock())
+        if key.role not in STAFF:
+            raise Unauthorized("this is the key of an application")
+    except Unauthorized:
+        host.strangers.take(client.host if client else "")
+        text = "This is not the key of an owner or an officer, or it was revoked."
+        return HTMLResponse(render.render_sign_in(visit.csrf, text), 401)
+    answer = RedirectResponse("/", 303)
+    secure = visit.request.url.scheme == "https"
+    answer.set_cookie(
+        NAME, new_session(host, key), max_age=LENGTH // 1000, httponly=True, samesite="strict", secure=secure
+    )
+    return answer
+
+
+async def sign_out(visit: Visit) -> Response:
+    """End the session."""
+    answer = RedirectResponse("/sign-in", 303)
+    answer.delete_cookie(NAME, httponly=True, samesite="strict")
+    return answer
+
+
+async def new_page(visit: Visit) -> Response:
+    """The form of a new study."""
+    visit.allow((OWNER,))
+    return HTMLResponse(render.render_new(EXAMPLE, [], [], visit.who, visit.csrf))
+
+
+async def new_study(visit: Visit) -> Response:
+    """Say what a study would mean, or write it down as a draft."""
+    visit.allow((OWNER,))
+    would: list[tuple[str, str]] = []
+    try:
+        protocol = Protocol.from_table(table_of(visit.values))
+        visible(visit.who.key, protocol.name)
+        if visit.values.get("do") == "create":
+            await made(visit.host, protocol)
+            return RedirectResponse(f"/studies/{protocol.name}", 303)
+        would = preview(protocol, visit.host.clock())
+        if visit.host.forecast is not None:
+            numbers = [as_number(name, visit.values.get(name, "")) for name in ("baseline", "difference", "per_day")]
+            would += await visit.host.forecast(protocol, *numbers)
+    except MaskedBanditError as why:
+        content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
+        return HTMLResponse(content, problem(why).status)
+    return HTMLResponse(render.render_new(visit.values, [], would, visit.who, visit.csrf))
+
+
+async def verify(visit: Visit) -> Response:
+    """Recompute all that is stored of the study, and say what came of it."""
+    visit.allow(STAFF)
+    visible(visit.who.key, visit.name)
+    try:
+        found = await recomputed(visit.host, visit.name)
+        notice = Notice(
+            f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
+            f"{found.releases} releases recomputed; {found.people} people with places, of whom none was charged more "
+            f"than {found.worst}."
+        )
+    except (Corrupted, BehindWitness) as why:
+        notice = Notice(f"This does not fit: {why}", good=False)
+    content = render.render_ledger(await visit.view(), visit.who, visit.csrf, notice)
+    return HTMLResponse(content, 200 if notice.good else 409)
+
+
+def moved(verb: str) -> Handler:
+    """A form that moves a study to another state."""
+    operation, roles, _ = MOVES[verb]
+
+    async def move(visit: Visit) -> Response:
+        visit.allow(roles)
+        visible(visit.who.key, visit.name)
+        held = await held_here(visit.host, visit.name)
+        await held.do(partial(operation, held.study))
+        return RedirectResponse(f"/studies/{visit.name}", 303)
+
+    return move
+
+
+def routes() -> list[BaseRoute]:
+    """All pages."""
+    one = "/studies/{study}"
+    pages: dict[tuple[str, str], Handler] = {
+        ("GET", "/"): home,
+        ("GET", "/studies"): list_all,
+        ("POST", "/studies"): new_study,
+        ("GET", "/new"): new_page,
+        ("GET", "/sign-in"): sign_in_page,
+        ("POST", "/sign-in"): sign_in,
+        ("POST", "/sign-out"): sign_out,
+        ("GET", one): study,
+        ("GET", f"{one}/events"): events,
+        ("GET", f"{one}/ledger"): ledger_page,
+        ("GET", f"{one}/statement"): statement_page,
+        ("GET", f"{one}/statement.json"): download("statement", statement_of),
+        ("GET", f"{one}/releases.json"): download("releases", releases),
+        ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("POST", f"{one}/verify"): verify,
+        **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
+    }
+    return [
+        *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),
+        Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
+    ]
