@@ -21,6 +21,7 @@ from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import listed
+from maskedbandit.study.signatures import is_signed
 
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
 
@@ -120,6 +121,8 @@ async def has(call: Call, name: str, body: Assign) -> Assigned | None:
 
     def question(database: Database) -> Assigned | None:
         protocol = protocol_of(database, name)
+        if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
+            return None
         person = call.host.witness.pseudonyms(protocol.project).of(body.unit)
         find = "SELECT arm, ticket, propensity FROM place WHERE study = ? AND person = ? AND returned IS NULL"
         row = database.one(find, name, person)

@@ -1,0 +1,176 @@
+"""The service within the process of the test: requests go to the application itself, and the test moves the clock."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from maskedbandit.service import keys
+from maskedbandit.service.app import application
+from maskedbandit.service.host import Host
+from maskedbandit.store.connection import connect
+from tests.store.small_study import Clock
+
+TABLE: dict[str, Any] = {  # a policy that needs no compiled kernels
+    "name": "small",
+    "people": 1000,
+    "policy": {"name": "successive_elimination", "least": 2},
+    "channel": {"name": "central", "epsilon": 1},
+    "arms": [{"name": "a", "payload": {"text": "A"}}, {"name": "b"}],
+    "reward": {"window": "20 seconds", "exposure": "10 seconds"},
+    "budget": {"epsilon": 1},
+}
+Headers = Iterable[tuple[str, str]]
+
+
+class Reply(NamedTuple):
+    """An answer over HTTP."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body."""
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """What a problem is for programs."""
+        found = self.json
+        assert self.headers["content-type"] == "application/problem+json", self
+        assert found["status"] == self.status, self
+        return str(found["code"])
+
+
+class Inside:
+    """A service. `key` is a role, whose key is then used; or the text of a key; or None for nobody's."""
+
+    def __init__(self, address: str, folder: Path, clock: Callable[[], int] | None = None, rate: float = 1e9) -> None:
+        self.clock = clock or Clock()
+        self.runner = asyncio.Runner()
+        self.address, self.folder = address, folder
+        self.host = self.run(self._made(rate))
+        self.host.people.rate = self.host.people.burst = rate
+        self.host.strangers.rate = self.host.strangers.burst = rate
+        database = connect(address)
+        self.keys = {role: keys.make(database, role, None, self.clock()) for role in keys.ROLES}
+        self.host.keys.read(database)
+        database.close()
+        self.app = application(self.host)
+        self.run(self.host.start())
+        self.host._clock_task.cancel()  # a test says when the clock goes
+
+    async def _made(self, rate: float) -> Host:
+        return Host(self.address, self.folder, rate, self.clock)
+
+    def run(self, what: Any) -> Any:
+        """What a coroutine gives."""
+        return self.runner.run(what)
+
+    def close(self) -> None:
+        """End as a server ends."""
+        self.run(self.host.stop())
+        self.runner.close()
+
+    def tick(self, seconds: float = 0) -> None:
+        """Time passes, and what is due is done."""
+        self.clock.now += round(1000 * seconds)
+        self.run(self.host._round())
+
+    def scope(self, method: str, path: str, key: str | None, headers: Headers) -> dict[str, Any]:
+        """A request, as servers hand it on."""
+        path, _, query = path.partition("?")
+        given = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
+        if key is not None:
+            given.append((b"authorization", f"Bearer {self.keys.get(key, key)}".encode("latin-1")))
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": given,
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+        }
+
+    async def asked(
+        self, method: str, path: str, body: Any = None, key: str | None = "client", headers: Headers = ()
+    ) -> Reply:
+        """The answer to a request; a body that is not bytes is sent as JSON."""
+        raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        came, found = [{"type": "http.request", "body": raw, "more_body": False}], list[dict[str, Any]]()
+
+        async def receive() -> dict[str, Any]:
+            return came.pop() if came else {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            found.append(message)
+
+        await self.app(self.scope(method, path, key, headers), receive, send)
+        names = {name.decode(): value.decode("latin-1") for name, value in found[0]["headers"]}
+        return Reply(found[0]["status"], names, b"".join(each.get("body", b"") for each in found[1:]))
+
+    def ask(self, method: str, path: str, body: Any = None, key: str | None = "client", headers: Headers = ()) -> Reply:
+        """The answer to one request."""
+        found: Reply = self.run(self.asked(method, path, body, key, headers))
+        return found
+
+    def together(self, *requests: tuple[Any, ...]) -> list[Reply]:
+        """The answers to requests that come at the same time."""
+
+        async def all_of_them() -> list[Reply]:
+            return await asyncio.gather(*[self.asked(*each) for each in requests])
+
+        found: list[Reply] = self.run(all_of_them())
+        return found
+
+    # what tests ask most
+
+    def study(self, verb: str, body: Any = None, key: str | None = "client", name: str = "small") -> Reply:
+        """A request about a study."""
+        return self.ask("POST", f"/v1/studies/{name}/{verb}", body, key)
+
+    def begin(self, **changes: Any) -> dict[str, Any]:
+        """A running study."""
+        table = TABLE | changes
+        made = self.ask("POST", "/v1/studies", table, "owner")
+        assert made.status == 201, made
+        assert self.study("start", key="owner", name=table["name"]).status == 200
+        return table
+
+    def assign(self, unit: str, name: str = "small") -> dict[str, Any]:
+        """The arm of a person."""
+        found = self.study("assign", {"unit": unit}, name=name)
+        assert found.status == 200, found
+        return dict(found.json)
+
+    def seen(self, unit: str, name: str = "small") -> str:
+        """The ticket of a person who has seen the arm."""
+        ticket = str(self.assign(unit, name)["ticket"])
+        assert self.study("expose", {"ticket": ticket}, name=name).status == 200
+        return ticket
+
+    def scoped(self, role: str, study: str) -> str:
+        """A key for one study."""
+        return str(self.ask("POST", "/v1/keys", {"role": role, "study": study}, "owner").json["key"])
+
+
+@contextmanager
+def inside(address: str, folder: Path, **more: Any) -> Iterator[Inside]:
+    """A service, until the end of a block."""
+    made = Inside(address, folder, **more)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,266 @@
+"""What a client is promised about people: once, durable, in time, and refused in words that programs can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.response import Response
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import witness_of
+from maskedbandit.store.verify import verify
+from maskedbandit.study.device import Device
+from maskedbandit.study.signatures import sign
+from tests.service.inside import TABLE, Inside, inside
+
+WINDOW, EXPOSURE = 20, 10  # seconds
+
+
+def rows(service: Inside, statement: str) -> list[tuple[Any, ...]]:
+    """What the database holds."""
+    database = connect(service.address)
+    try:
+        return database.rows(statement)
+    finally:
+        database.close()
+
+
+def verified(service: Inside, name: str = "small") -> None:
+    """Everything fits together."""
+    database = connect(service.address)
+    try:
+        verify(database, witness_of(database, service.folder), name)
+    finally:
+        database.close()
+    assert service.ask("POST", f"/v1/studies/{name}/verify", key="officer").status == 200
+
+
+@pytest.fixture
+def anywhere(address: str, tmp_path: Path) -> Iterator[Inside]:
+    """A service over either database, with a running study."""
+    with inside(address, tmp_path / "witness") as made:
+        made.begin()
+        yield made
+
+
+def test_a_person_from_assignment_to_release(anywhere: Inside) -> None:
+    service, tickets = anywhere, []
+    for i in range(4):
+        given = service.assign(f"u{i}")
+        assert given["study"] == "small"
+        assert given["payload"] == ({"text": "A"} if given["arm"] == "a" else None)
+        assert given["again"] is False
+        assert given["propensity"] in ("1/2", "1/3", "2/3", "1")
+        assert service.assign(f"u{i}") == given | {"again": True}  # the same place, and no second charge
+        tickets.append(given["ticket"])
+    for ticket in tickets:
+        assert service.study("report", {"ticket": ticket, "value": 1}).code == "not_exposed"
+        for _ in range(2):
+            assert service.study("expose", {"ticket": ticket}).json == {"status": "exposed"}
+        said = [service.study("report", {"ticket": ticket, "value": 1}).json["status"] for _ in range(3)]
+        assert said == ["accepted", "duplicate", "duplicate"]
+        other = service.study("report", {"ticket": ticket, "value": 0})
+        assert (other.status, other.code) == (409, "conflict")
+        spent = service.study("budget", {"ticket": ticket}).json
+        assert spent == {"spent": "ε = 1", "budget": "ε = 1", "period": None}
+    service.tick(WINDOW)
+    assert service.ask("GET", "/v1/studies/small/releases", key="officer").json["releases"] == []
+    service.tick(1)
+    found = service.ask("GET", "/v1/studies/small/releases", key="officer").json["releases"]
+    assert [(each["arm"], each["n"]) for each in found] == [("a", 2), ("b", 2)] or len(found) == 2
+    for ticket in tickets:  # for ever, with the same answer
+        assert service.study("report", {"ticket": ticket, "value": 1}).json == {"status": "duplicate"}
+    verified(service)
+
+
+def test_late_is_late_and_a_missing_report_counts_as_the_default(service: Inside) -> None:
+    service.begin(channel={"name": "central", "epsilon": 224, "grid": 1000}, budget={"epsilon": 224})
+    tickets = [service.seen(f"u{i}") for i in range(4)]
+    assert service.study("report", {"ticket": tickets[0], "value": 1}).status == 200
+    service.tick(WINDOW + 1)
+    late = service.study("report", {"ticket": tickets[1], "value": 1})
+    assert (late.status, late.code) == (410, "late")
+    found = service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]
+    assert round(sum(each["total"] for each in found)) == 1  # of four people one came, and the default is 0
+    verified(service)
+
+
+def test_a_place_that_nobody_saw_goes_to_another(service: Inside) -> None:
+    service.begin()
+    lost = [service.assign(f"lost{i}")["ticket"] for i in range(3)]
+    kept = service.seen("kept")
+    service.tick(EXPOSURE + 1)
+    for ticket in lost:
+        late = service.study("expose", {"ticket": ticket})
+        assert (late.status, late.code) == (410, "late")
+        assert service.study("report", {"ticket": ticket, "value": 1}).code == "late"
+    tickets = [kept, *(service.seen(f"new{i}") for i in range(3))]
+    assert len(set(tickets)) == 4
+    service.tick(WINDOW + 1)
+    found = service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]
+    assert sum(each["n"] for each in found) == 4
+    again = service.study("assign", {"unit": "lost0"})  # whose budget was for one place
+    assert (again.status, again.code) == (409, "budget_exceeded")
+    verified(service)
+
+
+def test_values_that_are_no_rewards_are_refused(service: Inside) -> None:
+    service.begin()
+    ticket = service.seen("ann")
+    for value in (1.5, -0.1, 10**300, 10**400):
+        found = service.study("report", {"ticket": ticket, "value": value})
+        assert (found.status, found.code) in ((422, "reward_out_of_range"), (422, "invalid_value"))
+    for wrong in (b"NaN", b"Infinity", b"-Infinity", b"1e999", b'"1"', b"null", b"true", b"[1]", b"1.", b"01"):
+        raw = b'{"ticket": "%s", "value": %s}' % (ticket.encode(), wrong)
+        assert service.study("report", raw).status == 422, wrong
+    assert rows(service, "SELECT * FROM reward") == []
+
+
+def test_tickets_of_nobody_and_of_another_study_are_unknown(service: Inside) -> None:
+    service.begin()
+    service.begin(name="other")
+    ticket = service.seen("ann", "other")
+    for each in (ticket, "0" * 32, "zz"):
+        for verb in ("expose", "budget"):
+            assert service.study(verb, {"ticket": each}).code == "unknown_ticket"
+        assert service.study("report", {"ticket": each, "value": 1}).code == "unknown_ticket"
+    assert service.study("assign", {"unit": "ann"}, name="nobodys").code == "unknown_study"
+
+
+def test_states_of_a_study(service: Inside) -> None:
+    assert service.ask("POST", "/v1/studies", TABLE, "owner").json["state"] == "draft"
+    assert service.study("assign", {"unit": "ann"}).code == "not_running"
+    assert service.study("start", key="owner").json["state"] == "running"
+    assert service.study("start", key="owner").code == "not_running"
+    assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "frozen_protocol"
+    ticket = service.seen("ann")
+    assert service.study("pause", key="officer").json["state"] == "paused"
+    assert service.assign("bob")["ticket"] is None  # who is served an arm, and not enrolled
+    assert service.assign("ann")["ticket"] == ticket
+    assert service.study("resume", key="owner").json["state"] == "running"
+    assert service.study("report", {"ticket": ticket, "value": 1}).status == 200
+    assert service.study("stop", key="officer").json["state"] == "stopped"
+    assert service.study("resume", key="owner").code == "not_running"
+    assert service.study("archive", key="owner").json["state"] == "archived"
+    assert service.study("report", {"ticket": ticket, "value": 1}).code == "unknown_ticket"  # it was erased
+    verified(service)
+
+
+def test_erasure(anywhere: Inside) -> None:
+    service = anywhere
+    ticket = service.seen("ann")
+    service.study("report", {"ticket": ticket, "value": 1})
+    assert service.study("erase", {"unit": "ann"}, "officer").json == {"places": 1}
+    assert service.study("erase", {"unit": "ann"}, "officer").json == {"places": 0}
+    for verb, body in (("expose", {}), ("report", {"value": 1}), ("budget", {})):
+        assert service.study(verb, {"ticket": ticket} | body).code == "unknown_ticket"
+    assert service.assign("ann")["ticket"] is None
+    assert rows(service, "SELECT value FROM reward") == []
+    verified(service)
+
+
+def test_batches_of_all_sorts(anywhere: Inside) -> None:
+    service = anywhere
+    asked = [{"unit": unit} for unit in ("ann", "bob", "ann", "a\x00b")]
+    items = service.study("assign/batch", {"requests": asked}).json["items"]
+    assert [each["status"] for each in items] == [200, 200, 200, 422]
+    ann, bob = (each["answer"] for each in items[:2])
+    assert items[2]["answer"] == ann | {"again": True}
+    assert items[3]["problem"]["code"] == "personal_value"
+    seen = service.study("expose/batch", {"requests": [{"ticket": ann["ticket"]}, {"ticket": "0"}]}).json["items"]
+    assert [each["status"] for each in seen] == [200, 404]
+    reports = [(ann, 1), (ann, 1), (ann, 0), (bob, 1), (ann, 7)]
+    sent = {"requests": [{"ticket": each["ticket"], "value": value} for each, value in reports]}
+    items = service.study("report/batch", sent).json["items"]
+    assert [each["status"] for each in items] == [200, 200, 409, 409, 422]
+    assert [each["answer"]["status"] for each in items[:2]] == ["accepted", "duplicate"]
+    assert [each["problem"]["code"] for each in items[2:4]] == ["conflict", "not_exposed"]
+    assert service.study("report/batch", {"requests": []}).json == {"items": []}
+    many = {"requests": [{"ticket": "0"}] * 1001}
+    assert service.study("expose/batch", many).status == 422
+
+
+def test_requests_at_the_same_time_are_one(anywhere: Inside) -> None:
+    service = anywhere
+    path = "/v1/studies/small"
+    found = service.together(*[("POST", f"{path}/assign", {"unit": "ann"})] * 20)
+    tickets = {each.json["ticket"] for each in found}
+    assert len(tickets) == 1
+    assert sorted(each.json["again"] for each in found) == [False] + [True] * 19
+    (ticket,) = tickets
+    service.study("expose", {"ticket": ticket})
+    bodies = [{"ticket": ticket, "value": value} for value in (1, 0) * 10]
+    said = service.together(*[("POST", f"{path}/report", body) for body in bodies])
+    counted = [each.json.get("status") for each in said]
+    assert counted.count("accepted") == 1
+    assert counted.count("duplicate") == 9
+    assert counted.count(409) == 10
+    assert len(rows(service, "SELECT * FROM reward")) == 1
+
+
+def test_events_of_one_person(service: Inside) -> None:
+    service.begin(
+        channel={"name": "central", "epsilon": 224, "grid": 1000},
+        budget={"epsilon": 224},
+        reward={"most": 4, "rule": "sum", "window": "20 seconds", "exposure": "10 seconds"},
+    )
+    tickets = [service.seen(f"u{i}") for i in range(4)]
+    for event, value in (("click", 1), ("click", 1), ("buy", 2.5)):
+        assert service.study("report", {"ticket": tickets[0], "value": value, "event": event}).status == 200
+    service.tick(WINDOW + 1)
+    found = service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]
+    assert abs(4 * sum(each["total"] for each in found) - 3.5) < 0.3
+
+
+def test_signed_units(service: Inside) -> None:
+    private = Ed25519PrivateKey.generate()
+    secret, public = private.private_bytes_raw().hex(), private.public_key().public_bytes_raw().hex()
+    service.begin(signed_by=public)
+    token = sign(secret, "small", "ann")
+    for wrong in (None, "", "00", token[:-1], token[::-1], sign(secret, "small", "bob"), sign(secret, "other", "ann")):
+        found = service.study("assign", {"unit": "ann", "token": wrong})
+        assert (found.status, found.code) == (401, "unauthorized")
+        items = service.study("assign/batch", {"requests": [{"unit": "ann", "token": wrong}]}).json["items"]
+        assert items[0]["status"] == 401
+        context = {"context": {"targetingKey": "ann", "token": wrong}}
+        assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", context).status == 400
+    assert rows(service, "SELECT * FROM place") == []
+    ticket = service.study("assign", {"unit": "ann", "token": token}).json["ticket"]
+    for given, flags in ((None, 0), (sign(secret, "small", "bob"), 0), (token, 1)):  # nor is her ticket told
+        context = {"context": {"targetingKey": "ann", "token": given}}
+        found = service.ask("POST", "/ofrep/v1/evaluate/flags", context).json["flags"]
+        assert len(found) == flags
+    assert found[0]["metadata"]["ticket"] == ticket
+
+
+def test_local_trust_with_offers(service: Inside) -> None:
+    service.begin(
+        channel={"name": "response", "epsilon": 1},
+        reward={"rule": "first", "window": "20 seconds", "exposure": "10 seconds"},
+    )
+    for i in range(4):
+        given = service.assign(f"u{i}")
+        service.study("expose", {"ticket": given["ticket"]})
+        device = Device(f"u{i}", 1.0, Response(epsilon=1), 1)
+        value = device.send(b"", 1, Offer.from_text(given["offer"]), Bits())
+        assert service.study("report", {"ticket": given["ticket"], "value": 0.5}).code == "personal_value"
+        assert service.study("report", {"ticket": given["ticket"], "value": value}).status == 200
+        assert service.assign(f"u{i}")["offer"] == given["offer"]
+    service.tick(WINDOW + 1)
+    assert len(service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]) == 2
+    verified(service)
+
+
+def test_one_budget_for_the_studies_of_a_project(service: Inside) -> None:
+    for name in ("one", "two"):
+        service.begin(name=name, project="both")
+    ticket = service.assign("ann", "one")["ticket"]
+    assert service.study("assign", {"unit": "ann"}, name="two").code == "budget_exceeded"
+    assert service.study("assign", {"unit": "bob"}, name="two").status == 200
+    assert service.study("budget", {"ticket": ticket}, name="one").json["spent"] == "ε = 1"
