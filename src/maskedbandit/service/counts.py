@@ -12,15 +12,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from maskedbandit.core import Decision
+from maskedbandit.service.tally import STEPS, Counted, Tally, merge
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.database import Database
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 
-STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200]  # seconds, of a column
-STEPS += [86_400 * days for days in (1, 2, 5, 10, 20, 50, 100, 200, 500)]
-COLUMNS = 48  # of a picture over time, at most
-DELAYS = [1, 10, 60, 300, 600, 1800, 3600, 21_600, 86_400]  # seconds, at which the columns of delays end
+MOST, FEWEST, USUAL = 48, 8, 12  # columns of a picture over time, and people in one that is not too short
 
 
 class Horizon(NamedTuple):
@@ -66,81 +64,70 @@ class Counts(Struct, frozen=True):
     came: int | None  # with or without a place; None while it is not known how many may be shown
     dealt: tuple[int, ...]  # people with a place that they keep
     seen: tuple[int, ...]  # those of them who saw the arm
-    unseen: int  # who may still see it
+    unseen: int  # those who may still see it
     returned: tuple[int, ...]  # places that nobody saw in time
     inside: int  # people whose window is not over
     cohorts: tuple[Cohort, ...]
     step: int  # milliseconds of a column
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  # of all places that were given, also of those that went back
     delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
-    asked: int | None = None  # the arm of the policy's last answer for nobody
+    asked: int | None  # the arm of the policy's last answer, if that was for nobody
 
 
 def counts(
-    database: Database, study: str, protocol: Protocol, came: int, released: Set[int | None], horizon: Horizon, now: int
+    database: Database,
+    study: str,
+    protocol: Protocol,
+    came: int,
+    released: Set[int | None],
+    horizon: Horizon,
+    now: int,
+    tally: Tally,
 ) -> Counts:
-    """The counts of a study of which cohorts were released, each with so many people."""
-    k, window, until = protocol.k, protocol.reward.window, horizon.time
-    groups = database.rows(
-        "SELECT cohort, arm, COUNT(*), COUNT(exposed), MAX(exposed) FROM place "
-        "WHERE study = ? AND returned IS NULL AND assigned < ? GROUP BY cohort, arm",
-        *(study, until),
-    )
-    dealt, seen, given = [0] * k, [0] * k, {}
-    for cohort, arm, count, exposed, latest in groups:
+    """The counts of a study of which these cohorts were released."""
+    k, window = protocol.k, protocol.reward.window
+    counted = tally.upto(database, study, k, horizon.time)
+    dealt, seen = [0] * k, [0] * k
+    for arm, count, exposed, _ in counted.cohorts.values():
         dealt[arm] += count
         seen[arm] += exposed
-        given[cohort] = int(count), int(exposed), latest
-    back = [0] * k
-    find = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NOT NULL AND assigned < ? GROUP BY arm"
-    for arm, count in database.rows(find, study, until):
-        back[arm] = int(count)
-    find = "SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NULL AND assigned < ? AND exposed + ? >= ?"
-    (inside,) = database.rows(find, study, until, window, now)[0]
-    step, columns = over_time(database, study, k, until)
+    find = (
+        "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? "
+        "AND returned IS NULL AND exposed >= ?"
+    )
+    (inside,) = database.rows(
+        find, study, now - window - protocol.reward.exposure, min(horizon.time, now + 1), now - window
+    )[0]
+    step, columns = in_columns(counted, k)
     deck, asked = deck_of(database, study, horizon.step)
     return Counts(
         came if horizon.whole else None,
         tuple(dealt),
         tuple(seen),
         sum(dealt) - sum(seen),
-        tuple(back),
+        counted.returned,
         int(inside),
-        tuple(cohorts(deck, given, released, window)),
+        tuple(cohorts(deck, counted, released, window)),
         step,
         columns,
-        delays(database, study, until),
+        counted.delays,
         asked,
     )
 
 
-def over_time(database: Database, study: str, k: int, until: int) -> tuple[int, tuple[Column, ...]]:
+def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
     """How many people of each arm came, in columns of a length that fits the study so far."""
-    find = "SELECT MIN(assigned), MAX(assigned) FROM place WHERE study = ? AND returned IS NULL AND assigned < ?"
-    first, last = database.rows(find, study, until)[0]
-    if first is None:
-        return STEPS[0] * 1000, ()
-    step = next((each * 1000 for each in STEPS if (last - first) // (each * 1000) < COLUMNS - 1), STEPS[-1] * 1000)
-    found: dict[int, list[int]] = {}
-    find = (
-        "SELECT assigned / ?, arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL AND assigned < ? "
-        "GROUP BY 1, 2"
-    )
-    for at, arm, count in database.rows(find, step, study, until):
-        found.setdefault(int(at), [0] * k)[arm] = int(count)
-    nobody = [0] * k
-    return step, tuple(Column(at * step, tuple(found.get(at, nobody))) for at in range(first // step, last // step + 1))
-
-
-def delays(database: Database, study: str, until: int) -> tuple[int, ...]:
-    """How many people saw their arm within each of DELAYS after the assignment, and later."""
-    cases = " ".join(f"WHEN exposed - assigned <= {1000 * each} THEN {i}" for i, each in enumerate(DELAYS))
-    find = (
-        f"SELECT CASE {cases} ELSE {len(DELAYS)} END, COUNT(*) FROM place "
-        "WHERE study = ? AND returned IS NULL AND exposed IS NOT NULL AND assigned < ? GROUP BY 1"
-    )
-    found = {int(which): int(count) for which, count in database.rows(find, study, until)}
-    return tuple(found.get(i, 0) for i in range(len(DELAYS) + 1))
+    if not counted.columns:
+        return counted.step, ()
+    people = sum(map(sum, counted.columns.values()))
+    most = min(MOST, max(FEWEST, people // USUAL))
+    first, last, step = min(counted.columns), max(counted.columns), counted.step
+    longer = next(each for each in STEPS if each >= step and last * step // each - first * step // each < most)
+    found: dict[int, tuple[int, ...]] = {}
+    for at, arms in counted.columns.items():
+        merge(found, at * step // longer, arms)
+    nobody, ends = (0,) * k, (first * step // longer, last * step // longer)
+    return longer, tuple(Column(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
 
 
 def deck_of(database: Database, study: str, until: int) -> tuple[Deck, int | None]:
@@ -154,13 +141,11 @@ def deck_of(database: Database, study: str, until: int) -> tuple[Deck, int | Non
     return deck, asked
 
 
-def cohorts(
-    deck: Deck, given: dict[int, tuple[int, int, int | None]], released: Set[int | None], window: int
-) -> list[Cohort]:
+def cohorts(deck: Deck, counted: Counted, released: Set[int | None], window: int) -> list[Cohort]:
     """The state of each cohort."""
     found = []
     for places in deck.cohorts:
-        dealt, seen, latest = given.get(places.cohort, (0, 0, None))
+        _, dealt, seen, latest = counted.cohorts.get(places.cohort, (0, 0, 0, None))
         deadline = None if latest is None else latest + window
         if places.cohort in released:
             state, deadline = "released", None

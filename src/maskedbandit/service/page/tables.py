@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from maskedbandit.service.counts import DELAYS
 from maskedbandit.service.page.words import clock, count, decimal, duration, percent
+from maskedbandit.service.tally import DELAYS
 from maskedbandit.service.view import View
 
 Rows = list[list[Any]]
