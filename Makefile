@@ -3,10 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: run setup test slow check bench figures golden clean
+.PHONY: run serve setup test slow check bench figures golden clean
 
 run: setup
 	@$(BIN)/maskedbandit run experiments/quickstart.toml --out results/quickstart --resume
+
+# a simulated study with a page; it goes on from where it was
+serve: setup
+	@$(BIN)/maskedbandit serve --demo --data results/serve
 
 setup: $(READY)
 

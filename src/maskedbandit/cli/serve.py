@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import socket
 
 from maskedbandit.cli import study as studies
 
@@ -22,6 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="where to listen (8000)")
     parser.add_argument(
         "--url", metavar="URL", help="how other processes that serve this database reach this one (http://HOST:PORT)"
+    )
+    parser.add_argument(
+        "--metrics-port", type=int, metavar="N", help="where Prometheus finds metrics; left out: nowhere"
     )
     parser.add_argument(
         "--rate", type=float, default=5000, metavar="N", help="requests a second that each key may make (5000)"
@@ -47,13 +51,19 @@ def do(options: argparse.Namespace) -> None:
         demo.catch_up()
         companions.append(demo.people)
     host = Host(options.database, options.witness, options.rate)
-    url = f"http://{options.host}:{listener.getsockname()[1]}"
+    everywhere = options.host in ("0.0.0.0", "::")
+    url = f"http://{socket.gethostname() if everywhere else options.host}:{listener.getsockname()[1]}"
     host.forecast = forecast_in_words
     host.url = options.url or url
+
+    if options.metrics_port is not None:
+        port = host.metrics.serve(options.host, options.metrics_port)
 
     def listening() -> None:
         for line in welcome(host, url):
             print(line, flush=True)
+        if options.metrics_port is not None:
+            print(f"metrics      http://{options.host}:{port}/metrics", flush=True)
 
     serve(host, listener, listening, companions)
 

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from time import perf_counter
 from typing import Any, TypeVar
 
 import httpx
@@ -22,6 +23,7 @@ from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
+from maskedbandit.service.metrics import Metrics
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
@@ -49,9 +51,11 @@ class Host:
         self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
+        self.metrics = Metrics()
         self.stopping = asyncio.Event()
         self.ready = False  # whether the last round of the clock wrote everything
         self._held: dict[str, Held | Elsewhere] = {}
+        self._troubles: dict[str, str] = {}  # of studies, when the clock last went round
         self._opening = asyncio.Lock()
         self._readers: SimpleQueue[Database] = SimpleQueue()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -156,10 +160,14 @@ class Host:
 
         def question(database: Database) -> list[tuple[str, str, int]]:
             self.keys.read(database)
-            names = [each.name for each in listed(database) if each.state in LIVE]
-            return [(name, *lease_of(database, name)) for name in names]
+            studies = [each for each in listed(database) if each.state in LIVE]
+            for each in studies:
+                seen = self.witness.seen(each.name)
+                held = isinstance(self._held.get(each.name), Held)
+                self.metrics.study(each.name, each.state, each.people, seen.head.entries if seen else 0, held)
+            return [(each.name, *lease_of(database, each.name)) for each in studies]
 
-        ready = True
+        troubles: dict[str, str] = {}
         for name, holder, lease in await self.read(question):
             held = self._held.get(name)
             if isinstance(held, Elsewhere) and (
@@ -169,17 +177,21 @@ class Host:
             try:
                 await self.hold(name)
             except MaskedBanditError as why:
-                ready = False
-                log.warning("a study is not held", extra={"study": name, "why": str(why)})
+                troubles[name] = str(why)
         here = {name: held for name, held in self._held.items() if isinstance(held, Held)}
         ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
+        start = perf_counter()
         for name, done in zip(here, await asyncio.gather(*ticks, return_exceptions=True), strict=True):
             if isinstance(done, BaseException):
-                ready = False
-                log.warning("a study could not go on", extra={"study": name, "why": str(done)})
+                troubles[name] = str(done)
             if isinstance(done, FencedOff):
                 await self.drop(name)
-        self.ready = ready
+        self.metrics.tick.set(perf_counter() - start)
+        for name, text in troubles.items():
+            if self._troubles.get(name) != text:  # not every second
+                log.warning("a study cannot go on", extra={"study": name, "why": text})
+        self._troubles, self.ready = troubles, not troubles
+        self.metrics.ready.set(self.ready)
 
 
 def lease_of(database: Database, name: str) -> tuple[str, int]:

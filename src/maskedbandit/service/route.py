@@ -10,6 +10,7 @@ import logging
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
+from time import perf_counter
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -22,7 +23,6 @@ from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
-from maskedbandit.service.messages import Problem
 from maskedbandit.service.problems import problem
 
 log = logging.getLogger("maskedbandit")
@@ -110,6 +110,7 @@ class Route:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
         host: Host = scope["app"].state.host
+        start = perf_counter()
         try:
             call = Call(host, scope, receive, send)
             if self.roles:
@@ -122,14 +123,14 @@ class Route:
         except HeldElsewhere as other:
             found = await relayed(call, other.holder)
         except Exception as why:
-            await refuse(send, self.path, why)
-            return
+            found = refused(self.path, why)
         if isinstance(found, StreamingResponse):
             await found(scope, receive, send)
-        elif isinstance(found, Answer):
-            await respond(send, found.status, found.body, found.kind, found.headers)
-        else:
-            await respond(send, self.status, encode(found))
+            return
+        if not isinstance(found, Answer):
+            found = Answer(encode(found), status=self.status)
+        host.metrics.answered(self.path, found.status, perf_counter() - start)
+        await respond(send, found)
 
     def allowed(self, call: Call, scope: Any) -> Key:
         """The key of the request, if its role may do this."""
@@ -186,7 +187,7 @@ async def relayed(call: Call, holder: Elsewhere) -> Answer:
     try:
         found = await holder.relay(call.scope["method"], call.scope["path"], kept, call.raw)
     except FencedOff as why:
-        return Answer(encode(problem(why)), PROBLEM, 503)
+        return refused(call.scope["path"], why)
     return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)
 
 
@@ -221,33 +222,28 @@ async def body_of(receive: Any, call: Call, limit: int) -> bytes:
         parts.append(part)
 
 
-async def refuse(send: Any, path: str, why: BaseException) -> None:
-    """Answer with a problem."""
+def refused(path: str, why: BaseException) -> Answer:
+    """A problem as an answer; what failed in the server is written to its log."""
     said = problem(why)
     if said.status >= 500:
         unexpected = why if said.status == 500 else None
         log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
-    await respond_problem(send, said)
-
-
-async def respond_problem(send: Any, said: Problem) -> None:
-    """Send a problem body."""
     more: list[tuple[bytes, bytes]] = []
     if said.status in (429, 503):
         more.append((b"retry-after", b"1"))
     if said.status == 401:
         more.append((b"www-authenticate", b"Bearer"))
-    await respond(send, said.status, encode(said), PROBLEM, more)
+    return Answer(encode(said), PROBLEM, said.status, more)
 
 
-async def respond(send: Any, status: int, body: bytes, kind: bytes = JSON, more: Headers = ()) -> None:
+async def respond(send: Any, answer: Answer) -> None:
     """Send an answer."""
     headers = [
-        (b"content-type", kind),
-        (b"content-length", str(len(body)).encode()),
+        (b"content-type", answer.kind),
+        (b"content-length", str(len(answer.body)).encode()),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
-        *more,
+        *answer.headers,
     ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
