@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 
-DELTAS = [Fraction(1, 10**k) for k in range(12, 3, -1)] + [Fraction(k, 1000) for k in range(1, 1000, 2)]
+DELTAS = [Fraction(1, 10**k) for k in (9, 6, 4, 3)] + [Fraction(k, 50) for k in range(1, 50)]
 
 
 def right(epsilon: float, delta: float = 0.0) -> float:
@@ -29,6 +30,7 @@ def right(epsilon: float, delta: float = 0.0) -> float:
     return (1 + delta * small) / (1 + small)
 
 
+@lru_cache(maxsize=256)
 def best_guess(loss: Loss) -> float:
     """The probability with which a guess is right at most if this was lost: the best of what holds at each δ.
 

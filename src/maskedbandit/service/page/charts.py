@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from maskedbandit.service.page.drawing import Drawing, picture, ticks, times
 from maskedbandit.service.page.tables import delay_names
-from maskedbandit.service.page.words import count, counted, decimal, duration, percent
+from maskedbandit.service.page.words import count, counted, decimal, duration, fixed, percent
 from maskedbandit.service.view import View
 
 MOST = 8  # arms that have a colour of their own
@@ -22,13 +22,14 @@ def colours(view: View) -> list[tuple[str, str, tuple[int, ...]]]:
     first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST - 1])
     rest = tuple(arm for arm in arms if arm not in first)
     return [(f"c{i}", view.arms[arm].name, (arm,)) for i, arm in enumerate(first)] + [
-        (f"c{MOST - 1}", f"{len(rest)} other arms", rest)
+        ("rest", f"{len(rest)} other arms", rest)
     ]
 
 
 def estimates(view: View) -> Markup:
     """A row for each arm: the released mean, the band of the people, and the band of the people and the noise."""
     scale = view.protocol.reward.in_units
+    units = view.protocol.reward.most - view.protocol.reward.least
     known = [(arm.name, arm.estimate) for arm in view.arms if arm.estimate]
     ends = [end for _, each in known for end in (each.mean - each.both, each.mean + each.both)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
@@ -36,13 +37,12 @@ def estimates(view: View) -> Markup:
 
     def draw(on: Drawing) -> None:
         row, label = (44, 0) if on.narrow else (34, 150)
-        left, right, top = label + 8, on.width - 16, 6
+        left, right, top = label + 8, on.width - (16 if on.narrow else 116), 6
         bottom = top + row * len(view.arms)
 
         def x(value: float) -> float:
             return left + (value - low) / (high - low) * (right - left)
 
-        units = view.protocol.reward.most - view.protocol.reward.least
         for tick in ticks(scale(low), scale(high), 4 if on.narrow else 8):
             at = x((tick - view.protocol.reward.least) / units)
             on.line("zero" if tick == 0 and low < 0 else "grid", at, top, at, bottom)
@@ -54,6 +54,8 @@ def estimates(view: View) -> Markup:
                 on.text("quiet", left, y + 4, "nothing released yet")
                 continue
             mean, people, both = arm.estimate.mean, arm.estimate.people, arm.estimate.both
+            number = f"{fixed(scale(mean), both * units)} ±{fixed(both * units, both * units)}"
+            on.text("value end", on.width, y - 13 if on.narrow else y + 4, number)
             hint = f"{arm.name}: {decimal(scale(mean))}"
             on.rect("outer", x(mean - both), y - 4, x(mean + both) - x(mean - both), 8, hint)
             on.rect("inner", x(mean - people), y - 4, x(mean + people) - x(mean - people), 8, hint)
@@ -127,7 +129,7 @@ def allocation(view: View) -> Markup:
     columns, step, parts = view.counts.columns, view.counts.step, colours(view)
 
     def draw(on: Drawing) -> None:
-        left, top, bottom = 40, 22, 182 if on.narrow else 212
+        left, top, bottom = 48, 22, 182 if on.narrow else 212
         _, wide = over_time(on, view, left, top, bottom)
         for share in (0, 0.5, 1):
             y = bottom - share * (bottom - top)
@@ -147,7 +149,6 @@ def allocation(view: View) -> Markup:
             x = left + (line.at - start) / step * wide
             if left <= x <= on.width - 8:
                 on.line("mark", x, top, x, bottom)
-                on.line("mark dashes", x, top, x, bottom)
                 on.arrow("tip", x, top, "a release")
         legend(on, parts, bottom + 40)
 
@@ -163,15 +164,15 @@ def legend(on: Drawing, parts: list[tuple[str, str, tuple[int, ...]]], y: float)
     """What each colour means, and the mark; it ends the drawing."""
     x = 0.0
     for kind, name, _ in [*parts, ("", "a release", ())]:
-        short = name if len(name) <= 28 else name[:27] + "…"
-        wide = 30 + 7.2 * len(short)
+        text = short(name, on)
+        wide = 34 + 7.7 * len(text)
         if x and x + wide > on.width:
             x, y = 0.0, y + 22
         if kind:
             on.rect(f"part {kind}", x, y - 10, 12, 12)
         else:
             on.arrow("tip", x + 6, y - 1)
-        on.text("label", x + 18, y, short)
+        on.text("label", x + 18, y, text)
         x += wide
     on.height = y + 10
 

@@ -85,7 +85,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     """
     rough = (high - low) / about
     size = 10 ** math.floor(math.log10(rough))
-    step = next(size * each for each in (1, 2, 5, 10) if size * each >= rough * 0.999)
+    step = next(size * each for each in (1, 2, 5, 10) if size * each >= rough * 0.75)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(each * step, 12) + 0.0 for each in range(first, last + 1)]
 
@@ -99,10 +99,9 @@ def times(start: int, end: int, about: int) -> list[tuple[int, str]]:
     seconds = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200]
     seconds += [86_400 * days for days in (1, 2, 4, 7, 14, 28, 56, 112, 224, 448, 896)]
     step = next((each * 1000 for each in seconds if (end - start) <= each * 1000 * about), seconds[-1] * 1000)
-    name = "%H:%M:%S" if step < 60_000 else "%H:%M" if end - start <= 86_400_000 else "%-d %b"
-    if step < 86_400_000 < end - start:
-        step = 86_400_000
+    usual = "%H:%M:%S" if step < 60_000 else "%H:%M"
+    days = step >= 86_400_000 or end - start > 86_400_000  # whether midnight is named by its day
     return [
-        (at, datetime.fromtimestamp(at / 1000, UTC).strftime(name))
+        (at, datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b" if days and at % 86_400_000 == 0 else usual))
         for at in range(-(-start // step) * step, end + 1, step)
     ]

@@ -57,15 +57,16 @@ def next_step(view: View) -> Markup:
     if view.state == "paused":
         found.append("No places are given until it is resumed. Reports and releases go on.")
     if waiting and view.state != "archived":
-        cohorts = counted(len(waiting), "full cohort waits for its last window", "full cohorts wait for their windows")
+        one, many = "full cohort waits until its window is", "full cohorts wait until their windows are"
+        cohorts = f"{counted(len(waiting), one, many)} over"
         found.append(Markup("{}; the next closes at {}.").format(cohorts, clock(min(waiting))))
     elif view.over:
         found.append("No more updates can be published for this study.")
     elif view.state == "running" and (opened := [each for each in unreleased(view) if each.state == "open"]):
         left = sum(each.size - each.seen for each in opened)
-        places = counted(left, "more person", "more people")
-        window = duration(view.protocol.reward.window)
-        found.append(f"The next cohort can be released once {places} at most saw their arm, and {window} passed.")
+        places = counted(left, "place that nobody saw", "places that nobody saw")
+        has = "The open cohort has" if len(opened) == 1 else f"The {count(len(opened))} open cohorts have"
+        found.append(f"{has} {places} yet. {first_release(view)}")
     if view.state in ("paused", "stopped") or view.answer is not None or view.over:
         arm = view.served
         best = "any arm, each with the same probability" if arm is None else view.arms[arm].name
@@ -77,7 +78,7 @@ def next_step(view: View) -> Markup:
 def first_release(view: View) -> str:
     """When there may be a release."""
     window = duration(view.protocol.reward.window)
-    return f"A cohort is released when it is full and its last person's {window} are over."
+    return f"A cohort is released {window} after its last person saw the arm."
 
 
 def widening(view: View) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -36,11 +37,21 @@ def decimal(number: float, digits: int = 3) -> str:
     return f"{number:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
+def fixed(number: float, error: float) -> str:
+    """A number with as many digits as make sense with such an error.
+
+    >>> fixed(0.12345, 0.034), fixed(-123.456, 12), fixed(12.345, 1.2)
+    ('0.123', '−123', '12.3')
+    """
+    digits = max(1 - math.floor(math.log10(error)), 0) if error > 0 else 3
+    return f"{number:.{digits}f}".replace("-", "−")
+
+
 def percent(part: float) -> str:
     """A share.
 
-    >>> percent(0.123), percent(0.9999), percent(1), percent(1e-9)
-    ('12 %', 'over 99 %', '100 %', 'under 1 %')
+    >>> [percent(part).split() for part in (0.123, 0.9999, 1)]
+    [['12', '%'], ['over', '99', '%'], ['100', '%']]
     """
     if 0 < part < 0.01:
         return "under\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}%"
@@ -60,6 +71,13 @@ def duration(milliseconds: int) -> str:
             number = f"{milliseconds / unit:.3g}"
             return f"{number} {name}{'' if number == '1' else 's'}"
     raise AssertionError
+
+
+def span(start: int, end: int) -> Markup:
+    """From a time to another, in UTC."""
+    first, last = (datetime.fromtimestamp(at / 1000, UTC) for at in (start, end))
+    until = last.strftime("%H:%M" if first.date() == last.date() else "%-d %b %Y, %H:%M")
+    return Markup("{} to {}").format(first.strftime("%-d %b %Y, %H:%M"), until)
 
 
 def clock(at: int, seconds: bool = False) -> Markup:
