@@ -6,6 +6,7 @@ and the log says no more than the route and the error's name.
 
 from __future__ import annotations
 
+import json
 import logging
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -104,6 +105,7 @@ class Route:
         self.method, self.path, self.roles, self.handler = method, path, roles, handler
         self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
         self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
+        self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
 
     @cached_property
     def about(self) -> str:
@@ -160,12 +162,33 @@ class Route:
         """The body, as the type that the route has."""
         try:
             if self.decode is not None:
-                return self.decode(call.raw)
+                found = self.decode(call.raw)
+                if suspicious(call.raw, self._names):
+                    check_names(call.raw)
+                return found
             if (call.header("content-type") or "").partition(";")[0].strip() == "application/toml":
                 return tomllib.loads(call.raw.decode())
+            check_names(call.raw)
             return msgspec.json.decode(call.raw)
         except (ValueError, RecursionError) as why:  # of JSON, of TOML, or of a number of thousands of digits
             raise BadBody(why) from None
+
+
+def suspicious(raw: bytes, names: Sequence[bytes]) -> bool:
+    """Whether an object in JSON may have a name twice. Few that have not are taken for such."""
+    return b"\\" in raw or raw.count(b"{") > 1 or any(raw.count(name) > 1 for name in names)
+
+
+def check_names(raw: bytes) -> None:
+    """Raise `ValueError` if an object in JSON has a name twice: two readers of it could take it for different ones."""
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("an object has a name twice")
+        return found
+
+    json.loads(raw, object_pairs_hook=checked)
 
 
 class HeldElsewhere(Exception):
