@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
@@ -16,13 +17,13 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized
+from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized, UnknownStudy
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
-from maskedbandit.service.messages import Problem
+from maskedbandit.service.messages import NAME, Problem
 from maskedbandit.service.problems import problem
 from maskedbandit.service.session import key_of_session
 
@@ -47,7 +48,7 @@ class Call:
     @property
     def study(self) -> str:
         """The study that the path names."""
-        return self.path["study"]
+        return study_name(self.path["study"])
 
     @property
     def bearer(self) -> str:
@@ -76,6 +77,13 @@ class Call:
         """A header of the request."""
         value = self.headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
+
+
+def study_name(text: str) -> str:
+    """The text, if a study can have this name: no database is asked for others, as not each can read them."""
+    if not re.fullmatch(NAME, text):
+        raise UnknownStudy("there is no study of this name")
+    return text
 
 
 class Answer(NamedTuple):
