@@ -62,6 +62,7 @@ def listed(database: Database) -> list[Key]:
 
 def end(database: Database, public: str, when: int) -> Key:
     """Revoke a key, at this time at the latest."""
+    found(database, public)  # is there such a key?
     with database.transaction():
         database.change("UPDATE api_key SET ends = ? WHERE key = ? AND (ends IS NULL OR ends > ?)", when, public, when)
     return found(database, public)

@@ -10,7 +10,8 @@ Answer = TypeVar("Answer")
 
 Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the application's name of a person")]
 Ticket = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[0-9a-z]+$", description="secret of one person")]
-Name = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+Name = Annotated[str, Meta(pattern=f"^{NAME}$")]
 MOST_TOGETHER = 1000  # requests in a batch
 
 
@@ -220,7 +221,7 @@ class NewKey(Body):
     """A key to be made."""
 
     role: str
-    study: str | None = None
+    study: Name | None = None
 
 
 class KeyMade(Struct):

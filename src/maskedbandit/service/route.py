@@ -6,7 +6,9 @@ and the log says no more than the route and the error's name.
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
@@ -17,12 +19,13 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import StreamingResponse
 
-from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized
+from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized, UnknownStudy
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
+from maskedbandit.service.messages import NAME
 from maskedbandit.service.problems import problem
 
 log = logging.getLogger("maskedbandit")
@@ -46,7 +49,7 @@ class Call:
     @property
     def study(self) -> str:
         """The study that the path names."""
-        return self.path["study"]
+        return study_name(self.path["study"])
 
     @property
     def bearer(self) -> str:
@@ -72,6 +75,13 @@ class Call:
         """A header of the request."""
         value = self.headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
+
+
+def study_name(text: str) -> str:
+    """The text, if a study can have this name: no database is asked for others, as not each can read them."""
+    if not re.fullmatch(NAME, text):
+        raise UnknownStudy("there is no study of this name")
+    return text
 
 
 class Answer(NamedTuple):
@@ -101,6 +111,7 @@ class Route:
         self.method, self.path, self.roles, self.handler = method, path, roles, handler
         self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
         self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
+        self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
 
     @cached_property
     def about(self) -> str:
@@ -155,11 +166,15 @@ class Route:
         """The body, as the type that the route has."""
         try:
             if self.decode is not None:
-                return self.decode(call.raw)
+                found = self.decode(call.raw)
+                if suspicious(call.raw, self._names):
+                    check_names(call.raw)
+                return found
             if (call.header("content-type") or "").partition(";")[0].strip() == "application/toml":
                 return tomllib.loads(call.raw.decode())
+            check_names(call.raw)
             return msgspec.json.decode(call.raw)
-        except (msgspec.MsgspecError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as why:
+        except (ValueError, RecursionError) as why:  # of JSON, of TOML, or of a number of thousands of digits
             raise BadBody(why) from None
 
 
@@ -169,6 +184,23 @@ async def held_here(host: Host, name: str) -> Held:
     if not isinstance(found, Held):
         raise HeldElsewhere(found)
     return found
+
+
+def suspicious(raw: bytes, names: Sequence[bytes]) -> bool:
+    """Whether an object in JSON may have a name twice. Few that have not are taken for such."""
+    return b"\\" in raw or raw.count(b"{") > 1 or any(raw.count(name) > 1 for name in names)
+
+
+def check_names(raw: bytes) -> None:
+    """Raise `ValueError` if an object in JSON has a name twice: two readers of it could take it for different ones."""
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("an object has a name twice")
+        return found
+
+    json.loads(raw, object_pairs_hook=checked)
 
 
 class HeldElsewhere(Exception):

@@ -105,6 +105,7 @@ class Session:
             raise UnknownStudy(f"there is no study {name!r} in this database")
         with readable(name):
             self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
+        self._written_down = found
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self.lock = clock, RLock()
@@ -229,8 +230,10 @@ class Session:
             take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
-            find = "SELECT fence, state, people, clock FROM study WHERE study = ?"
-            self._fence, self.state, self.people, self.now = database.rows(find, name)[0]
+            find = "SELECT fence, state, people, clock, project, protocol, seed FROM study WHERE study = ?"
+            self._fence, self.state, self.people, self.now, *written_down = database.rows(find, name)[0]
+            if tuple(written_down) != self._written_down:
+                raise FencedOff(f"another process has written {name} down anew: open it again")
             with readable(name):
                 self._load()
         self._stale = False

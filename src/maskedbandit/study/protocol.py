@@ -76,7 +76,7 @@ class Protocol:
         """The protocol in a TOML file."""
         try:
             found = tomllib.loads(path.read_text())
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as wrong:
+        except (OSError, ValueError, RecursionError) as wrong:  # of numbers with too many digits, too
             raise InvalidValue("protocol", str(path), f"a TOML file that can be read ({wrong})") from None
         try:
             return cls.from_table(found)

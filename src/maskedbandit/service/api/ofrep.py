@@ -18,7 +18,7 @@ from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
-from maskedbandit.service.route import Answer, Call, Route, encode
+from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import listed
 from maskedbandit.study.signatures import is_signed
@@ -87,6 +87,7 @@ async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
     """Give a person an arm."""
     name = call.path["key"]
     try:
+        study_name(name)
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
         unit = unit_of(body)

@@ -39,11 +39,13 @@ async def create(call: Call, body: Any) -> StudyState:
     protocol = checked(body)
     if call.key and call.key.study not in (None, protocol.name):
         raise Forbidden("this key is for another study")
-    if (once := call.header("idempotency-key")) is not None:
-        seen = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
-        if await call.host.read(partial(came_before, seen, sha256(call.raw).hexdigest(), call.host.clock())):
-            return await call.host.read(partial(state_of, name=protocol.name))
-    await made(call.host, protocol)
+    once = call.header("idempotency-key")
+    request = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
+    sent = sha256(call.raw).hexdigest()
+    if once is None or not await call.host.read(partial(came_before, request, sent)):
+        await made(call.host, protocol)
+        if once is not None:  # only now: a request that failed, or was cut off before this, may come again
+            await call.host.read(partial(note, request, sent, call.host.clock()))
     return await call.host.read(partial(state_of, name=protocol.name))
 
 
@@ -53,16 +55,18 @@ async def made(host: Host, protocol: Protocol) -> None:
     await asyncio.to_thread(new, protocol, host.address, host.folder)
 
 
-def came_before(request: str, body: str, now: int, database: Database) -> bool:
-    """Whether this request came before with this body, or raise `Conflict`; if not, it now has."""
-    with database.transaction():
-        database.alone()
-        row = database.one("SELECT body FROM made_once WHERE request = ?", request)
-        if row is None:
-            database.change("INSERT INTO made_once VALUES (?, ?, ?)", request, body, now)
-    if row is not None and row[0] != body:
+def came_before(request: str, sent: str, database: Database) -> bool:
+    """Whether this request was done before, with this body; if it was with another one raise `Conflict`."""
+    row = database.one("SELECT body FROM made_once WHERE request = ?", request)
+    if row is not None and row[0] != sent:
         raise Conflict("this Idempotency-Key came before with another body: the first one stands")
     return row is not None
+
+
+def note(request: str, sent: str, now: int, database: Database) -> None:
+    """This request was done."""
+    with database.transaction():
+        database.change("INSERT INTO made_once VALUES (?, ?, ?) ON CONFLICT DO NOTHING", request, sent, now)
 
 
 async def list_all(call: Call) -> Studies:

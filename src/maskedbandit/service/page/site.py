@@ -8,140 +8,31 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as Path_
 from starlette.staticfiles import StaticFiles
 
-from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, MaskedBanditError, TooLarge, Unauthorized
+from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Unauthorized
 from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
 from maskedbandit.service.api.studies import MOVES, made
-from maskedbandit.service.describe import simulated, visible
+from maskedbandit.service.describe import visible
 from maskedbandit.service.events import event_stream
-from maskedbandit.service.keys import OWNER, STAFF, Key
-from maskedbandit.service.limits import BODY
+from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
 from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
 from maskedbandit.service.page.render import Notice
+from maskedbandit.service.page.visit import Handler, Visit, page
 from maskedbandit.service.preview import preview
 from maskedbandit.service.problems import problem
-from maskedbandit.service.route import HeldElsewhere, held_here
-from maskedbandit.service.session import LENGTH, NAME, form_token, is_form_token, key_of_session, new_session
+from maskedbandit.service.route import held_here
+from maskedbandit.service.session import LENGTH, NAME, new_session
 from maskedbandit.service.statement import statement
-from maskedbandit.service.view import summaries, view
+from maskedbandit.service.view import summaries
 from maskedbandit.study.protocol import Protocol
-
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
-
-
-class Visitor(NamedTuple):
-    """Who looks: with the key of a session, or nobody in particular."""
-
-    key: Key | None
-
-    @property
-    def role(self) -> str | None:
-        """owner, officer or None."""
-        return self.key.role if self.key else None
-
-
-Handler = Callable[["Visit"], Awaitable[Response]]
-
-
-class Visit:
-    """A request for a page."""
-
-    def __init__(self, request: Request) -> None:
-        self.request, self.host = request, request.app.state.host
-        self.cookie = request.headers.get("cookie")
-        self.who = Visitor(key_of_session(self.host, self.cookie, self.host.clock()))
-        self.csrf = form_token(self.host, self.cookie)
-        self.body = b""
-
-    @property
-    def name(self) -> str:
-        """The study that the path names."""
-        return str(self.request.path_params["study"])
-
-    @property
-    def values(self) -> dict[str, str]:
-        """What the form says."""
-        return dict(parse_qsl(self.body.decode(errors="replace"), keep_blank_values=True))
-
-    async def may_see(self) -> None:
-        """Raise unless the study is for these eyes."""
-        visible(self.who.key, self.name)
-        if self.who.key is None and not await self.host.read(partial(simulated, name=self.name)):
-            raise Unauthorized("sign in to see this")
-
-    async def view(self) -> Any:
-        """What may be shown of the study."""
-        await self.may_see()
-        return await self.host.read(partial(view, witness=self.host.witness, name=self.name, now=self.host.clock()))
-
-    async def read_form(self) -> None:
-        """Read the form, or raise unless it comes from a page of this session."""
-        async for part in self.request.stream():
-            self.body += part
-            if len(self.body) > BODY:
-                raise TooLarge(f"the form has more than {BODY} bytes")
-        origin = self.request.headers.get("origin")
-        if origin not in (None, "null") and urlsplit(origin).netloc != self.request.headers.get("host"):
-            raise Forbidden("this form comes from another site")
-        if not is_form_token(self.host, self.cookie, self.values.get("csrf", "")):
-            raise Forbidden("this form is of another session: load the page again")
-
-    def allow(self, roles: tuple[str, ...]) -> None:
-        """Raise unless one of these roles is signed in."""
-        if self.who.key is None:
-            raise Unauthorized("sign in to do this")
-        if self.who.role not in roles:
-            raise Forbidden(f"only {' or '.join(roles)} may do this")
-        self.host.callers.take(self.who.key.key)
-
-
-def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """A page: what is refused leads to signing in, or is said."""
-
-    async def answer(request: Request) -> Response:
-        visit = Visit(request)
-        try:
-            if request.method == "POST":
-                await visit.read_form()
-            found = await handler(visit)
-        except Unauthorized:
-            found = RedirectResponse("/sign-in", 303)
-        except HeldElsewhere as other:
-            found = await elsewhere(visit, other)
-        except MaskedBanditError as why:
-            said = problem(why)
-            found = HTMLResponse(render.render_problem(said.title, said.detail, visit.who, visit.csrf), said.status)
-        found.headers.update(HEADERS)
-        return found
-
-    return answer
-
-
-async def elsewhere(visit: Visit, other: HeldElsewhere) -> Response:
-    """What the process that holds the study answers to the form."""
-    headers = {"cookie": visit.cookie or "", "content-type": "application/x-www-form-urlencoded"}
-    found = await other.holder.relay("POST", visit.request.url.path, headers, visit.body)
-    kept = {name: found.headers[name] for name in ("location", "content-type") if name in found.headers}
-    return Response(found.content, found.status_code, kept)
 
 
 async def home(visit: Visit) -> Response:

@@ -1,0 +1,103 @@
+"""The files of deploy/ fit each other, the command line, and the metrics that there are. No daemon is needed."""
+
+import fnmatch
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from maskedbandit.cli import parser
+from maskedbandit.service.metrics import Metrics
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+
+
+def instruction(name: str) -> list[str]:
+    """What is said by all instructions of a name."""
+    joined = DOCKERFILE.replace("\\\n", " ")
+    return re.findall(rf"^{name} +(.*)$", joined, re.MULTILINE)
+
+
+def linted(text: str) -> subprocess.CompletedProcess[str]:
+    hadolint = Path(sys.executable).parent / "hadolint"
+    return subprocess.run([hadolint, "-"], input=text, capture_output=True, text=True, timeout=60)
+
+
+def test_the_linter_finds_nothing_in_the_dockerfile() -> None:
+    found = linted(DOCKERFILE)
+    assert found.returncode == 0, found.stdout
+
+
+def test_the_linter_finds_what_is_wrong() -> None:
+    assert linted(DOCKERFILE.replace("python:3.13-slim", "python")).returncode != 0
+
+
+def command(rest: list[str]) -> list[str]:
+    """What a container runs."""
+    entry = json.loads(instruction("ENTRYPOINT")[0])
+    assert entry[0] == "maskedbandit"
+    return entry[1:] + rest
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [json.loads(instruction("CMD")[-1]), *(COMPOSE["services"][name]["command"] for name in ("first", "second"))],
+)
+def test_the_commands_are_ours(rest: list[str]) -> None:
+    options = parser().parse_args(command(rest))
+    assert str(options.witness) == "/witness"
+    assert str(options.metrics_port) in instruction("EXPOSE")[0].split()
+
+
+def test_what_is_copied_is_there_and_not_ignored() -> None:
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for line in instruction("COPY"):
+        for each in line.split()[:-1]:
+            assert (ROOT / each).exists()
+            assert any(fnmatch.fnmatch(each, pattern) for pattern in kept), f"{each} is left out of the build"
+
+
+def test_the_compose_file_names_what_there_is() -> None:
+    services = COMPOSE["services"]
+    for service in services.values():
+        for volume in service.get("volumes", []):
+            source = volume.partition(":")[0]
+            assert source in COMPOSE["volumes"] or (DEPLOY / source).exists()
+        assert set(service.get("depends_on", {})) <= set(services)
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:"), "a port that everybody reaches without TLS"
+    build = services["first"]["build"]
+    assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
+    # the witness of all processes is one, and is not where the database is
+    assert services["first"]["volumes"] == services["second"]["volumes"] == ["witness:/witness"]
+    assert "witness" not in str(services["database"]["volumes"])
+
+
+def test_prometheus_asks_the_servers() -> None:
+    config = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text())
+    targets = config["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert [target.partition(":")[0] for target in targets] == ["first", "second"]
+    assert {target.partition(":")[2] for target in targets} <= set(instruction("EXPOSE")[0].split())
+
+
+def unknown_metrics(dashboard: str) -> set[str]:
+    """The metrics of ours that a dashboard draws and that no server has."""
+    metrics = Metrics()
+    metrics.answered("/v1/studies", 503, 0.1)
+    metrics.study("x", "running", 1, 1, True)
+    known = {sample.name for family in metrics.registry.collect() for sample in family.samples}
+    return set(re.findall(r"maskedbandit_\w+", dashboard)) - known
+
+
+def test_the_dashboard_draws_metrics_that_there_are() -> None:
+    text = (DEPLOY / "dashboard.json").read_text()
+    assert len(json.loads(text)["panels"]) == 10
+    assert unknown_metrics(text) == set()
+    assert unknown_metrics(text.replace("_people", "_rewards")) == {"maskedbandit_study_rewards"}

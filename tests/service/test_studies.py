@@ -1,0 +1,137 @@
+"""Making studies: once, whatever is repeated or cut off, and never in place of one that was started."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import StorageFailed
+from maskedbandit.store.studies import new
+from maskedbandit.study.protocol import Protocol
+from tests.service.inside import TABLE, Inside, Reply
+
+
+def create(service: Inside, once: str | None, key: str = "owner", **changes: Any) -> Reply:
+    """Ask for a new study."""
+    headers = [] if once is None else [("idempotency-key", once)]
+    return service.ask("POST", "/v1/studies", TABLE | changes, key, headers)
+
+
+def test_a_repeated_request_makes_a_study_once(service: Inside) -> None:
+    first = create(service, "k1")
+    assert (first.status, first.json["state"]) == (201, "draft")
+    assert service.study("start", key="owner").status == 200
+    again = create(service, "k1")
+    assert (again.status, again.json["state"]) == (201, "running")  # what it made, as it stands
+    other = create(service, "k1", people=999)
+    assert (other.status, other.code) == (409, "conflict")
+    assert create(service, "k2").code == "frozen_protocol"
+    assert create(service, None).code == "frozen_protocol"
+    service.keys["second"] = service.ask("POST", "/v1/keys", {"role": "owner"}, "owner").json["key"]
+    assert create(service, "k1", "second").code == "frozen_protocol"  # another's request
+
+
+def test_a_request_that_failed_may_come_again(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*given: Any) -> None:
+        raise StorageFailed("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("maskedbandit.service.api.studies.new", fails)
+        assert create(service, "k1").code == "storage_failed"
+    assert create(service, "k1").status == 201
+    assert service.ask("GET", "/v1/studies/small", key="owner").json["state"] == "draft"
+    assert create(service, "k2", budget={"epsilon": 2}, project="p", name="a").status == 201
+    for _ in range(2):  # a refusal is not a study that was made
+        refused = create(service, "k3", budget={"epsilon": 3}, project="p", name="b")
+        assert (refused.status, refused.code) == (422, "invalid_value")
+    assert service.study("start", key="owner").status == 200
+    for _ in range(2):
+        assert create(service, "k4").code == "frozen_protocol"
+
+
+def test_validation_writes_nothing(service: Inside) -> None:
+    found = service.ask("POST", "/v1/studies/validate", TABLE, "owner").json
+    assert (found["study"], found["price"], found["trust"]) == ("small", "ε = 1", "central")
+    assert found["protocol"] == Protocol.from_table(TABLE).digest
+    assert service.ask("GET", "/v1/studies", key="owner").json == {"studies": []}
+
+
+TOML = b"""
+name = "small"
+people = 1000
+policy = { name = "successive_elimination", least = 2 }
+channel = { name = "central", epsilon = 1 }
+arms = [{ name = "a", payload = { text = "A" } }, { name = "b" }]
+reward = { window = "20 seconds", exposure = "10 seconds" }
+budget = { epsilon = 1 }
+"""
+
+
+def test_protocols_in_toml(service: Inside) -> None:
+    headers = [("content-type", "application/toml; charset=utf-8")]
+    found = service.ask("POST", "/v1/studies", TOML, "owner", headers)
+    assert (found.status, found.json["protocol"]) == (201, Protocol.from_table(TABLE).digest)
+    for wrong in (
+        b"x = 1e",
+        b"\xff",
+        b"x = " + b"9" * 5000,
+        b"x = 2026-11-22",
+        b"x = nan",
+        b"x = " + b"[" * 60_000,
+        b"a = " + b"{a=" * 20_000,
+        b"",
+    ):
+        refused = service.ask("POST", "/v1/studies/validate", wrong, "owner", headers)
+        assert (refused.status, refused.code) == (422, "invalid_value"), wrong[:20]
+
+
+WRONG: list[Any] = [
+    [],
+    "text",
+    7,
+    None,
+    {},
+    {"name": "a" * 65},
+    {"arms": [{"name": "a"}] * 2},
+    {"arms": [{"name": f"a{i}"} for i in range(1001)]},
+    {"policy": "nobodys"},
+    {"policy": {"name": "successive_elimination", "least": 10**30}},
+    {"channel": {"name": "central", "epsilon": 10**400}},
+    {"channel": {"name": "central", "epsilon": -1}},
+    {"channel": {"name": "distributed", "epsilon": 1}},
+    {"people": 1},
+    {"people": 10**30},
+    {"reward": {"window": "1e99 days"}},
+    {"budget": {"epsilon": 1e-300}},
+    {"budget": {"epsilon": 1, "period": "0 days"}},
+    {"signed_by": "00"},
+    {"surplus": 1},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: json.dumps(wrong)[:40])
+def test_what_is_no_protocol_is_refused(service: Inside, wrong: Any) -> None:
+    body = TABLE | wrong if isinstance(wrong, dict) and wrong else wrong
+    raw = json.dumps(body).encode()
+    for path in ("/v1/studies", "/v1/studies/validate"):
+        refused = service.ask("POST", path, raw, "owner")
+        assert refused.status == 422, refused
+    assert service.ask("GET", "/v1/studies", key="owner").json == {"studies": []}
+
+
+def test_a_draft_that_is_written_anew_while_it_is_held_is_the_new_one(service: Inside) -> None:
+    """By a command, or by another process of the service, at any moment."""
+    assert create(service, None).status == 201
+    assert service.study("assign", {"unit": "ann"}).code == "not_running"  # so it is held now
+    fresh = Protocol.from_table(TABLE | {"people": 2000})
+    new(fresh, service.address, service.folder)
+    for _ in range(3):
+        if service.study("start", key="owner").status == 200:
+            break
+        service.tick(1)
+    service.assign("ann")
+    state = service.ask("GET", "/v1/studies/small", key="owner").json
+    assert (state["state"], state["of"], state["protocol"]) == ("running", 2000, fresh.digest)
+    assert service.ask("POST", "/v1/studies/small/verify", key="owner").status == 200
