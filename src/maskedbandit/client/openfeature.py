@@ -41,9 +41,9 @@ log = logging.getLogger("maskedbandit.client")
 class MaskedBanditProvider(AbstractProvider):
     """Evaluates flags as studies of a service.
 
-    The value of a flag is the payload of the person's arm; the value of a string flag is the arm's name if the payload
-    is no string. The arm is the variant, and `flag_metadata` has the ticket, the propensity and whether the person came
-    before. Evaluating a flag enrols the person; use it where the arm is shown.
+    The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant, and
+    `flag_metadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
+    person; use it where the arm is shown.
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
@@ -234,23 +234,25 @@ def _event(name: str, id: str) -> str:
     return event if len(event) <= LONGEST_EVENT and event.isprintable() else sha256(event.encode()).hexdigest()
 
 
+def _value(given: Assigned) -> Any:
+    return given.arm if given.payload is None else given.payload
+
+
 def _boolean(given: Assigned) -> bool | None:
-    return given.payload if isinstance(given.payload, bool) else None
+    return value if isinstance(value := _value(given), bool) else None
 
 
 def _string(given: Assigned) -> str | None:
-    return given.payload if isinstance(given.payload, str) else given.arm
+    return value if isinstance(value := _value(given), str) else None
 
 
 def _integer(given: Assigned) -> int | None:
-    number = isinstance(given.payload, int) and not isinstance(given.payload, bool)
-    return given.payload if number else None
+    return value if isinstance(value := _value(given), int) and not isinstance(value, bool) else None
 
 
-def _float(given: Assigned) -> float | None:
-    number = isinstance(given.payload, int | float) and not isinstance(given.payload, bool)
-    return float(given.payload) if number else None
+def _float(given: Assigned) -> float | None:  # JSON does not tell 1 from 1.0
+    return float(value) if isinstance(value := _value(given), int | float) and not isinstance(value, bool) else None
 
 
 def _object(given: Assigned) -> Sequence[FlagValueType] | Mapping[str, FlagValueType] | None:
-    return given.payload if isinstance(given.payload, list | dict) else None
+    return value if isinstance(value := _value(given), list | dict) else None
