@@ -14,6 +14,7 @@ from maskedbandit.client.answers import NOTHING, Reply, parsed, seconds
 from maskedbandit.errors import InvalidValue
 
 LONGEST_ANSWER = 2**23  # bytes
+Transport = Callable[[], httpx.AsyncBaseTransport]  # makes one, in each process
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0)
 
 
@@ -36,12 +37,12 @@ class Calls:
     The transport is used without `httpx.Client`: that one writes every address to the log, and so when a report came.
     """
 
-    def __init__(self, url: str, key: str, transport: httpx.AsyncBaseTransport | None) -> None:
+    def __init__(self, url: str, key: str, transport: Transport | None) -> None:
         if not isinstance(key, str) or not re.fullmatch("[!-~]{1,512}", key):
             raise InvalidValue("key", "not shown", "a key of the service, of ASCII characters and without spaces")
         self._url = checked_url(url)
         # trust_env: a proxy or a .netrc of the environment would see the key and the outcomes
-        self._transport = transport or httpx.AsyncHTTPTransport(limits=_LIMITS, trust_env=False)
+        self._transport = transport() if transport else httpx.AsyncHTTPTransport(limits=_LIMITS, trust_env=False)
         self._headers = {
             "Authorization": f"Bearer {key}",
             "Content-Type": "application/json",

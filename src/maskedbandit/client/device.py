@@ -22,4 +22,4 @@ def noisy(channel: Channel, offer: str, value: float) -> float:
     from maskedbandit.privacy.sampling import Bits
     from maskedbandit.study.device import Device
 
-    return float(Device("this one", value, channel, 1).send(b"", 0, Offer.from_text(offer), Bits()))
+    return float(Device("user", value, channel, 1).send(b"study", 1, Offer.from_text(offer), Bits()))

@@ -17,10 +17,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx
-
 from maskedbandit.client.answers import STUDY, TICKET, Assigned, Refusal, Reply, assigned, code_of
-from maskedbandit.client.calls import Calls, checked_url
+from maskedbandit.client.calls import Calls, Transport, checked_url
 from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.device import noisy
 from maskedbandit.client.files import of_service, usual_folder
@@ -86,7 +84,7 @@ class Engine:
         folder: str | Path | None,
         channels: dict[str, Channel],
         on_refused: Callable[[Refusal], None] | None,
-        transport: httpx.AsyncBaseTransport | None,
+        transport: Transport | None,
     ) -> None:
         if not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
             raise InvalidValue("deadline", deadline, "a positive number of seconds")

@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-import httpx
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import (
     FlagNotFoundError,
@@ -25,6 +24,7 @@ from openfeature.provider import AbstractProvider, Metadata
 from openfeature.track import TrackingEventDetails
 
 from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
+from maskedbandit.client.calls import Transport
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.client.study_client import DEADLINE, LAST_TRY
 from maskedbandit.errors import MaskedBanditError, PersonalValue, ServiceRefused
@@ -41,7 +41,7 @@ log = logging.getLogger("maskedbandit.client")
 class MaskedBanditProvider(AbstractProvider):
     """Evaluates flags as studies of a service.
 
-    The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant, and
+    The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
     `flag_metadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
     person; use it where the arm is shown.
 
@@ -63,7 +63,7 @@ class MaskedBanditProvider(AbstractProvider):
         folder: str | Path | None = None,
         channels: Mapping[str, Channel] | None = None,
         on_refused: Callable[[Refusal], None] | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: Transport | None = None,
     ) -> None:
         super().__init__()
         self._exposes, self._outcomes = expose_on_evaluation, dict(outcomes or {})

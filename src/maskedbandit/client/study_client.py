@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
-
 from maskedbandit.client.answers import Assigned, Refusal
+from maskedbandit.client.calls import Transport
 from maskedbandit.client.engine import Engine
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class StudyClient(ABC):
     * `folder`: where outcomes wait until the service has them; processes of one application share it.
     * `channel`: in a study of local trust the channel to which people agreed. The noise is added here.
     * `on_refused`: called from another thread with each exposure or report that the service will never take.
-    * `transport`: how to reach the service if not directly, such as httpx.AsyncHTTPTransport(proxy=...).
+    * `transport`: how to reach the service if not directly, such as lambda: httpx.AsyncHTTPTransport(proxy=...).
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class StudyClient(ABC):
         folder: str | Path | None = None,
         channel: Channel | None = None,
         on_refused: Callable[[Refusal], None] | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self._study, self._fallback = study, fallback
         self._engine = Engine(
