@@ -45,7 +45,7 @@ class Delivery:
         self.refused: Counter[str] = Counter()  # how many messages were refused for good, by the code
         self._mail, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._mail.set()  # what an earlier process left
-        self._said = 0  # the last status that was logged
+        self._said = 200  # the last status that was logged
 
     def wake(self) -> None:
         """A message was written."""
@@ -122,7 +122,8 @@ class Delivery:
             found = [code_of(reply.body)]
         if found is None:
             if reply.status != self._said:
-                log.warning("outcomes of %s wait: the service answers with status %d", batch[0].study, reply.status)
+                why = f"answers with status {reply.status}" if reply.status else "does not answer"
+                log.warning("outcomes of %s wait: the service %s", batch[0].study, why)
             self._said = reply.status
             return False
         self._said = 200
