@@ -35,7 +35,6 @@
     │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
-    ├── ServiceRefused              the service takes no such request with this key
     ├── BiasedLog                   a log whose arms were not shown with the probabilities that it states
     └── ResultsExist                a run would overwrite the results of another
 
@@ -215,19 +214,6 @@ class UnknownSchema(StoreError):
 
 class Corrupted(StoreError):
     """A row is not what the ledger says. It is never repaired silently."""
-
-
-class ServiceRefused(MaskedBanditError):
-    """The service takes no such request: a wrong key, or a study that it does not have.
-
-    >>> raise ServiceRefused(401, "unauthorized")
-    Traceback (most recent call last):
-    maskedbandit.errors.ServiceRefused: the service refuses the request: unauthorized (status 401)
-    """
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(f"the service refuses the request: {reason or 'it does not say why'} (status {status})")
-        self.status, self.reason = status, reason
 
 
 class BiasedLog(MaskedBanditError):

@@ -10,7 +10,7 @@ import pytest
 
 from maskedbandit.client import AsyncClient, Client
 from maskedbandit.client.calls import Calls
-from maskedbandit.errors import InvalidValue, PersonalValue, ServiceRefused
+from maskedbandit.errors import Forbidden, InvalidValue, PersonalValue, Refused, Unauthorized, UnknownStudy
 from tests.client.conftest import only
 from tests.client.fake_service import GARBAGE, KEY, STUDY, URL, FakeService, Network
 
@@ -117,14 +117,27 @@ def test_a_person_whose_budget_is_spent_is_served(client, service) -> None:
     assert (ann.arm, ann.ticket, ann.source, ann.why) == ("plain", None, "fallback", "budget_exceeded")
 
 
-@pytest.mark.parametrize("status", [401, 404])
-def test_a_wrong_key_and_a_wrong_study_are_mistakes(client, service, status, network) -> None:
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, Unauthorized), (403, Forbidden), (404, UnknownStudy), (422, Refused)]
+)
+def test_a_wrong_key_and_a_wrong_study_are_mistakes(client, service, network, status, kind) -> None:
     service.state["/assign"] = status
-    with pytest.raises(ServiceRefused, match=str(status)) as found:
+    with pytest.raises(kind, match=r"the service refuses the request: [a-z_]+$"):
         client().assign("ann")
-    assert found.value.status == status
-    assert KEY not in str(found.value)
     assert len(network.sent) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 413])
+def test_another_program_that_answers_is_no_service(client, network, status, caplog) -> None:
+    """A proxy that has lost its way to the service takes no page down; why people get fallbacks is said once."""
+
+    class Proxy(Network):
+        def carry(self, fault, path, content):
+            return httpx.Response(status, html="<h1>Not here</h1>")
+
+    one = client(transport=lambda: Proxy(network.service))
+    assert [one.assign(unit).why for unit in ("ann", "bob")] == ["unreachable"] * 2
+    assert caplog.text.count(f"status {status}") == 1
 
 
 def test_what_is_wrong_is_refused_before_it_is_sent(client, network, tmp_path) -> None:

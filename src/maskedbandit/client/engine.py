@@ -24,13 +24,22 @@ from maskedbandit.client.device import noisy
 from maskedbandit.client.files import of_service, usual_folder
 from maskedbandit.client.known import KnownArms, Place
 from maskedbandit.client.outbox import Outbox
-from maskedbandit.errors import InvalidValue, PersonalValue, ServiceRefused, StorageFailed
+from maskedbandit.errors import (
+    Forbidden,
+    InvalidValue,
+    PersonalValue,
+    Refused,
+    StorageFailed,
+    Unauthorized,
+    UnknownStudy,
+)
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
 UNREACHABLE = "unreachable"
 LONGEST_EVENT = 128
+MISTAKES = {401: Unauthorized, 403: Forbidden, 404: UnknownStudy}  # others than of a moment, or of one person
 Result = TypeVar("Result")
 log = logging.getLogger("maskedbandit.client")
 
@@ -95,6 +104,7 @@ class Engine:
         self._begin: Callable[[], _Running] = lambda: _Running(Calls(url, key, transport), files, study, on_refused)
         self._lock, self._forked = threading.Lock(), list[_Running]()
         self._now: _Running | None = self._begin()
+        self._said = ""  # why fallbacks are given, as it was logged
 
     @property
     def _running(self) -> _Running:
@@ -133,17 +143,25 @@ class Engine:
         """What the unit gets by this reply, or by what is known from before, or else the fallback."""
         given, known = assigned(reply, study), self._running.known
         code = code_of(reply.body) if 400 <= reply.status < 500 else ""
-        if 400 <= reply.status < 500 and reply.status not in (409, 429):
-            raise ServiceRefused(reply.status, code)
+        if code and reply.status not in (409, 429):
+            raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
         try:
             if given is not None:
+                self._said = ""
                 known.remember(study, unit, given)
                 return given
+            self._say(study, code or f"status {reply.status}" if reply.status else "no answer")
             before = known.find(study, unit) or known.served(study) or Assigned(fallback)
         except StorageFailed as why:  # people can be served all the same
             log.error("the arms that were given are not kept: %s", why)
             before = given or Assigned(fallback)
         return given or Assigned(before.arm, before.payload, source="fallback", why=code or UNREACHABLE)
+
+    def _say(self, study: str, why: str) -> None:
+        """Log why people get fallbacks, when it changes."""
+        if why != self._said:
+            log.warning("people of %s get the arm they had, or a fallback: %s", study, why)
+        self._said = why
 
     # expose, report
 

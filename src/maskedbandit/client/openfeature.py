@@ -27,7 +27,7 @@ from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
 from maskedbandit.client.calls import Transport
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.client.study_client import DEADLINE, LAST_TRY
-from maskedbandit.errors import MaskedBanditError, PersonalValue, ServiceRefused
+from maskedbandit.errors import MaskedBanditError, PersonalValue, Refused, UnknownStudy
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -134,8 +134,10 @@ class MaskedBanditProvider(AbstractProvider):
     ) -> FlagResolutionDetails[Value]:
         try:
             given = self._engine.settle(study, unit, reply, fallback="")
-        except ServiceRefused as why:
-            raise (FlagNotFoundError if why.status == 404 else GeneralError)(str(why)) from None
+        except UnknownStudy as why:
+            raise FlagNotFoundError(str(why)) from None
+        except Refused as why:
+            raise GeneralError(str(why)) from None
         if not given.arm:
             raise ProviderNotReadyError(f"the service gives no arm ({given.why}), and none is known from before")
         value = read(given)
