@@ -16,6 +16,7 @@ LAYERS = (
     ("backends", "policies"),
     ("channels",),
     ("study",),
+    ("client",),
     ("lab",),
     ("store",),
     ("service",),
@@ -41,6 +42,10 @@ APART = {
     ("service", "lab"),
     ("logs", "rehearsal"),
 }
+# rooms that know of the package what is here, and nothing else: an application has the client, and not numpy
+ONLY = {"client": {"errors"}}
+# with local trust the noise is added where the client is, by the channel that the application names, which it has then
+UNLESS = {"client.device": {"channels", "privacy", "study"}}
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}
 
 
@@ -99,6 +104,25 @@ MODULES = modules(SOURCE)
 def test_imports_point_down(name: str) -> None:
     others = {folder_of(each) for each in imported(MODULES[name])}
     assert breaches(LAYERS, folder_of(name), others) == []
+
+
+def strangers(name: str, others: set[str]) -> set[str]:
+    """Which of the others a module must not know, as its room knows few."""
+    room = folder_of(name)
+    return others - {room} - ONLY[room] - UNLESS.get(name, set()) if room in ONLY else set()
+
+
+@pytest.mark.parametrize("name", sorted(each for each in MODULES if folder_of(each) in ONLY))
+def test_some_rooms_know_little(name: str) -> None:
+    typed = "    from maskedbandit.channels.channel import Channel\n"  # for those who check types, and not when it runs
+    others = {folder_of(each) for each in imported(MODULES[name].replace(f"if TYPE_CHECKING:\n{typed}", ""))}
+    assert strangers(name, others) == set()
+
+
+def test_a_stranger_is_found() -> None:
+    assert strangers("client.calls", {"errors", "client", "checks"}) == {"checks"}
+    assert strangers("client.device", {"errors", "study", "store"}) == {"store"}
+    assert strangers("store.study", {"study"}) == set()
 
 
 @pytest.mark.parametrize("name", sorted(each for each in MODULES if each.startswith("lab.")))

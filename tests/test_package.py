@@ -115,6 +115,14 @@ def test_the_command_line_loads_nothing_heavy_to_print_its_help() -> None:
     assert loaded("from maskedbandit.cli import parser\nparser().format_help()") == set()
 
 
+def test_the_client_loads_nothing_heavy_and_nothing_of_the_server() -> None:
+    assert loaded("import maskedbandit.client, maskedbandit.client.openfeature") == set()
+    code = "import maskedbandit.client, sys\n"
+    code += "ours = {name.split('.')[1] for name in sys.modules if name.startswith('maskedbandit.')}\n"
+    assert loaded(code + "assert ours == {'client', 'errors'}, ours") == set()
+    assert loaded(code + "assert not {'openfeature', 'msgspec', 'starlette'} & set(sys.modules)") == set()
+
+
 def test_a_device_needs_no_compiler_and_no_table() -> None:
     code = "from maskedbandit.channels.distributed import Distributed\nfrom maskedbandit.privacy.sampling import Bits\n"
     code += "channel = Distributed(epsilon=0.5)\n"

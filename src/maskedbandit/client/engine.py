@@ -1,0 +1,240 @@
+"""What both clients and the OpenFeature provider have in common: a thread that talks to the service, and the files.
+
+The thread has an event loop of its own. So a deadline holds for the whole of a request, one client serves threads and
+any number of event loops, and outcomes are sent while the application's own loop is busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from maskedbandit.client.answers import STUDY, TICKET, Assigned, Refusal, Reply, assigned, code_of
+from maskedbandit.client.calls import Calls, Transport, checked_url
+from maskedbandit.client.delivery import Delivery
+from maskedbandit.client.device import noisy
+from maskedbandit.client.files import of_service, usual_folder
+from maskedbandit.client.known import KnownArms, Place
+from maskedbandit.client.outbox import Outbox
+from maskedbandit.errors import (
+    Forbidden,
+    InvalidValue,
+    PersonalValue,
+    Refused,
+    StorageFailed,
+    Unauthorized,
+    UnknownStudy,
+)
+
+if TYPE_CHECKING:
+    from maskedbandit.channels.channel import Channel
+
+UNREACHABLE = "unreachable"
+LONGEST_EVENT = 128
+MISTAKES = {401: Unauthorized, 403: Forbidden, 404: UnknownStudy}  # others than of a moment, or of one person
+Result = TypeVar("Result")
+log = logging.getLogger("maskedbandit.client")
+
+
+class _Running:
+    """The thread, its connections and its files, of one process."""
+
+    def __init__(
+        self, calls: Calls, files: Path, study: str | None, on_refused: Callable[[Refusal], None] | None
+    ) -> None:
+        self.process, self.calls = os.getpid(), calls
+        self.outbox, self.known = Outbox(files.with_suffix(".outbox")), KnownArms(files.with_suffix(".known"))
+        self.loop = asyncio.new_event_loop()
+        self.delivery = Delivery(calls, self.outbox, study, on_refused)
+        self._thread = threading.Thread(target=self._live, name="maskedbandit", daemon=True)
+        self._thread.start()
+
+    def _live(self) -> None:
+        sending = self.loop.create_task(self.delivery.run())
+        try:
+            self.loop.run_forever()
+        finally:
+            others = asyncio.all_tasks(self.loop)
+            for task in (sending, *others):
+                task.cancel()
+            self.loop.run_until_complete(asyncio.gather(sending, *others, return_exceptions=True))
+            self.loop.run_until_complete(self.calls.close())
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
+            self.loop.close()
+
+    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def end(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.outbox.close()
+        self.known.close()
+
+
+class Engine:
+    """See the module. With a study it sends what waits of that study alone, without one all that waits."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        study: str | None,
+        *,
+        deadline: float,
+        folder: str | Path | None,
+        channels: dict[str, Channel],
+        on_refused: Callable[[Refusal], None] | None,
+        transport: Transport | None,
+    ) -> None:
+        if not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
+            raise InvalidValue("deadline", deadline, "a positive number of seconds")
+        if study is not None:
+            checked_study(study)
+        self.url, self.deadline, self._channels = checked_url(url), deadline, channels
+        files = Path(folder or usual_folder()) / of_service(self.url)
+        self._begin: Callable[[], _Running] = lambda: _Running(Calls(url, key, transport), files, study, on_refused)
+        self._lock, self._forked = threading.Lock(), list[_Running]()
+        self._now: _Running | None = self._begin()
+        self._said = ""  # why fallbacks are given, as it was logged
+
+    @property
+    def _running(self) -> _Running:
+        """What runs in this process: a fork has no threads, and must not touch the files of the other process."""
+        now = self._now
+        if now is None:
+            raise InvalidValue("client", "closed", "open: make another one")
+        if now.process != os.getpid():
+            with self._lock:
+                if self._now is now:
+                    self._forked.append(now)  # never closed: closing would touch the other one's transaction
+                    self._now = self._begin()
+            return self._running
+        return now
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How many exposures and reports the service refused for good, by the code."""
+        return self._running.delivery.refused
+
+    # assign
+
+    def ask(self, study: str, unit: str, token: str | None) -> Future[Reply]:
+        """Ask for the arm of a unit."""
+        if not isinstance(unit, str) or not 1 <= len(unit) <= 256 or not unit.isprintable():
+            raise PersonalValue("unit", "a str of 1 to 256 printable characters")
+        body = {"unit": unit} if token is None else {"unit": unit, "token": token}
+        running = self._running
+
+        def right(reply: Reply) -> bool:
+            return assigned(reply, study) is not None
+
+        return running.submit(running.calls.ask(f"/v1/studies/{study}/assign", body, self.deadline, right))
+
+    def settle(self, study: str, unit: str, reply: Reply, fallback: str) -> Assigned:
+        """What the unit gets by this reply, or by what is known from before, or else the fallback."""
+        given, known = assigned(reply, study), self._running.known
+        code = code_of(reply.body) if 400 <= reply.status < 500 else ""
+        if code and reply.status not in (409, 429):
+            raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
+        try:
+            if given is not None:
+                self._said = ""
+                known.remember(study, unit, given)
+                return given
+            self._say(study, code or f"status {reply.status}" if reply.status else "no answer")
+            before = known.find(study, unit) or known.served(study) or Assigned(fallback)
+        except StorageFailed as why:  # people can be served all the same
+            log.error("the arms that were given are not kept: %s", why)
+            before = given or Assigned(fallback)
+        return given or Assigned(before.arm, before.payload, source="fallback", why=code or UNREACHABLE)
+
+    def _say(self, study: str, why: str) -> None:
+        """Log why people get fallbacks, when it changes."""
+        if why != self._said:
+            log.warning("people of %s get the arm they had, or a fallback: %s", study, why)
+        self._said = why
+
+    # expose, report
+
+    def expose(self, study: str, ticket: str | None) -> None:
+        """Write down that the arm was seen."""
+        if ticket is not None:
+            self._running.outbox.put(study, checked_ticket(ticket), "expose")
+            self._wake()
+
+    def report(self, study: str, ticket: str | None, value: float, event: str) -> None:
+        """Write an outcome down; of local trust, what it is after noise."""
+        if ticket is None:
+            return
+        checked_ticket(ticket)
+        if isinstance(value, bool | int | float) and math.isfinite(value):
+            value = float(value)
+        else:
+            raise PersonalValue("value", "a finite number")
+        if not isinstance(event, str) or len(event) > LONGEST_EVENT or not (event.isprintable()):
+            raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
+        running, channel = self._running, self._channels.get(study)
+        offer = running.known.offer(study, ticket)
+        if channel is None and offer is None:
+            running.outbox.put(study, ticket, "report", event, value)
+        elif channel is None:
+            raise InvalidValue("channel", None, "the channel to which people agreed: the study has local trust")
+        elif offer is None:
+            raise PersonalValue("ticket", "one that `assign` of this folder gave with an offer, as a channel was named")
+        else:
+            running.outbox.put_device_report(study, ticket, lambda: noisy(channel, offer, value))
+        self._wake()
+
+    def places(self, unit: str) -> list[Place]:
+        """All places of a unit."""
+        return self._running.known.places(unit)
+
+    def _wake(self) -> None:
+        self._running.loop.call_soon_threadsafe(self._running.delivery.wake)
+
+    # the end
+
+    def flush(self, timeout: float) -> bool:
+        """Try to send what waits; whether nothing waits any more."""
+        running = self._running
+
+        async def sent() -> bool:
+            try:
+                await asyncio.wait_for(running.delivery.flush(), timeout)
+            except TimeoutError:
+                return False
+            return True
+
+        return running.submit(sent()).result()
+
+    def close(self, timeout: float) -> None:
+        """Try to send what waits, and stop. What still waits is sent at the next start."""
+        with self._lock:
+            if self._now is None:
+                return
+            self.flush(timeout)
+            running, self._now = self._running, None
+            running.end()
+
+
+def checked_study(study: str) -> str:
+    """The name of a study, which becomes part of an address."""
+    if not isinstance(study, str) or not STUDY.fullmatch(study):
+        raise InvalidValue("study", study, "the name of a study, of letters, digits, '_', '.' and '-'")
+    return study
+
+
+def checked_ticket(ticket: str) -> str:
+    """A ticket of the service; it is secret, and not shown."""
+    if not isinstance(ticket, str) or not TICKET.fullmatch(ticket):
+        raise PersonalValue("ticket", "a ticket that `assign` gave")
+    return ticket

@@ -1,0 +1,105 @@
+"""The arms that the service gave before: served again while it is away, and found again when an outcome comes.
+
+A unit is kept as its hash, so that the file lists no names; whoever guesses a name can confirm it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from maskedbandit.client.answers import Assigned
+from maskedbandit.client.files import PrivateFile
+
+KEPT = 90 * 24 * 3600.0  # seconds after which an arm that was not given again is forgotten
+FRESH = 24 * 3600.0  # what is written down again only if it changed, or after this time
+_EVERYBODY = ""  # whoever comes without being enrolled: no unit has this hash
+
+# what is lost with the machine's power can be asked for again
+_SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS arm (
+    study TEXT, unit TEXT, arm TEXT NOT NULL, payload TEXT NOT NULL, ticket TEXT, propensity TEXT NOT NULL, offer TEXT,
+    until REAL NOT NULL, PRIMARY KEY (study, unit)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
+CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
+CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
+"""
+_COLUMNS = "arm, payload, ticket, propensity, offer"
+
+
+class Place(NamedTuple):
+    """Where a unit has a ticket."""
+
+    study: str
+    ticket: str
+
+
+class KnownArms:
+    """Who was given which arm, for some months.
+
+    >>> from tempfile import mkdtemp
+    >>> known = KnownArms(Path(mkdtemp()) / "known.sqlite")
+    >>> known.remember("newsletter", "ann", Assigned("bold", ticket="abc", propensity=Fraction(1, 2)))
+    >>> known.find("newsletter", "ann").arm, known.find("newsletter", "bob"), known.places("ann")
+    ('bold', None, [Place(study='newsletter', ticket='abc')])
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._file, self._clock = PrivateFile(path, _SETTINGS, _TABLES), clock
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM arm WHERE until < ?", (clock(),))
+
+    def remember(self, study: str, unit: str, given: Assigned) -> None:
+        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled."""
+        who = _hashed(unit) if given.ticket else _EVERYBODY
+        columns = given.arm, json.dumps(given.payload), given.ticket, str(given.propensity), given.offer
+        until = self._clock() + KEPT
+        if self._rows(
+            f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?", study, who, until - FRESH
+        ) == [columns]:
+            return
+        with self._file.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO arm VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (study, who, *columns, until)
+            )
+
+    def find(self, study: str, unit: str) -> Assigned | None:
+        """The arm that the unit had."""
+        return self._find(study, _hashed(unit))
+
+    def served(self, study: str) -> Assigned | None:
+        """The arm that was given last to somebody who was not enrolled: the best one in what was released."""
+        return self._find(study, _EVERYBODY)
+
+    def places(self, unit: str) -> list[Place]:
+        """All places of a unit, in the order of the studies' names."""
+        find = "SELECT study, ticket FROM arm WHERE unit = ? AND until > ? ORDER BY study"
+        return [Place(*row) for row in self._rows(find, _hashed(unit), self._clock())]
+
+    def offer(self, study: str, ticket: str) -> str | None:
+        """Of local trust: what the report of a ticket is made from."""
+        found = self._rows("SELECT offer FROM arm WHERE ticket = ? AND study = ?", ticket, study)
+        return found[0][0] if found else None
+
+    def _find(self, study: str, who: str) -> Assigned | None:
+        query = f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?"
+        for arm, payload, ticket, propensity, offer in self._rows(query, study, who, self._clock()):
+            return Assigned(arm, json.loads(payload), ticket, Fraction(propensity), True, offer=offer)
+        return None
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._file.rows(query, *values)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+
+def _hashed(unit: str) -> str:
+    return hashlib.sha256(unit.encode("utf-8", "surrogatepass")).hexdigest()

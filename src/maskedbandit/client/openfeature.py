@@ -1,0 +1,260 @@
+"""The service behind OpenFeature: flags are studies, the targeting key is the unit, and `track` reports outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from openfeature.evaluation_context import EvaluationContext
+from openfeature.exception import (
+    FlagNotFoundError,
+    GeneralError,
+    InvalidContextError,
+    ProviderNotReadyError,
+    TargetingKeyMissingError,
+    TypeMismatchError,
+)
+from openfeature.flag_evaluation import FlagResolutionDetails, FlagValueType, Reason
+from openfeature.provider import AbstractProvider, Metadata
+from openfeature.track import TrackingEventDetails
+
+from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
+from maskedbandit.client.calls import Transport
+from maskedbandit.client.engine import LONGEST_EVENT, Engine
+from maskedbandit.client.study_client import DEADLINE, LAST_TRY
+from maskedbandit.errors import MaskedBanditError, PersonalValue, Refused, UnknownStudy
+
+if TYPE_CHECKING:
+    from maskedbandit.channels.channel import Channel
+
+EXPOSED = "exposed"  # the event that says that the arm was seen, and is no outcome
+Value = TypeVar("Value")
+log = logging.getLogger("maskedbandit.client")
+
+
+@final
+class MaskedBanditProvider(AbstractProvider):
+    """Evaluates flags as studies of a service.
+
+    The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
+    `flag_metadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
+    person; use it where the arm is shown.
+
+    * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
+    * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
+    * `channels`: for each study of local trust the channel to which people agreed.
+
+    The others are those of `Client`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        expose_on_evaluation: bool = True,
+        outcomes: Mapping[str, str] | None = None,
+        deadline: float = DEADLINE,
+        folder: str | Path | None = None,
+        channels: Mapping[str, Channel] | None = None,
+        on_refused: Callable[[Refusal], None] | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        super().__init__()
+        self._exposes, self._outcomes = expose_on_evaluation, dict(outcomes or {})
+        self._engine = Engine(
+            url,
+            key,
+            None,
+            deadline=deadline,
+            folder=folder,
+            channels=dict(channels or {}),
+            on_refused=on_refused,
+            transport=transport,
+        )
+
+    def get_metadata(self) -> Metadata:
+        return Metadata(name="Masked Bandit")
+
+    def shutdown(self) -> None:
+        """Try to send what waits, and stop. What still waits is sent at the next start."""
+        self._engine.close(LAST_TRY)
+
+    def flush(self, timeout: float = 10.0) -> bool:
+        """Try to send what waits; whether nothing waits any more."""
+        return self._engine.flush(timeout)
+
+    def track(
+        self,
+        tracking_event_name: str,
+        evaluation_context: EvaluationContext | None = None,
+        tracking_event_details: TrackingEventDetails | None = None,
+    ) -> None:
+        """Report the value of the event, or 1, in every study in which the person has a place.
+
+        Each call is an event of its own, which counts once however often it is sent. With an `event_id` among the
+        attributes of the details, calls with the same one are one event.
+        """
+        unit = evaluation_context.targeting_key if evaluation_context else None
+        if not unit:
+            log.warning("an event without a targeting key is dropped")
+            return
+        details = tracking_event_details or TrackingEventDetails()
+        given = details.attributes.get("event_id")
+        event = _event(tracking_event_name, uuid.uuid4().hex if given is None else str(given))
+        value = 1.0 if details.value is None else details.value
+        try:
+            for study, ticket in self._engine.places(unit):
+                if tracking_event_name == EXPOSED:
+                    self._engine.expose(study, ticket)
+                elif self._outcomes.get(study, tracking_event_name) == tracking_event_name:
+                    self._engine.report(study, ticket, value, event)
+        except MaskedBanditError as why:  # OpenFeature promises applications that tracking does not fail
+            log.error("an event is dropped: %s", why)
+
+    def _ask(self, study: str, context: EvaluationContext | None) -> Any:
+        unit = context.targeting_key if context else None
+        if not unit:
+            raise TargetingKeyMissingError("the targeting key is the person, and is needed")
+        if not STUDY.fullmatch(study):
+            raise FlagNotFoundError("a flag has the name of a study, of letters, digits, '_', '.' and '-'")
+        token = context.attributes.get("token") if context else None
+        try:
+            return unit, self._engine.ask(study, unit, token if isinstance(token, str) else None)
+        except PersonalValue as why:
+            raise InvalidContextError(str(why)) from None
+
+    def _resolve(
+        self, study: str, unit: str, reply: Reply, read: Callable[[Assigned], Value | None]
+    ) -> FlagResolutionDetails[Value]:
+        try:
+            given = self._engine.settle(study, unit, reply, fallback="")
+        except UnknownStudy as why:
+            raise FlagNotFoundError(str(why)) from None
+        except Refused as why:
+            raise GeneralError(str(why)) from None
+        if not given.arm:
+            raise ProviderNotReadyError(f"the service gives no arm ({given.why}), and none is known from before")
+        value = read(given)
+        if value is None:
+            raise TypeMismatchError("the arm has no payload of this type")
+        if self._exposes:
+            self._expose(study, given.ticket)
+        metadata: dict[str, bool | int | float | str] = {"again": given.again, "source": given.source}
+        if given.ticket is not None:
+            metadata["ticket"] = given.ticket
+        if given.propensity is not None:
+            metadata["propensity"] = str(given.propensity)
+        reason = Reason.STALE if given.source == "fallback" else Reason.SPLIT if given.ticket else Reason.STATIC
+        return FlagResolutionDetails(value=value, variant=given.arm, reason=reason, flag_metadata=metadata)
+
+    def _expose(self, study: str, ticket: str | None) -> None:
+        try:
+            self._engine.expose(study, ticket)
+        except MaskedBanditError as why:  # the person can be served all the same
+            log.error("an exposure is dropped: %s", why)
+
+    def _now(
+        self, study: str, context: EvaluationContext | None, read: Callable[[Assigned], Value | None]
+    ) -> FlagResolutionDetails[Value]:
+        unit, asked = self._ask(study, context)
+        return self._resolve(study, unit, asked.result(), read)
+
+    async def _soon(
+        self, study: str, context: EvaluationContext | None, read: Callable[[Assigned], Value | None]
+    ) -> FlagResolutionDetails[Value]:
+        unit, asked = self._ask(study, context)
+        return await asyncio.to_thread(self._resolve, study, unit, await asyncio.wrap_future(asked), read)
+
+    # for each type twice, as OpenFeature asks for
+
+    def resolve_boolean_details(
+        self, flag_key: str, default_value: bool, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[bool]:
+        return self._now(flag_key, evaluation_context, _boolean)
+
+    async def resolve_boolean_details_async(
+        self, flag_key: str, default_value: bool, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[bool]:
+        return await self._soon(flag_key, evaluation_context, _boolean)
+
+    def resolve_string_details(
+        self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[str]:
+        return self._now(flag_key, evaluation_context, _string)
+
+    async def resolve_string_details_async(
+        self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[str]:
+        return await self._soon(flag_key, evaluation_context, _string)
+
+    def resolve_integer_details(
+        self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[int]:
+        return self._now(flag_key, evaluation_context, _integer)
+
+    async def resolve_integer_details_async(
+        self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[int]:
+        return await self._soon(flag_key, evaluation_context, _integer)
+
+    def resolve_float_details(
+        self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[float]:
+        return self._now(flag_key, evaluation_context, _float)
+
+    async def resolve_float_details_async(
+        self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[float]:
+        return await self._soon(flag_key, evaluation_context, _float)
+
+    def resolve_object_details(
+        self,
+        flag_key: str,
+        default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
+        evaluation_context: EvaluationContext | None = None,
+    ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
+        return self._now(flag_key, evaluation_context, _object)
+
+    async def resolve_object_details_async(
+        self,
+        flag_key: str,
+        default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
+        evaluation_context: EvaluationContext | None = None,
+    ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
+        return await self._soon(flag_key, evaluation_context, _object)
+
+
+def _event(name: str, id: str) -> str:
+    """The name under which the service knows an event, of as many characters as it takes."""
+    event = f"{name}:{id}"
+    return event if len(event) <= LONGEST_EVENT and event.isprintable() else sha256(event.encode()).hexdigest()
+
+
+def _value(given: Assigned) -> Any:
+    return given.arm if given.payload is None else given.payload
+
+
+def _boolean(given: Assigned) -> bool | None:
+    return value if isinstance(value := _value(given), bool) else None
+
+
+def _string(given: Assigned) -> str | None:
+    return value if isinstance(value := _value(given), str) else None
+
+
+def _integer(given: Assigned) -> int | None:
+    return value if isinstance(value := _value(given), int) and not isinstance(value, bool) else None
+
+
+def _float(given: Assigned) -> float | None:  # JSON does not tell 1 from 1.0
+    return float(value) if isinstance(value := _value(given), int | float) and not isinstance(value, bool) else None
+
+
+def _object(given: Assigned) -> Sequence[FlagValueType] | Mapping[str, FlagValueType] | None:
+    return value if isinstance(value := _value(given), list | dict) else None

@@ -1,0 +1,97 @@
+"""What is to be sent: on disk before `report` returns, and there until the service has answered.
+
+SQLite, as several processes of an application share the file, and as a message that was sent is overwritten and not
+only forgotten. What is sent first of a ticket stands before what is sent later: of each ticket one message is under way
+at a time. One process sends at a time, and sends what all of them wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from maskedbandit.client.files import PrivateFile, Turn
+
+# a journal that is emptied at each commit: a write-ahead log would keep values that were deleted
+_SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS message (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, study TEXT NOT NULL, ticket TEXT NOT NULL, kind TEXT NOT NULL,
+    event TEXT NOT NULL, value REAL);
+CREATE INDEX IF NOT EXISTS message_of_ticket ON message (study, ticket, id);
+CREATE TABLE IF NOT EXISTS device_report (study TEXT, ticket TEXT, value REAL NOT NULL, PRIMARY KEY (study, ticket));
+"""
+_FIRST_OF_TICKETS = """
+SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
+    SELECT 1 FROM message WHERE study = one.study AND ticket = one.ticket AND id < one.id) ORDER BY id LIMIT ?
+"""
+
+
+class Message(NamedTuple):
+    """An exposure, which has no value, or a report."""
+
+    id: int
+    study: str
+    ticket: str
+    kind: str
+    event: str
+    value: float | None
+
+    @property
+    def body(self) -> dict[str, object]:
+        """What the service is sent: the same whenever it is sent."""
+        if self.kind == "expose":
+            return {"ticket": self.ticket}
+        return {"ticket": self.ticket, "value": self.value, "event": self.event}
+
+
+class Outbox:
+    """The messages for one service.
+
+    >>> from tempfile import mkdtemp
+    >>> outbox = Outbox(Path(mkdtemp()) / "outbox.sqlite")
+    >>> outbox.put("newsletter", "abc", "expose")
+    >>> outbox.put("newsletter", "abc", "report", value=1.0)
+    >>> [message.kind for message in outbox.next("newsletter", 10)]
+    ['expose']
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = PrivateFile(path, _SETTINGS, _TABLES)
+        self.turn = Turn(path.with_suffix(".turn"))
+
+    def put(self, study: str, ticket: str, kind: str, event: str = "", value: float | None = None) -> None:
+        """Write a message down."""
+        row = study, ticket, kind, event, value
+        with self._file.transaction() as connection:
+            connection.execute("INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)", row)
+
+    def put_device_report(self, study: str, ticket: str, draw: Callable[[], float]) -> None:
+        """Write down what a device sends: drawn once, also if it is asked for again after it was sent."""
+        with self._file.transaction() as connection:
+            find = "SELECT value FROM device_report WHERE study = ? AND ticket = ?"
+            had = connection.execute(find, (study, ticket)).fetchone()
+            value = had[0] if had else draw()
+            connection.execute("INSERT OR IGNORE INTO device_report VALUES (?, ?, ?)", (study, ticket, value))
+            row = study, ticket, "report", "", value
+            connection.execute("INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)", row)
+
+    def studies(self) -> list[str]:
+        """Of which studies something waits."""
+        return [str(study) for (study,) in self._file.rows("SELECT DISTINCT study FROM message")]
+
+    def next(self, study: str, most: int) -> list[Message]:
+        """The oldest messages of a study, one of each ticket."""
+        return [Message(*row) for row in self._file.rows(_FIRST_OF_TICKETS, study, most)]
+
+    def settle(self, messages: Iterable[Message]) -> None:
+        """Forget messages, as the service has answered."""
+        ids = [(message.id,) for message in messages]
+        with self._file.transaction() as connection:
+            connection.executemany("DELETE FROM message WHERE id = ?", ids)
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._file.close()
+        self.turn.close()

@@ -1,0 +1,121 @@
+"""Applications have several processes, which are killed and forked: nothing that `report` took is lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from maskedbandit.client import Client
+from maskedbandit.client.files import Turn
+from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
+
+ROOT = Path(__file__).parent.parent.parent
+
+APPLICATION = """
+import sys
+from maskedbandit.client import Client
+from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
+
+service = FakeService()
+network = Network(service)
+client = Client(URL, KEY, STUDY, fallback="plain", folder=sys.argv[1], transport=lambda: network, deadline=60)
+network.fault = lambda path: "hang" if path.endswith("/batch") else None
+for i in range(20):
+    ticket = client.assign(f"unit {i}").ticket
+    client.expose(ticket)
+    client.report(ticket, i)
+    print(ticket, flush=True)
+sys.stdin.read()
+"""
+
+
+def killed(folder: Path, application: str) -> list[str]:
+    """The tickets whose reports were taken by an application that was killed while it was sending them."""
+    command = [sys.executable, "-c", application, str(folder)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        tickets = [process.stdout.readline().strip() for _ in range(20)]
+        process.send_signal(signal.SIGKILL)
+    return tickets
+
+
+def arrived(folder: Path) -> dict[tuple[str, str], float]:
+    """What the next process sends."""
+    service = FakeService()
+    for i in range(20):
+        service.assign(STUDY, f"unit {i}")
+    with Client(URL, KEY, STUDY, fallback="plain", folder=folder, transport=lambda: Network(service)) as client:
+        assert client.flush(timeout=60)
+        assert not client.refused
+    return service.reports
+
+
+def test_what_a_killed_application_reported_is_sent_at_the_next_start(tmp_path) -> None:
+    tickets = killed(tmp_path, APPLICATION)
+    assert arrived(tmp_path) == {(ticket, ""): float(i) for i, ticket in enumerate(tickets)}
+
+
+def test_an_outbox_in_memory_is_found(tmp_path) -> None:
+    """The mutant that writes nothing."""
+    mutant = "import sqlite3\nreal = sqlite3.connect\n"
+    mutant += (
+        "sqlite3.connect = lambda path, *a, **k: real(':memory:' if str(path).endswith('.outbox') else path, *a, **k)"
+    )
+    assert "ticket3" in killed(tmp_path, mutant + APPLICATION)
+    assert arrived(tmp_path) == {}
+
+
+def test_one_process_sends_at_a_time(tmp_path) -> None:
+    (tmp_path / "x").mkdir()
+    one, two = Turn(tmp_path / "x" / "turn"), Turn(tmp_path / "x" / "turn")
+    assert one.take()
+    assert not two.take()
+    script = "import sys; from pathlib import Path; from maskedbandit.client.files import Turn; "
+    script += "turn = Turn(Path(sys.argv[1])); print(turn.take(), flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", script, str(tmp_path / "x" / "turn")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, input="").stdout == "False\n"
+    one.give()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        assert not one.take()
+        process.kill()
+    assert one.take()  # the dead one's
+    for turn in (one, two):
+        turn.close()
+
+
+def test_a_forked_process_sends_what_it_reports(tmp_path) -> None:
+    """As a web server does that makes the client before its workers."""
+    script = """
+import os, sys
+from maskedbandit.client import Client
+from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
+
+service = FakeService(exposure=False)  # of which each process has a copy
+client = Client(URL, KEY, STUDY, fallback="plain", folder=sys.argv[1], transport=lambda: Network(service), deadline=60)
+tickets = [client.assign(unit).ticket for unit in ("ann", "bob")]
+child = os.fork()
+ticket = tickets[child == 0]
+assert client.assign("ann").again
+client.expose(ticket)
+client.report(ticket, 1)
+assert client.flush(timeout=60)
+assert not client.refused
+if child == 0:
+    client.close()
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+client.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
