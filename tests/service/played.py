@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import copy
 from functools import partial
 from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from maskedbandit.errors import UnknownTicket
+from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import new, witness_of
@@ -28,16 +35,46 @@ BASE: dict[str, Any] = {
 }
 
 
+QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here asks whether a disk keeps what it is told
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """A folder in memory, if there is one."""
+    with TemporaryDirectory(dir=QUICK) as folder:
+        yield Path(folder)
+
+
 class Played:
     """A study in a folder, and the clock that its people move."""
 
-    def __init__(self, folder: Path, seed: int = 1, **protocol: Any) -> None:
+    def __init__(self, folder: Path, seed: int = 1, address: str | None = None, **protocol: Any) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder, self.now, self.random = folder, START, random.Random(seed)
         self.protocol = Protocol.from_table({**BASE, **protocol})
-        self.address = f"sqlite:///{folder}/{self.protocol.name}.db"
+        self.address = address or f"sqlite:///{folder}/{self.protocol.name}.db"
         new(self.protocol, self.address, folder / "witness")
-        self.study = Study(connect(self.address), self.witness(), self.protocol.name, lambda: self.now, "tester")
+        self.study = self._opened()
+        self._people = 0
         self._soon: list[tuple[int, Callable[[], Any]]] = []
+
+    @classmethod
+    def copied(cls, other: Played, folder: Path) -> Played:
+        """The same study in a copy of its database and its witness."""
+        other.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        copytree(other.folder, folder)
+        found = copy(other)
+        found.folder, found.address = folder, f"sqlite:///{folder}/{other.protocol.name}.db"
+        found._soon, found.study = [], found._opened()
+        return found
+
+    def _opened(self) -> Study:
+        return Study(connect(self.address), self.witness(), self.protocol.name, lambda: self.now, "tester")
+
+    def reopen(self) -> None:
+        """The study is taken over by another process, as it were."""
+        self.study.close()
+        self.study = self._opened()
 
     @property
     def database(self) -> Database:
@@ -55,37 +92,33 @@ class Played:
     ) -> None:
         """People come one after the other; some never see their arm, and some never report."""
         for _ in range(people):
-            self.now += every
-            self.pass_time()
-            given = self.study.assign(f"person {self.random.random()}")
+            self.wait(every)
+            self._people += 1
+            given = self.study.assign(f"person {self._people}")
             if given.ticket is None or self.random.random() < unseen:
                 continue
             sees = self.now + int(self.random.expovariate(1 / (20 * SECOND)))
-            self.soon(sees, partial(self.study.expose, given.ticket))
+            self.soon(sees, partial(self._say, "expose", given.ticket))
             value = float(self.random.random() < means[given.arm])
             if self.protocol.on_devices:
                 channel = self.protocol.channel
-                from maskedbandit.privacy.sampling import Bits
-
                 value = channel.randomize(value, self.study.offer(given.ticket), Bits())
             if self.random.random() >= lost:
-                self.soon(sees + self.random.randrange(HOUR), partial(self.study.report, given.ticket, value))
+                self.soon(sees + self.random.randrange(HOUR), partial(self._say, "report", given.ticket, value))
+
+    def _say(self, what: str, *said: Any) -> None:
+        with suppress(UnknownTicket):  # of a person who was erased
+            getattr(self.study, what)(*said)
 
     def soon(self, at: int, what: Callable[[], Any]) -> None:
         self._soon.append((at, what))
         self._soon.sort(key=lambda each: each[0])
 
-    def pass_time(self) -> None:
-        """What was to happen until now."""
-        while self._soon and self._soon[0][0] <= self.now:
-            self._soon.pop(0)[1]()
-        self.study.tick()
-
     def wait(self, milliseconds: int) -> None:
-        """Nobody comes for a while."""
+        """Time goes by, in which nobody else comes."""
         end = self.now + milliseconds
         while self._soon and self._soon[0][0] <= end:
-            self.now = max(self.now, self._soon[0][0])
-            self.pass_time()
+            self.now, what = self._soon.pop(0)
+            what()
         self.now = end
-        self.pass_time()
+        self.study.tick()

@@ -1,0 +1,135 @@
+"""The bands, the chance of being best, the odds and the check of exposures: each against another way to compute it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import erf, ndtr
+
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.response import Response
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.estimates import WIDE, Estimate, chances, estimate
+from maskedbandit.service.health import RARE, exposure_chance
+from maskedbandit.service.odds import best_guess, in_hundred, right
+from tests.statistics import at_most
+
+PLAYS, COHORTS, PEOPLE = 4000, 4, 100
+CHANNELS = [Central(epsilon=0.2), Central(epsilon=0.2, noise=DiscreteGaussian()), Local(epsilon=2), Response(epsilon=1)]
+
+
+def missed(channel, p, how):
+    """In how many studies of a fixed plan the mean is outside of the band."""
+    rng, law, misses = np.random.default_rng(5), channel.law(), 0
+    sums = rng.binomial(PEOPLE, p, size=(PLAYS, COHORTS))
+    for play in sums:
+        total = 0.0
+        for people in play:
+            if isinstance(channel, Response):
+                flipped = rng.binomial(people, 1 - law.flip) + rng.binomial(PEOPLE - people, law.flip)
+                total += (flipped - PEOPLE * law.flip) / (1 - 2 * law.flip)
+            else:
+                draws = PEOPLE if channel.trust == "local" else 1
+                noise = channel.draws(law.scale * law.grid, float(draws), rng)
+                total += people + noise / law.grid
+        found = estimate(law, COHORTS, COHORTS * PEOPLE, total)
+        misses += abs(found.mean - p) > how(found)
+    return misses
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=lambda each: f"{type(each).__name__}-{each.epsilon}")
+def test_the_outer_band_holds_the_mean_in_95_of_100_studies(channel):
+    """Normal bands: 5 in 100 are missed, and with noise of heavy tails a little more."""
+    misses = missed(channel, 0.3, lambda found: found.both)
+    at_most(misses, PLAYS, 0.06)
+    at_most(PLAYS - misses, PLAYS, 0.965)
+
+
+def test_a_band_without_the_noise_is_rejected():
+    with pytest.raises(AssertionError):
+        at_most(missed(CHANNELS[0], 0.3, lambda found: found.people), PLAYS, 0.06)
+
+
+def test_a_band_stays_a_band_where_everybody_or_nobody_succeeds():
+    law = Central(epsilon=1).law()
+    for total in (-30.0, 0.0, 100.0, 140.0):
+        found = estimate(law, 1, 100, total)
+        assert 0 < found.people < found.both < 1
+        assert found.mean == total / 100
+
+
+def test_two_arms_have_the_chance_of_the_normal_law():
+    for a, b, width in ((0.5, 0.52, 0.02), (0.4, 0.6, 0.05), (0.5, 0.5, 0.01)):
+        found = chances([Estimate(1, 1, mean, 0, WIDE * width) for mean in (a, b)])
+        assert found[1] == pytest.approx(ndtr((b - a) / (width * math.sqrt(2))), abs=1e-5)
+        assert sum(found) == pytest.approx(1)
+
+
+def test_many_arms_have_the_chance_of_draws():
+    """Means beyond 0 and 1, very different bands, and an arm of which nothing is known."""
+    rng, n = np.random.default_rng(3), 400_000
+    given = [(-0.1, 0.2), (0.5, 0.1), (0.45, 0.3), (0.6, 0.002), (1.2, 0.4)]
+    draws = np.empty((6, n))
+    for i, (mean, width) in enumerate(given):
+        low, high = ndtr(-mean / width), ndtr((1 - mean) / width)
+        from scipy.special import ndtri
+
+        draws[i] = mean + width * ndtri(low + rng.random(n) * (high - low))
+    draws[5] = rng.random(n)
+    expected = np.bincount(draws.argmax(axis=0), minlength=6) / n
+    found = chances([*(Estimate(1, 1, mean, 0, WIDE * width) for mean, width in given), None])
+    assert found == pytest.approx(expected, abs=0.005)  # 6 standard deviations
+    assert found == chances([*(Estimate(1, 1, mean, 0, WIDE * width) for mean, width in given), None])
+
+
+@pytest.mark.parametrize("k", [2, 1000])
+def test_the_chances_add_up_however_sure_they_are(k):
+    for width in (1e-6, 1e-3, 0.3, 50.0):
+        found = chances([Estimate(1, 1, i / k, 0, width) for i in range(k)])
+        assert sum(found) == pytest.approx(1)
+        assert found[-1] == max(found)
+
+
+def test_no_guess_is_better_than_the_odds_say():
+    """Against the best test of the worst mechanism, and of some whose law is known."""
+    for epsilon in (0.1, 0.5, 1, 5):
+        for delta in (0.0, 1e-6, 0.1):
+            part = (1 - delta) / (1 + math.exp(epsilon))
+            worst = np.array([delta, part * math.exp(epsilon), part, 0])  # and reversed: no law is worse [KOV17]
+            best = np.maximum(worst, worst[::-1]).sum() / 2
+            assert right(epsilon, delta) == pytest.approx(best, rel=1e-12)
+            assert best_guess(Loss.approximate(epsilon, delta)) == pytest.approx(best, rel=1e-9)
+    for rho in (0.001, 0.125, 1, 10):
+        exact = (1 + erf(math.sqrt(2 * rho) / 2 / math.sqrt(2))) / 2  # Gaussian noise of this ρ
+        assert exact <= best_guess(Loss.zcdp(rho)) < 0.5 + 1.6 * (exact - 0.5) + 0.002
+    z = np.arange(-400, 401)
+    for scale in (1, 3, 30):
+        law = np.exp(-np.abs(z) / scale)
+        exact = np.maximum(law, np.roll(law, 1)).sum() / law.sum() / 2
+        assert exact <= best_guess(Loss.discrete_laplace(scale))
+    for noise in (Loss.discrete_gaussian(4), Loss.skellam(4)):
+        law = np.exp(-(z**2) / 8)
+        assert np.maximum(law, np.roll(law, 1)).sum() / law.sum() / 2 - 0.01 <= best_guess(noise) <= 0.65
+    assert best_guess(Loss.unbounded()) == 1
+
+
+def test_odds_are_rounded_upwards():
+    assert [in_hundred(right(each)) for each in (0.1, 0.5, 1, 2, 5)] == ["52.5", "62.3", "73.2", "88.1", "99.4"]
+
+
+def test_an_application_that_shows_an_arm_less_often_is_found():
+    rng = np.random.default_rng(8)
+    fair = [rng.binomial(1000, [0.9] * 3) for _ in range(2000)]
+    alarms = sum(exposure_chance(list(seen), list(1000 - seen)) < RARE for seen in fair)
+    at_most(alarms, 2000, 2 * RARE)
+    biased = rng.binomial(1000, [0.9, 0.9, 0.8])
+    assert exposure_chance(list(biased), list(1000 - biased)) < RARE
+
+
+@pytest.mark.parametrize(("seen", "not_seen"), [([], []), ([5], [5]), ([100, 100], [0, 0]), ([3, 4], [1, 0])])
+def test_too_few_people_tell_nothing(seen, not_seen):
+    assert exposure_chance(seen, not_seen) is None

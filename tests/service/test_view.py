@@ -1,0 +1,357 @@
+"""What may be shown of a study: nothing of a reward that was not released, and nothing beyond what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
+from maskedbandit.service import view as views
+from maskedbandit.service.counts import Horizon
+from maskedbandit.service.page.render import render_ledger, render_list, render_statement, render_study
+from maskedbandit.service.tally import DELAYS, Tally
+from maskedbandit.service.view import View, summaries, view
+from maskedbandit.store.database import Database
+from maskedbandit.store.study import Study
+from tests.service.played import HOUR, MINUTE, Played, quick_folder
+from tests.store.databases import fresh_postgresql
+
+MEANS = [0.5, 0.6, 0.45]
+OWNER = SimpleNamespace(role="owner")
+Viewer = Callable[..., View]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with quick_folder() as found:
+        yield found
+
+
+@pytest.fixture
+def played(folder: Path) -> Iterator[Played]:
+    made = Played(folder / "study")
+    made.study.start()
+    yield made
+    made.study.close()
+
+
+def shown(played: Played, viewer: Viewer = view, **more: Any) -> bytes:
+    """Everything that anybody sees, as bytes."""
+    found = viewer(played.database, played.witness(), played.protocol.name, played.now, **more)
+    pages = [render(found, OWNER, "token") for render in (render_study, render_ledger, render_statement)]
+    pages.append(render_list(summaries(played.database, played.witness()), OWNER, "token"))
+    return msgspec.json.encode(found, enc_hook=str) + "".join(pages).encode()
+
+
+def open_tickets(played: Played) -> list[str]:
+    """Of people whose window is not over, and who have not reported."""
+    find = (
+        "SELECT ticket FROM place WHERE returned IS NULL AND exposed >= ? AND NOT EXISTS "
+        "(SELECT 1 FROM reward WHERE reward.ticket = place.ticket) ORDER BY ticket"
+    )
+    since = played.now - played.protocol.reward.window
+    return [ticket for (ticket,) in played.database.rows(find, since)]
+
+
+def check_reports_are_not_seen(played: Played, viewer: Viewer) -> None:
+    """Nobody can tell whether reports came, how many, or what they said."""
+    before, tickets = shown(played, viewer), open_tickets(played)
+    assert len(tickets) > 10
+    for i, ticket in enumerate(tickets[: len(tickets) // 2]):
+        played.study.report(ticket, i % 2)
+        assert i > 2 or shown(played, viewer) == before
+    assert shown(played, viewer) == before
+    assert played.database.rows("SELECT COUNT(*) FROM reward")[0][0] >= len(tickets) // 2
+
+
+@pytest.fixture(scope="module")
+def template() -> Iterator[Played]:
+    """A study with releases behind it, and people of whom nobody reported yet."""
+    with quick_folder() as folder:
+        made = Played(folder / "study")
+        made.study.start()
+        made.come(330, MEANS)
+        made.wait(HOUR)
+        made.come(40, MEANS, lost=1.0)
+        made.study.close()
+        made.study = made._opened()
+        yield made
+        made.study.close()
+
+
+@pytest.fixture
+def waiting(template: Played, folder: Path) -> Iterator[Played]:
+    """A copy of it."""
+    made = Played.copied(template, folder / "copy")
+    yield made
+    made.study.close()
+
+
+def test_reports_are_not_seen(waiting: Played) -> None:
+    assert len(view(waiting.database, waiting.witness(), "newsletter", waiting.now).releases) > 2
+    check_reports_are_not_seen(waiting, view)
+
+
+def leaks_how_many(database: Database, *which: Any, **more: Any) -> View:
+    """A broken twin: how many reports are missing."""
+    found = view(database, *which, **more)
+    (reports,) = database.rows("SELECT COUNT(*) FROM reward")[0]
+    return msgspec.structs.replace(
+        found, counts=msgspec.structs.replace(found.counts, inside=sum(found.counts.seen) - reports)
+    )
+
+
+def leaks_when(database: Database, *which: Any, **more: Any) -> View:
+    """A broken twin: the last time at which the study did anything, reports among it."""
+    found = view(database, *which, **more)
+    (latest,) = database.rows("SELECT MAX(received) FROM reward")[0]
+    return msgspec.structs.replace(found, now=latest or 0)
+
+
+def leaks_state(database: Database, *which: Any, **more: Any) -> View:
+    """A broken twin: a cohort is ready when all its reports are there."""
+    found = view(database, *which, **more)
+    find = "SELECT cohort, COUNT(*) FROM place JOIN reward USING (study, ticket) GROUP BY cohort"
+    there = dict(database.rows(find))
+    cohorts = [
+        msgspec.structs.replace(each, deadline=there.get(each.number, 0) if each.state != "released" else None)
+        for each in found.counts.cohorts
+    ]
+    return msgspec.structs.replace(found, counts=msgspec.structs.replace(found.counts, cohorts=tuple(cohorts)))
+
+
+@pytest.mark.parametrize("broken", [leaks_how_many, leaks_when, leaks_state])
+def test_a_view_that_shows_something_of_reports_is_rejected(waiting: Played, broken: Viewer) -> None:
+    with pytest.raises(AssertionError):
+        check_reports_are_not_seen(waiting, broken)
+
+
+def test_values_that_differ_are_not_seen(waiting: Played, folder: Path) -> None:
+    """Two copies of a study in which the same people report other outcomes."""
+    other, tickets = Played.copied(waiting, folder / "other"), open_tickets(waiting)
+    for each, value in ((waiting, 0), (other, 1)):
+        each.study.apply([partial(each.study.op_report, ticket, value) for ticket in tickets])
+    assert shown(waiting) == shown(other)
+    sums = [each.database.rows("SELECT SUM(value) FROM reward")[0][0] for each in (waiting, other)]
+    assert sums[1] - sums[0] == len(tickets)
+    other.study.close()
+
+
+def test_no_question_is_about_rewards(waiting: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the table of rewards is read, nor a column that depends on one, nor the totals outside of the ledger."""
+    asked: list[str] = []
+    rows = type(waiting.database).rows
+
+    def spied(database: Database, statement: str, *values: Any) -> Any:
+        asked.append(statement)
+        return rows(database, statement, *values)
+
+    monkeypatch.setattr(type(waiting.database), "rows", spied)
+    witness = waiting.witness()
+    asked.clear()
+    view(waiting.database, witness, "newsletter", waiting.now)
+    summaries(waiting.database, witness)
+    assert len(asked) > 8
+    words = set(" ".join(asked).replace(",", " ").replace("(", " ").replace(")", " ").split())
+    assert not words & {
+        "reward",
+        "release",
+        "received",
+        "value",
+        "leaf",
+        "person",
+        "ticket",
+        "memory",
+        "lease",
+        "*",
+    } - {"*"}
+
+
+@contextmanager
+def witness_fails(study: Study) -> Iterator[None]:
+    def fails(*what: Any) -> None:
+        raise StorageFailed("the disk of the witness is full")
+
+    witness: Any = study._session.witness
+    witness._write = fails
+    yield
+    del witness._write
+
+
+def unseen_release(played: Played) -> None:
+    """A release that is in the database and not at the witness, and people who came after it."""
+    while not any(each.state == "waiting" for each in now(played).counts.cohorts):
+        played.come(10, MEANS)
+    played.now += 2 * HOUR
+    before = len(now(played).ledger)
+    with witness_fails(played.study), pytest.raises(StorageFailed):
+        played.study.apply(
+            [played.study.op_tick, *(partial(played.study.op_assign, f"late {i}") for i in range(5))], units=["late 0"]
+        )
+    assert len(now(played).ledger) == before
+    assert played.database.rows("SELECT COUNT(*) FROM entry")[0][0] > before
+
+
+def now(played: Played, **more: Any) -> View:
+    """The view of now."""
+    return view(played.database, played.witness(), played.protocol.name, played.now, **more)
+
+
+def check_bounded(played: Played, viewer: Viewer) -> None:
+    """What the witness has not seen changes nothing but that the number of people is not known."""
+    unseen_release(played)
+    at = played.now
+    found = viewer(played.database, played.witness(), "newsletter", at)
+    played.database.change("DELETE FROM place WHERE assigned >= ?", at)
+    (head,) = played.database.rows("SELECT MAX(number) FROM entry WHERE body NOT LIKE ?", f'%"at":{at}%')[0]
+    played.database.change(
+        "DELETE FROM decision WHERE step > (SELECT MAX(step) FROM release WHERE cohort IN "
+        "(SELECT cohort FROM release ORDER BY step LIMIT ?))",
+        head,
+    )
+    played.database.change("DELETE FROM entry WHERE number > ?", head)
+    expected = view(played.database, played.witness(), "newsletter", at)
+    unknown = msgspec.structs.replace(expected, counts=msgspec.structs.replace(expected.counts, came=None))
+    assert found == unknown
+
+
+def test_nothing_is_shown_that_the_witness_has_not_seen(played: Played) -> None:
+    played.come(60, MEANS)
+    check_bounded(played, view)
+
+
+def test_a_view_beyond_the_witness_is_rejected(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    played.come(60, MEANS)
+
+    def beyond(*which: Any) -> View:
+        with monkeypatch.context() as patch:
+            patch.setattr(views.Horizon, "of", lambda unseen: Horizon(2**62, 2**62, True))
+            return view(*which)
+
+    with pytest.raises(AssertionError):
+        check_bounded(played, beyond)
+
+
+def test_what_was_not_published_is_shown_once_it_is(played: Played) -> None:
+    played.come(60, MEANS)
+    unseen_release(played)
+    found = now(played)
+    assert found.counts.came is None
+    assert "not known yet" in render_study(found, OWNER, "")
+    played.study.tick()
+    later = now(played)
+    assert len(later.releases) > len(found.releases)
+    assert later.counts.came == played.study.people
+
+
+def test_another_copy_is_not_shown(played: Played) -> None:
+    played.come(5, MEANS)
+    with pytest.raises(UnknownStudy):
+        view(played.database, played.witness(), "another", played.now)
+    played.database.change("UPDATE entry SET hash = 'another'")
+    with pytest.raises(BehindWitness):
+        now(played)
+    played.database.change("DELETE FROM entry")
+    with pytest.raises(BehindWitness):
+        now(played)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
+    """Counted one by one; and a tally that is kept changes nothing, whatever happens to the study."""
+    played = Played(folder, address=fresh_postgresql() if kind == "postgresql" else None)
+    tally, states = Tally(), set()
+
+    def check() -> None:
+        found = now(played, tally=tally)
+        assert found == now(played)
+        states.add(found.state)
+        rows = played.database.rows("SELECT arm, assigned, exposed, returned, cohort FROM place")
+        kept = [row for row in rows if row[3] is None]
+        counts, arms = found.counts, range(3)
+        assert counts.dealt == tuple(sum(row[0] == arm for row in kept) for arm in arms)
+        assert counts.seen == tuple(sum(row[0] == arm and row[2] is not None for row in kept) for arm in arms)
+        assert counts.returned == tuple(sum(row[0] == arm and row[3] is not None for row in rows) for arm in arms)
+        assert counts.unseen == sum(row[2] is None for row in kept)
+        since = played.now - played.protocol.reward.window
+        assert counts.inside == sum(row[2] is not None and row[2] >= since for row in kept)
+        assert sum(counts.delays) == sum(counts.seen)
+        first = sum(row[2] is not None and row[2] - row[1] <= 1000 * DELAYS[1] for row in kept)
+        assert sum(counts.delays[:2]) == first
+        for column in counts.columns:
+            inside = [row[0] for row in rows if column.at <= row[1] < column.at + counts.step]
+            assert column.arms == tuple(inside.count(arm) for arm in arms)
+        assert sum(sum(column.arms) for column in counts.columns) == len(rows)
+        for cohort in counts.cohorts:
+            assert cohort.dealt == sum(row[4] == cohort.number for row in kept) <= cohort.size
+        assert counts.came == played.study.people
+
+    check()
+    played.study.start()
+    check()
+    for i, every in enumerate((1000, MINUTE, MINUTE, 10 * MINUTE, 1000, 7 * HOUR)):
+        played.come(12, MEANS, every=every)
+        check()
+        if i == 1:
+            played.study.erase("person 3")
+        if i == 2:
+            played.study.pause()
+            check()
+            played.study.resume()
+        if i == 3:
+            played.reopen()
+    assert len(now(played).releases) > 2
+    played.wait(3 * HOUR)
+    played.study.stop()
+    check()
+    played.study.archive()
+    check()
+    assert states == {"draft", "running", "paused", "stopped", "archived"}
+    played.study.close()
+
+
+def test_a_tally_counts_only_what_is_new(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was given before the oldest open place is not counted again."""
+    tally = Tally()
+    played.come(200, MEANS)
+    now(played, tally=tally)
+    since: list[int] = []
+    rows = type(played.database).rows
+
+    def spied(database: Database, statement: str, *values: Any) -> Any:
+        if "assigned >= ?" in statement:
+            since.append(values[1])
+        return rows(database, statement, *values)
+
+    monkeypatch.setattr(type(played.database), "rows", spied)
+    played.come(1, MEANS)
+    now(played, tally=tally)
+    (inside, *counted) = sorted(since)
+    assert inside == played.now - 2 * HOUR - 10 * MINUTE
+    assert counted
+    assert min(counted) > played.now - 30 * MINUTE
+
+
+def test_the_state_is_that_of_the_ledger(played: Played) -> None:
+    """A state that the witness has not seen is not shown either."""
+    with witness_fails(played.study), pytest.raises(StorageFailed):
+        played.study.stop()
+    assert played.database.rows("SELECT state FROM study") == [("stopped",)]
+    assert now(played).state == "running"
+    assert summaries(played.database, played.witness())[0].state == "running"
+
+
+def test_a_simulated_study_says_so(folder: Path) -> None:
+    for simulated in (True, False):
+        played = Played(folder, name=f"simulated-{simulated}")
+        played.study.start(simulated)
+        assert now(played).simulated is simulated
+        assert summaries(played.database, played.witness())[0].simulated is simulated
+        played.study.close()
