@@ -68,6 +68,11 @@ class Live:
         self.outputs[-1].write_bytes(self.outputs[-1].read_bytes() + rest)
         return process.wait(60)
 
+    @property
+    def url(self) -> str:
+        """Where it is reached."""
+        return f"http://127.0.0.1:{self.port}"
+
     def said(self) -> str:
         """All that the processes wrote."""
         return "".join(each.read_text() for each in self.outputs)
@@ -104,11 +109,13 @@ class Live:
 
 
 @contextmanager
-def live(folder: Path, database: str | None = None, command: Sequence[str] = COMMAND) -> Iterator[Live]:
+def live(
+    folder: Path, database: str | None = None, command: Sequence[str] = COMMAND, more: Sequence[str] = ()
+) -> Iterator[Live]:
     """A server that listens, until the end of a block."""
     made = Live(folder, database, command)
     try:
-        made.begin()
+        made.begin(0, *more)
         yield made
     finally:
         if made.process is not None:

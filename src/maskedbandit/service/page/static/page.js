@@ -15,7 +15,7 @@ async function refresh() {
   if (busy) { again = true; return; }
   busy = true;
   try {
-    const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+    const answer = await fetch(document.body.dataset.page, { headers: { Accept: "text/html" } });
     if (answer.redirected) return location.reload(); // the session is over
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -1,0 +1,178 @@
+"""The page in a real browser: the first five minutes, who can read it, and how it looks."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from openfeature import api
+from openfeature.evaluation_context import EvaluationContext
+from openfeature.track import TrackingEventDetails
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from maskedbandit.cli import main
+from maskedbandit.client.openfeature import MaskedBanditProvider
+from tests.service.browser import LOOKS, chromium, contrast, faults
+from tests.service.live import Live, live
+
+pytestmark = pytest.mark.slow
+FORM = {
+    "name": "greeting",
+    "about": "which greeting is answered",
+    "arms": "hello\nwelcome",
+    "people": "5000",
+    "per_day": "1000",
+    "baseline": "0.3",
+    "difference": "0.1",
+    "window": "1 day",
+    "period": "",
+}
+TEXTS = "h1, h2, h3, p, td, th, dt, dd, li, label, button, summary, svg text"
+# the text of each visible element, and where its letters are on the page
+BOXES = """names => [...document.querySelectorAll(names)]
+  .filter(each => each.checkVisibility() && each.textContent.trim() && !each.closest(".hidden"))
+  .map(each => { const letters = document.createRange(); letters.selectNodeContents(each); return [each, letters]; })
+  .map(([each, letters]) => [each.textContent.trim().slice(0, 60), letters.getBoundingClientRect()])
+  .filter(([text, box]) => box.width > 2 && box.height > 2)
+  .map(([text, box]) => [text, box.x + scrollX, box.y + scrollY, box.width, box.height])"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(tmp_path_factory.mktemp("demo"), more=("--demo",)) as server:
+        yield server
+
+
+@contextmanager
+def signed_in(browser: Browser, server: Live, look: str = "light") -> Iterator[Page]:
+    """A page of an owner who has signed in; no script fails, and nothing is missing or against the page's policy."""
+    page, said = browser.new_page(**LOOKS[look]), list[str]()
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(f"{server.url}/sign-in#{server.keys['owner']}")
+    page.wait_for_url(f"{server.url}/")
+    try:
+        yield page
+        assert [each for each in said if "net::ERR" not in each] == []  # the server was away for a while
+    finally:
+        page.close()
+
+
+def assigned(provider: MaskedBanditProvider, people: list[str]) -> dict[str, str]:
+    """The arms of these people, as an application asks for them."""
+    api.set_provider_and_wait(provider)
+    client = api.get_client()
+    return {
+        person: client.get_string_value("greeting", "none", EvaluationContext(targeting_key=person))
+        for person in people
+    }
+
+
+def test_the_first_five_minutes(
+    browser: Browser, demo: Live, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with signed_in(browser, demo) as page:
+        five_minutes(page, demo, tmp_path)
+        out = capsys.readouterr().out
+        assert "greeting: 1 entries" in out
+
+
+def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
+    """From the demo to the statement of a study of one's own."""
+    page.goto(f"{demo.url}/studies/demo")
+    assert "A simulation" in page.inner_text("main")
+    assert page.locator("main svg").count() >= 3
+    # a new study, with what is expected of it
+    page.goto(f"{demo.url}/new")
+    for name, value in FORM.items():
+        page.fill(f"[name={name}]", value)
+    page.click("text=Say what it would mean")
+    page.wait_for_selector("#preview")
+    said = page.inner_text("section[aria-labelledby=preview]")
+    assert "5,000" in said
+    assert "at 1,000 people a day" in said
+    assert "an equal split would lose 250" in said
+    page.click("text=Write it down as a draft")
+    page.wait_for_url("**/studies/greeting")
+    page.click("text=Start the study")
+    page.wait_for_selector("text=Pause")
+    # the application
+    people = [f"person {number}" for number in range(12)]
+    provider = MaskedBanditProvider(demo.url, demo.keys["client"], folder=tmp_path / "outbox")
+    arms = assigned(provider, people)
+    assert set(arms.values()) == {"hello", "welcome"}
+    for person in people[:6]:
+        api.get_client().track("thanked", EvaluationContext(targeting_key=person), TrackingEventDetails(value=1))
+    api.clear_providers()
+    # the server dies, and comes back
+    demo.end(signal.SIGKILL)
+    demo.begin(demo.port, "--demo")
+    provider = MaskedBanditProvider(demo.url, demo.keys["client"], folder=tmp_path / "outbox")
+    assert assigned(provider, people) == arms
+    api.clear_providers()
+    page.goto(f"{demo.url}/studies/greeting")
+    assert "12" in page.inner_text("main")
+    assert main(["ledger", "verify", "--database", demo.address, "--witness", str(demo.witness)]) == 0
+    page.click("text=Verify the ledger")
+    page.wait_for_selector(".notice.good")
+    with page.expect_download() as download:
+        page.goto(f"{demo.url}/studies/greeting")
+        page.click("text=Privacy statement (JSON)")
+    statement = json.loads(download.value.path().read_text())
+    assert statement["study"] == "greeting"
+    assert statement["simulated"] is False
+
+
+PAGES = ("/", "/studies/demo", "/studies/demo/ledger", "/studies/demo/statement", "/new", "/sign-in")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_everybody_can_read_the_pages(browser: Browser, demo: Live, look: str) -> None:
+    with signed_in(browser, demo, look) as page:
+        for path in PAGES:
+            page.goto(demo.url + path)
+            assert faults(page) == [], path
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, f"{path} is wider than the screen"
+
+
+def test_what_cannot_be_read_is_found(browser: Browser) -> None:
+    page = browser.new_page()
+    page.set_content(
+        "<html lang=en><title>x</title><main><p style='color: #999; background: #aaa'>Hardly</p><img></main>"
+    )
+    assert {each.partition(":")[0] for each in faults(page)} >= {"color-contrast", "image-alt"}
+    assert faint(page) != []
+    page.close()
+
+
+def faint(page: Page) -> list[str]:
+    """The visible texts whose contrast on a screenshot is below 4.5."""
+    boxes = page.evaluate(BOXES, TEXTS)
+    picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    found = []
+    for text, x, y, width, height in boxes:
+        measured = contrast(picture.crop((round(x), round(y), round(x + width), round(y + height))))
+        if measured < 4.5:
+            found.append(f"{text}: {measured:.2f}")
+    return found
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_texts_stand_out_on_the_screen(browser: Browser, demo: Live, look: str) -> None:
+    with signed_in(browser, demo, look) as page:
+        page.route("**/events", lambda route: route.abort())  # so that the page stays as it is on the picture
+        page.goto(f"{demo.url}/studies/demo")
+        assert faint(page) == []
