@@ -26,6 +26,8 @@ EXPECTED = {
     "GET /v1/studies/{study}/ledger": STAFF,
     "GET /v1/studies/{study}/ledger/head": STAFF,
     "GET /v1/studies/{study}/releases": STAFF,
+    "GET /v1/studies/{study}/results": STAFF,
+    "GET /v1/studies/{study}/statement": STAFF,
     "POST /v1/studies/{study}/verify": STAFF,
     "POST /v1/studies/{study}/erase": STAFF,
     "POST /v1/studies/{study}/start": OWNERS,

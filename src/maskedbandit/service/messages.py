@@ -169,6 +169,28 @@ class Releases(Struct):
     releases: list[Released]
 
 
+class ArmResult(Struct):
+    """What the releases say of an arm: its mean, and half the widths of bands that hold it 95 times in 100."""
+
+    arm: str
+    n: int  # people in its releases
+    mean: float | None
+    people: float | None  # as people differ
+    people_and_noise: float | None
+    chance_of_being_best: float
+
+
+class Results(Struct):
+    """What a study has found so far. The bands are not corrected for looking at them while the study goes on."""
+
+    study: str
+    simulated: bool
+    state: str
+    answer: str | None  # the final arm of a search
+    loss: str  # of each person, by all that was published
+    arms: list[ArmResult]
+
+
 class LedgerEntry(Struct):
     """An entry of the ledger, as it is stored: its hash follows from the body and the hash before it."""
 

@@ -1,0 +1,47 @@
+"""What a study has found so far, and what it promises: from what was released alone."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from maskedbandit.service.keys import STAFF
+from maskedbandit.service.messages import ArmResult, Results
+from maskedbandit.service.route import Call, Route
+from maskedbandit.service.statement import Statement, statement
+from maskedbandit.service.view import View, view
+
+
+async def seen(call: Call) -> View:
+    """All that may be shown of the study."""
+    return await call.host.read(partial(view, witness=call.host.witness, name=call.study, now=call.host.clock()))
+
+
+async def results(call: Call) -> Results:
+    """The estimate of each arm, with half the widths of its two bands: of people, and of people and privacy noise."""
+    found = await seen(call)
+    units, width = found.protocol.reward.in_units, found.protocol.reward.most - found.protocol.reward.least
+    arms = [
+        ArmResult(
+            arm=arm.name,
+            n=arm.estimate.n if arm.estimate else 0,
+            mean=units(arm.estimate.mean) if arm.estimate else None,
+            people=arm.estimate.people * width if arm.estimate else None,
+            people_and_noise=arm.estimate.both * width if arm.estimate else None,
+            chance_of_being_best=arm.chance,
+        )
+        for arm in found.arms
+    ]
+    answer = None if found.answer is None else found.arms[found.answer].name
+    return Results(found.name, found.simulated, found.state, answer, str(found.loss), arms)
+
+
+async def stated(call: Call) -> Statement:
+    """The privacy statement."""
+    return statement(await seen(call))
+
+
+PATH = "/v1/studies/{study}"
+ROUTES = [
+    Route("GET", f"{PATH}/results", STAFF, results, answer=Results, refusals=(404,)),
+    Route("GET", f"{PATH}/statement", STAFF, stated, answer=Statement, refusals=(404,)),
+]

@@ -1,0 +1,220 @@
+"""The page over HTTP: sessions, forms of other sites, and who sees what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from http.cookies import SimpleCookie
+from urllib.parse import urlencode
+
+import pytest
+
+from maskedbandit.service import session
+from maskedbandit.service.page import site, visit
+from maskedbandit.service.session import LENGTH, NAME
+from maskedbandit.store.connection import connect
+from tests.service.inside import Inside, Reply
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+class Eyes:
+    """A browser with cookies and without scripts."""
+
+    def __init__(self, service: Inside) -> None:
+        self.service, self.cookie = service, ""
+
+    def get(self, path: str) -> Reply:
+        return self.service.ask("GET", path, None, None, [("cookie", self.cookie)])
+
+    def token(self, path: str = "/sign-in") -> str:
+        found = re.search(r'name="csrf" value="([0-9a-f]+)"', self.get(path).body.decode())
+        assert found
+        return found[1]
+
+    def post(self, path: str, headers: dict[str, str] | None = None, **values: str) -> Reply:
+        given = {**FORM, "host": "bandit", "cookie": self.cookie, **(headers or {})}
+        return self.service.ask("POST", path, urlencode(values).encode(), None, given.items())
+
+    def sign_in(self, role: str) -> Reply:
+        found = self.post("/sign-in", csrf=self.token(), key=self.service.keys.get(role, role))
+        if "set-cookie" in found.headers:
+            morsel = SimpleCookie(found.headers["set-cookie"])[NAME]
+            assert morsel["httponly"]
+            assert morsel["samesite"] == "strict"
+            self.cookie = f"{NAME}={morsel.value}"
+        return found
+
+
+@pytest.fixture
+def eyes(service: Inside) -> Iterator[Eyes]:
+    service.begin()
+    yield Eyes(service)
+
+
+PAGES = ("", "/ledger", "/statement", "/statement.json", "/releases.json", "/ledger.json")
+
+
+def test_without_a_session_nothing_of_a_real_study_is_seen(eyes: Eyes) -> None:
+    for path in ("/", *(f"/studies/small{page}" for page in (*PAGES, "/events"))):
+        found = eyes.get(path)
+        assert (found.status, found.headers["location"]) == (303, "/sign-in"), path
+    assert b"small" not in eyes.get("/studies").body
+
+
+@pytest.mark.parametrize("role", ["owner", "officer"])
+def test_staff_see_all_pages(eyes: Eyes, role: str) -> None:
+    assert eyes.sign_in(role).status == 303
+    for path in ("/", "/studies", *(f"/studies/small{page}" for page in PAGES)):
+        found = eyes.get(path)
+        assert found.status == 200, path
+        assert "default-src 'none'" in found.headers["content-security-policy"]
+        assert found.headers["x-content-type-options"] == "nosniff"
+        assert found.headers["cache-control"] == "no-store"
+    assert eyes.get("/studies/nothing").status == 404
+
+
+@pytest.mark.parametrize("key", ["client", "mb_owner_00000000_x", "", "x" * 5000])
+def test_other_keys_begin_no_session(eyes: Eyes, key: str) -> None:
+    assert eyes.sign_in(key).status == 401
+    assert eyes.cookie == ""
+
+
+def test_a_session_ends_with_its_key_and_with_time(eyes: Eyes) -> None:
+    eyes.sign_in("officer")
+    assert eyes.get("/studies/small").status == 200
+    eyes.service.clock.now += LENGTH + 1
+    assert eyes.get("/studies/small").status == 303
+    eyes.sign_in("officer")
+    public = eyes.service.keys["officer"].split("_")[2]
+    assert eyes.service.ask("POST", f"/v1/keys/{public}/revoke", None, "owner").status == 200
+    assert eyes.get("/studies/small").status == 303
+
+
+def forged(cookie: str) -> list[str]:
+    """Sessions that nobody was given."""
+    key, until, seal = cookie.partition("=")[2].split(".")
+    return [
+        f"{NAME}={key}.{int(until) + 1}.{seal}",
+        f"{NAME}={key}.{until}.{'0' * len(seal)}",
+        f"{NAME}={key}.{until}.",
+        f"{NAME}=..",
+        f"{NAME}={key}.x.{seal}",
+        f"{NAME}=\x00",
+    ]
+
+
+def test_a_forged_session_is_none(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
+    eyes.sign_in("owner")
+    for cookie in forged(eyes.cookie):
+        eyes.cookie, kept = cookie, eyes.cookie
+        assert eyes.get("/studies/small").status == 303, cookie
+        eyes.cookie = kept
+    # the control: a service that does not look at the seal
+    monkeypatch.setattr(session.hmac, "compare_digest", lambda *_: True)
+    eyes.cookie = forged(eyes.cookie)[0]
+    assert eyes.get("/studies/small").status == 200
+
+
+MOVES = ("pause", "resume", "stop", "archive")
+
+
+def test_a_form_needs_the_token_of_its_session(eyes: Eyes) -> None:
+    eyes.sign_in("owner")
+    token = eyes.token("/studies/small")
+    other = Eyes(eyes.service)
+    other.sign_in("officer")
+    for wrong in ("", "0" * 64, other.token("/studies/small"), Eyes(eyes.service).token()):
+        assert eyes.post("/studies/small/pause", csrf=wrong).status == 403
+    assert eyes.post("/studies/small/pause", {"origin": "https://evil.example"}, csrf=token).status == 403
+    assert eyes.service.ask("GET", "/v1/studies/small", None, "owner").json["state"] == "running"
+    assert eyes.post("/studies/small/pause", csrf=token).status == 303
+    assert eyes.service.ask("GET", "/v1/studies/small", None, "owner").json["state"] == "paused"
+
+
+def test_a_page_that_does_not_ask_for_the_token_is_caught(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit, "is_form_token", lambda *_: True)
+    with pytest.raises(AssertionError):
+        test_a_form_needs_the_token_of_its_session(eyes)
+
+
+ALLOWED: dict[str, set[str]] = {
+    "pause": {"owner", "officer"},
+    "stop": {"owner", "officer"},
+    "verify": {"owner", "officer"},
+    "start": {"owner"},
+    "resume": {"owner"},
+    "archive": {"owner"},
+}
+
+
+def test_every_form_is_in_the_table() -> None:
+    forms = {route.path for route in site.routes() if "POST" in (getattr(route, "methods", None) or ())}
+    moves = {f"/studies/{{study}}/{verb}" for verb in ALLOWED}
+    assert forms == moves | {"/sign-in", "/sign-out", "/studies"}
+
+
+@pytest.mark.parametrize("role", ["", "owner", "officer"])
+@pytest.mark.parametrize("verb", ALLOWED)
+def test_roles_may_do_only_what_they_may(eyes: Eyes, role: str, verb: str) -> None:
+    if role:
+        eyes.sign_in(role)
+    found = eyes.post(f"/studies/small/{verb}", csrf=eyes.token("/studies/small" if role else "/sign-in"))
+    if not role:
+        assert (found.status, found.headers["location"]) == (303, "/sign-in")
+    elif role in ALLOWED[verb]:
+        assert found.status != 403
+    else:
+        assert found.status == 403
+
+
+def test_only_an_owner_makes_studies(eyes: Eyes) -> None:
+    eyes.sign_in("officer")
+    assert eyes.get("/new").status == 403
+    assert eyes.post("/studies", csrf=eyes.token("/studies/small"), do="create").status == 403
+    owner = Eyes(eyes.service)
+    owner.sign_in("owner")
+    form = {"name": "fresh", "arms": "a\nb", "people": "1000", "epsilon": "1", "trust": "central", "do": "create"}
+    wrong = owner.post("/studies", csrf=owner.token("/new"), **{**form, "people": "-1"})
+    assert wrong.status == 422
+    assert "people is -1" in wrong.body.decode()
+    assert owner.post("/studies", csrf=owner.token("/new"), **form).headers["location"] == "/studies/fresh"
+
+
+def test_a_key_of_one_study_sees_no_other(eyes: Eyes) -> None:
+    eyes.service.begin(name="other")
+    assert eyes.sign_in(eyes.service.scoped("officer", "other")).status == 303
+    assert eyes.get("/studies/other").status == 200
+    for path in ("", "/ledger", "/releases.json", "/events"):
+        assert eyes.get(f"/studies/small{path}").status == 403
+    assert b"small" not in eyes.get("/studies").body
+    assert eyes.post("/studies/small/pause", csrf=eyes.token("/studies/other")).status == 403
+
+
+def test_whoever_signs_out_is_out(eyes: Eyes) -> None:
+    eyes.sign_in("owner")
+    found = eyes.post("/sign-out", csrf=eyes.token("/studies"))
+    assert found.status == 303
+    assert SimpleCookie(found.headers["set-cookie"])[NAME].value == ""
+
+
+def test_the_ledger_is_verified_and_what_does_not_fit_is_said(eyes: Eyes) -> None:
+    eyes.sign_in("officer")
+    found = eyes.post("/studies/small/verify", csrf=eyes.token("/studies/small"))
+    assert found.status == 200
+    assert "Everything fits: 1 entries" in found.body.decode()
+    database = connect(eyes.service.address)
+    database.rows("UPDATE entry SET body = ? WHERE number = 0", '{"at":1,"kind":"started","simulated":true}')
+    database.close()
+    found = eyes.post("/studies/small/verify", csrf=eyes.token("/studies"))
+    assert found.status == 409
+    assert "does not fit" in found.body.decode()
+
+
+def many_keys(eyes: Eyes) -> set[int]:
+    return {eyes.post("/sign-in", csrf=eyes.token(), key=f"mb_owner_0000000{n % 10}_x").status for n in range(40)}
+
+
+def test_keys_cannot_be_guessed_fast(eyes: Eyes) -> None:
+    eyes.service.host.strangers.rate, eyes.service.host.strangers.burst = 1, 20
+    assert many_keys(eyes) == {401, 429}
