@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from maskedbandit.service.estimates import estimate
@@ -25,11 +26,9 @@ def preview(protocol: Protocol, now: int, per_day: float | None = None) -> list[
     people, reward = protocol.people, protocol.reward
     loss = protocol.price(max((people or 1000) // protocol.k, 1))
     period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
+    times = in_hundred(best_guess(loss))
     found = [
-        (
-            "What a place costs",
-            f"{loss}: nobody can guess an outcome right more than {in_hundred(best_guess(loss))} times in 100.",
-        ),
+        ("What a place costs", f"{loss}: no guess at an outcome is right more than {times} times in 100."),
         ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
     ]
     if people is None:
@@ -40,12 +39,12 @@ def preview(protocol: Protocol, now: int, per_day: float | None = None) -> list[
     half = estimate(protocol.channel.law(), 1, each, each / 2)
     scale = reward.most - reward.least
     text = (
-        f"If all arms had {counted(each, 'person', 'people')}, each mean would be known to "
+        f"If each arm had {counted(each, 'person', 'people')} in one cohort, its mean would be known to "
         f"±{decimal(scale * half.both, 2)}: ±{decimal(scale * half.people, 2)} from how much people differ, and "
         f"×{half.widening:.2f} by privacy noise."
     )
     found.append(("The answer", text))
-    if per_day and per_day > 0:
+    if per_day and 0 < per_day < math.inf:
         last = now + people / per_day * DAY + reward.exposure + reward.window
         if last < 253_370_764_800_000:  # the year 9999
             day = datetime.fromtimestamp(last / 1000, UTC).strftime("%-d %B %Y")
