@@ -1,27 +1,22 @@
-"""What a study would mean, before it is written down: what it costs, how much noise widens its answer, when it ends."""
+"""What a study would mean, before it is written down: what it costs, and how much noise widens its answer."""
 
 from __future__ import annotations
-
-import math
-from datetime import UTC, datetime
 
 from maskedbandit.service.estimates import estimate
 from maskedbandit.service.odds import best_guess, in_hundred
 from maskedbandit.service.page.words import count, counted, decimal, duration
 from maskedbandit.study.protocol import Protocol
 
-DAY = 86_400_000
 
-
-def preview(protocol: Protocol, now: int, per_day: float | None = None) -> list[tuple[str, str]]:
-    """Each with a name; the end needs to know how many people come on a day.
+def preview(protocol: Protocol) -> list[tuple[str, str]]:
+    """Each with a name.
 
     >>> protocol = Protocol.from_table({
     ...     "name": "example", "people": 1000, "policy": "successive_elimination",
     ...     "channel": {"name": "central", "epsilon": 1},
     ...     "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}})
-    >>> [name for name, _ in preview(protocol, now=0, per_day=100)]
-    ['What a place costs', 'Budget of a person', 'People', 'The answer', 'The end']
+    >>> [name for name, _ in preview(protocol)]
+    ['What a place costs', 'Budget of a person', 'People', 'The answer']
     """
     people, reward = protocol.people, protocol.reward
     loss = protocol.price(max((people or 1000) // protocol.k, 1))
@@ -44,9 +39,4 @@ def preview(protocol: Protocol, now: int, per_day: float | None = None) -> list[
         f"×{half.widening:.2f} by privacy noise."
     )
     found.append(("The answer", text))
-    if per_day and 0 < per_day < math.inf:
-        last = now + people / per_day * DAY + reward.exposure + reward.window
-        if last < 253_370_764_800_000:  # the year 9999
-            day = datetime.fromtimestamp(last / 1000, UTC).strftime("%-d %B %Y")
-            found.append(("The end", f"{day} at {count(round(per_day))} people a day, with the last windows."))
     return found
