@@ -13,7 +13,7 @@ from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from maskedbandit.errors import UnknownTicket
+from maskedbandit.errors import Late, UnknownTicket
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
@@ -48,12 +48,13 @@ def quick_folder() -> Iterator[Path]:
 class Played:
     """A study in a folder, and the clock that its people move."""
 
-    def __init__(self, folder: Path, seed: int = 1, address: str | None = None, **protocol: Any) -> None:
+    def __init__(self, folder: Path, address: str | None = None, **protocol: Any) -> None:
         folder.mkdir(exist_ok=True)
-        self.folder, self.now, self.random = folder, START, random.Random(seed)
-        self.protocol = Protocol.from_table({**BASE, **protocol})
+        self.folder, self.now, self.random = folder, START, random.Random(1)
+        table = BASE | protocol
+        self.protocol = Protocol.from_table({key: value for key, value in table.items() if value is not None})
+        new(self.protocol, address or f"sqlite:///{folder}/{self.protocol.name}.db", folder / "witness")
         self.address = address or f"sqlite:///{folder}/{self.protocol.name}.db"
-        new(self.protocol, self.address, folder / "witness")
         self.study = self._opened()
         self._people = 0
         self._soon: list[tuple[int, Callable[[], Any]]] = []
@@ -101,13 +102,13 @@ class Played:
             self.soon(sees, partial(self._say, "expose", given.ticket))
             value = float(self.random.random() < means[given.arm])
             if self.protocol.on_devices:
-                channel = self.protocol.channel
-                value = channel.randomize(value, self.study.offer(given.ticket), Bits())
+                value = self.protocol.channel.randomize(value, self.study.offer(given.ticket), Bits())
             if self.random.random() >= lost:
-                self.soon(sees + self.random.randrange(HOUR), partial(self._say, "report", given.ticket, value))
+                later = sees + self.random.randrange(min(HOUR, self.protocol.reward.window))
+                self.soon(later, partial(self._say, "report", given.ticket, value))
 
     def _say(self, what: str, *said: Any) -> None:
-        with suppress(UnknownTicket):  # of a person who was erased
+        with suppress(UnknownTicket, Late):  # of a person who was erased, or of a cohort that is closed
             getattr(self.study, what)(*said)
 
     def soon(self, at: int, what: Callable[[], Any]) -> None:

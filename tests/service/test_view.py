@@ -79,7 +79,8 @@ def template() -> Iterator[Played]:
         made.study.start()
         made.come(330, MEANS)
         made.wait(HOUR)
-        made.come(40, MEANS, lost=1.0)
+        while len(open_tickets(made)) < 30:
+            made.come(10, MEANS, lost=1.0)
         made.study.close()
         made.study = made._opened()
         yield made
@@ -355,3 +356,21 @@ def test_a_simulated_study_says_so(folder: Path) -> None:
         assert now(played).simulated is simulated
         assert summaries(played.database, played.witness())[0].simulated is simulated
         played.study.close()
+
+
+def test_the_answer_is_that_of_the_study(folder: Path) -> None:
+    """Of a search that ends after a few people, as all of them agree."""
+    search = {"people": None, "policy": "contemporaneous_elimination", "delta": 0.4, "budget": {"epsilon": 8}}
+    reward = {"rule": "first", "window": "1 minute", "exposure": "0 seconds"}
+    arms = [{"name": "a"}, {"name": "b"}]
+    played = Played(folder, channel={"name": "response", "epsilon": 8}, **search, reward=reward, arms=arms)
+    played.study.start()
+    for _ in range(1000):
+        assert now(played).answer is None
+        played.come(10, [0.0, 1.0], every=1, unseen=0, lost=0)
+        played.wait(2 * MINUTE)
+        if played.study.answer is not None:
+            break
+    assert now(played).answer == now(played).served == played.study.answer
+    assert now(played).over
+    played.study.close()

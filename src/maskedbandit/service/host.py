@@ -24,6 +24,7 @@ from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
 from maskedbandit.service.metrics import Metrics
+from maskedbandit.service.tally import Tally
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
@@ -52,6 +53,7 @@ class Host:
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.metrics = Metrics()
+        self.tallies: dict[str, Tally] = {}  # what was counted for the page, by study
         self.stopping = asyncio.Event()
         self.ready = False  # whether the last round of the clock wrote everything
         self._held: dict[str, Held | Elsewhere] = {}

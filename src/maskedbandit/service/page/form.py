@@ -57,7 +57,7 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
     if given.get("people"):
         people = as_number("people", given["people"])
         table["people"] = int(people) if people == int(people) else people
-    elif given.get("delta"):
+    if given.get("delta"):
         table["delta"] = as_number("delta", given["delta"])
     if given.get("period"):
         table["budget"]["period"] = given["period"]

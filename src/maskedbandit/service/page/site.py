@@ -152,7 +152,7 @@ async def new_study(visit: Visit) -> Response:
         if visit.values.get("do") == "create":
             await made(visit.host, protocol)
             return RedirectResponse(f"/studies/{protocol.name}", 303)
-        would = preview(protocol, visit.host.clock())
+        would = preview(protocol)
         if visit.host.forecast is not None:
             numbers = [as_number(name, visit.values.get(name, "")) for name in ("baseline", "difference", "per_day")]
             would += await visit.host.forecast(protocol, *numbers)

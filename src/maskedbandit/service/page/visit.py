@@ -18,6 +18,7 @@ from maskedbandit.service.page import render
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import HeldElsewhere
 from maskedbandit.service.session import form_token, is_form_token, key_of_session
+from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import view
 
 POLICY = (
@@ -75,7 +76,10 @@ class Visit:
     async def view(self) -> Any:
         """What may be shown of the study."""
         await self.may_see()
-        return await self.host.read(partial(view, witness=self.host.witness, name=self.name, now=self.host.clock()))
+        host, tally = self.host, self.host.tallies.get(self.name, Tally())
+        found = await host.read(partial(view, witness=host.witness, name=self.name, now=host.clock(), tally=tally))
+        host.tallies[self.name] = tally  # of studies that there are, and no other names
+        return found
 
     async def read_form(self) -> None:
         """Read the form, or raise unless it comes from a page of this session."""

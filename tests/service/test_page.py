@@ -1,0 +1,416 @@
+"""The pages: what is on them, who may do what, and that nothing on them can be more than text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.service.counts import Cohort
+from maskedbandit.service.estimates import Estimate
+from maskedbandit.service.page import sentences
+from maskedbandit.service.page.form import EXAMPLE, table_of
+from maskedbandit.service.page.render import (
+    Notice,
+    render_ledger,
+    render_list,
+    render_new,
+    render_sign_in,
+    render_statement,
+    render_study,
+    static,
+)
+from maskedbandit.service.preview import preview
+from maskedbandit.service.statement import statement
+from maskedbandit.service.view import Arm, Summary, View, view
+from maskedbandit.study.protocol import Protocol
+from tests.service.played import HOUR, Played, quick_folder
+
+OWNER, OFFICER, READER = (SimpleNamespace(role=role) for role in ("owner", "officer", None))
+HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
+VOID = {"meta", "link", "input", "br"}
+
+
+class Page(HTMLParser):
+    """A page that was read: its elements in order, and what is wrong with how they are nested."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.feed(text)
+        self.close()
+        self.wrong += [f"<{tag}> is not closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes something else")
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for each, attributes in self.elements if each == tag]
+
+
+def seen(played: Played) -> View:
+    return view(played.database, played.witness(), played.protocol.name, played.now)
+
+
+@pytest.fixture(scope="module")
+def views() -> Iterator[dict[str, View]]:
+    """Studies of all kinds, at all stages."""
+    found: dict[str, View] = {}
+    with quick_folder() as folder:
+
+        def play(name, **protocol):
+            made = Played(folder / name, **protocol)
+            found[f"{name} draft"] = seen(made)
+            return made
+
+        usual = play("usual", project="letters")
+        usual.study.start(simulated=True)
+        found["started"] = seen(usual)
+        usual.come(20, [0.5, 0.6, 0.45])
+        found["early"] = seen(usual)
+        usual.come(300, [0.5, 0.6, 0.45])
+        found["running"] = seen(usual)
+        below = Estimate(n=100, cohorts=2, mean=-0.1, people=0.05, both=0.2)
+        first, *others = found["running"].arms
+        found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        usual.study.pause()
+        found["paused"] = seen(usual)
+        usual.study.resume()
+        usual.study.stop()
+        stopped, full = seen(usual), Cohort(99, arm=0, size=5, dealt=5, seen=5, state="waiting", deadline=usual.now)
+        full = replace(stopped.counts, cohorts=(*stopped.counts.cohorts, full))
+        found["stopped, waiting"] = replace(stopped, counts=full)
+        usual.wait(3 * HOUR)
+        found["stopped"] = seen(usual)
+        usual.study.archive()
+        found["archived"] = seen(usual)
+        ended = play("ended", people=60)
+        ended.study.start()
+        ended.come(60, [0.5, 0.6, 0.45])
+        ended.wait(3 * HOUR)
+        found["ended"] = seen(ended)
+        many = play("many", arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)], about=HOSTILE)
+        many.study.start()
+        many.come(14, [0.5] * 12)
+        found["many"] = seen(many)
+        search = {"policy": "contemporaneous_elimination", "people": None, "delta": 0.2}
+        local = {"channel": {"name": "response", "epsilon": 2}, "budget": {"epsilon": 2, "delta": 1e-6}}
+        made = play("search", **search, **local, reward={"rule": "first", "window": "1 minute"})
+        made.study.start()
+        made.come(200, [0.1, 0.1, 1.0], lost=0)
+        found["search"] = seen(made)
+        found["answer"] = replace(found["search"], counts=replace(found["search"].counts, asked=2))
+        gauss = {"channel": {"name": "central", "epsilon": 0.5, "noise": "discrete_gaussian"}, "budget": {"rho": 0.2}}
+        made_gauss = play("gauss", **gauss)
+        made_gauss.study.start()
+        made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
+        found["gauss"] = seen(made_gauss)
+        yield found
+        for each in (usual, ended, many, made, made_gauss):
+            each.study.close()
+
+
+@pytest.fixture(scope="module")
+def pages(views: dict[str, View]) -> dict[str, str]:
+    """All pages."""
+    found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
+    found["study, nobody"] = render_study(views["running"], READER, "")
+    found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
+    for name in ("usual draft", "stopped", "many", "gauss", "answer"):
+        found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
+        found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")
+    listed = [
+        Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
+        for each in views.values()
+    ]
+    found["list"] = render_list(listed, OWNER, "token")
+    found["list, empty"] = render_list([], READER, "")
+    meant = preview(Protocol.from_table(table_of(EXAMPLE)))
+    found["new"] = render_new(EXAMPLE, [], meant, OWNER, "token")
+    found["new, wrong"] = render_new(
+        dict.fromkeys(EXAMPLE, HOSTILE) | {"protocol": HOSTILE}, [HOSTILE], [], OWNER, "token"
+    )
+    found["sign in"] = render_sign_in("token")
+    found["sign in, wrong"] = render_sign_in("token", HOSTILE)
+    return found
+
+
+def test_pages_are_nested_and_have_landmarks(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        page = Page(text)
+        assert page.wrong == [], name
+        tags = [tag for tag, _ in page.elements]
+        assert (tags.count("main"), tags.count("h1"), tags.count("header"), tags.count("footer")) == (1, 1, 1, 1), name
+        assert page.all("html")[0]["lang"] == "en"
+        ids = [str(each["id"]) for _, each in page.elements if "id" in each]
+        assert len(ids) == len(set(ids)), name
+        for _, each in page.elements:
+            for attribute in ("aria-labelledby", "aria-describedby", "for"):
+                assert set((each.get(attribute) or "").split()) <= set(ids), (name, each)
+        labels = {each["for"] for each in page.all("label")}
+        for tag in ("input", "select", "textarea"):
+            assert all(each.get("type") == "hidden" or each["id"] in labels for each in page.all(tag)), name
+        levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
+        assert all(after <= before + 1 for before, after in pairwise(levels)), name
+
+
+def check_only_text(text: str) -> None:
+    """Nothing that a strict policy would refuse, and nothing that leaves the server's own pages."""
+    page = Page(text)
+    scripts = page.all("script")
+    assert [set(each) for each in scripts] == [{"src", "defer"}]
+    assert scripts[0]["src"] == "/static/page.js"
+    assert {each["rel"] for each in page.all("link")} == {"stylesheet", "icon"}
+    for tag, attributes in page.elements:
+        assert tag not in ("style", "img", "iframe", "object", "base"), tag
+        assert not [each for each in attributes if each == "style" or each.startswith("on")], attributes
+        for each in ("href", "src", "action"):
+            assert re.match(r"/(?!/)|#|$", attributes.get(each) or ""), attributes
+    assert "49 &" not in text
+    assert "<img" not in text
+
+
+def test_names_are_only_text(pages: dict[str, str], views: dict[str, View]) -> None:
+    for text in pages.values():
+        check_only_text(text)
+    assert "alert(1)" in pages["study, many"]
+    arms = tuple(replace(arm, name=HOSTILE) for arm in views["running"].arms)
+    hostile = replace(views["running"], arms=arms)
+    for text in (render_study(hostile, OWNER, HOSTILE), render_ledger(hostile, OWNER, HOSTILE)):
+        check_only_text(text)
+        assert "alert(1)" in text
+
+
+def test_a_page_that_does_not_escape_is_rejected(pages: dict[str, str]) -> None:
+    for added in (
+        HOSTILE,
+        '<p style="color: red">',
+        '<p onclick="x">',
+        '<a href="javascript:x">',
+        '<a href="//x.org">',
+    ):
+        with pytest.raises(AssertionError):
+            check_only_text(pages["study, running"].replace("<h1>", f"{added}<h1>", 1))
+
+
+def test_each_picture_has_a_title_and_a_table(pages: dict[str, str]) -> None:
+    page = Page(pages["study, running"])
+    pictures = page.all("svg")
+    assert len(pictures) == 2 * 5
+    for each in pictures:
+        assert each["role"] == "img"
+        assert len(str(each["aria-labelledby"]).split()) == 2
+    for figure in re.findall("<figure>.*?</figure>", pages["study, running"], re.DOTALL):
+        assert figure.count("<svg") == 2
+        assert "<table" in figure
+        assert '<span class="tag ' in figure.partition("</figcaption>")[0]
+
+
+def test_each_number_says_what_it_is(pages: dict[str, str]) -> None:
+    """Every fact, every table, every picture and every check; and in a simulation that it is simulated."""
+    kind = r'<span class="tag (released|operational)">\1</span>'
+    for name, text in pages.items():
+        for what in re.findall(
+            "<div><dt>.*?</div>|<caption>.*?</caption>|<figcaption>.*?</figcaption>", text, re.DOTALL
+        ):
+            if name.startswith(("study", "ledger")):
+                assert re.search(kind, what), (name, what)
+    legend = 3  # where the words are explained
+    for name in ("study, running", "study, stopped", "ledger, stopped"):
+        tags = re.findall(r'class="tag (\w+)"', pages[name])
+        simulated = tags.count("simulated")
+        assert 2 * simulated >= len(tags) - legend
+        assert "A simulation" in pages[name] or name.startswith("ledger")
+    assert "simulated" not in pages["study, ended"]
+
+
+def test_some_words_are_not_used(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        words = Page(text).text.lower()
+        for never in ("anonymous", "guaranteed safe", "p-value", "significant", "nan", " inf ", "none", "undefined"):
+            assert never not in words, (name, never)
+    words = Page(pages["study, running"]).text
+    for used in ("released", "Noise added for privacy", "budget", "73.2 times in 100", "not protected", "UTC"):
+        assert used in words
+
+
+BUTTONS = {
+    ("usual draft", "owner"): {"start"},
+    ("usual draft", "officer"): set(),
+    ("running", "owner"): {"pause", "stop", "verify"},
+    ("running", "officer"): {"pause", "stop", "verify"},
+    ("paused", "owner"): {"resume", "stop", "verify"},
+    ("paused", "officer"): {"stop", "verify"},
+    ("stopped", "owner"): {"verify"},
+    ("running", None): set(),
+    ("usual draft", None): set(),
+}
+
+
+@pytest.mark.parametrize(("stage", "role"), BUTTONS)
+def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role: str | None) -> None:
+    page = Page(render_study(views[stage], SimpleNamespace(role=role), "the-token"))
+    forms = {str(each["action"]): each["method"] for each in page.all("form")}
+    assert set(forms.values()) <= {"post"}
+    expected = {f"/studies/newsletter/{verb}" for verb in BUTTONS[stage, role]} | ({"/sign-out"} if role else set())
+    assert set(forms) == expected
+    tokens = [each for each in page.all("input") if each["name"] == "csrf"]
+    assert len(tokens) == len(forms)
+    assert all(each["value"] == "the-token" for each in tokens)
+    links = {str(each["href"]) for each in page.all("a")}
+    assert ("/studies/newsletter/statement" in links) == (role is not None)
+    assert ("/studies/newsletter/ledger.json" in links) == (role is not None and stage != "usual draft")
+    assert ('href="/new"' in render_list([], SimpleNamespace(role=role), "")) == (role == "owner")
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ("usual draft", "A draft: nobody is given an arm until it is started."),
+        ("started", "Running: 0 of 2 000 people have come. Nothing was released yet."),
+        ("running", "leads in what was released."),
+        ("paused", "No places are given until it is resumed. Reports and releases go on."),
+        ("stopped, waiting", "over; the next closes at 22 Nov 2026"),
+        ("stopped", "Stopped: 320 of 2 000 people have come."),
+        ("stopped", "No more updates can be published for this study."),
+        ("archived", "Archived: everybody's data was erased, and what was released stays."),
+        ("ended", "All 60 people have come."),
+        ("ended", "No more updates can be published for this study. Whoever comes is served"),
+        ("negative", "Below zero because noise was added; shown as it was released."),
+        ("answer", "The search has ended, and its answer is numbers."),
+        ("many", "12 open cohorts"),
+        ("search", "Nobody has to be trusted with outcomes."),
+        ("search", "The budget of each person is ε = 2 at δ = 1e-06"),
+        ("gauss", "at δ = 1e-06"),
+    ],
+)
+def test_what_is_said(pages: dict[str, str], stage: str, said: str) -> None:
+    assert said in Page(pages[f"study, {stage}"]).text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def test_wrong_places_are_said(views: dict[str, View]) -> None:
+    """A released cohort that lacks somebody, and arms that are not seen equally often."""
+    right = views["running"]
+    right = replace(right, counts=replace(right.counts, seen=(90, 90, 90), returned=(10, 10, 10)))
+    assert all(check.good for check in sentences.health(right))
+    first = next(each for each in right.counts.cohorts if each.state == "released")
+    fewer = tuple(replace(each, seen=each.seen - 1) if each == first else each for each in right.counts.cohorts)
+    for change in (
+        {"cohorts": fewer},
+        {"seen": (500, 500, 500), "returned": (5, 5, 60)},
+        {"came": None},
+    ):
+        wrong = replace(right, counts=replace(right.counts, **change))
+        assert [check.good for check in sentences.health(wrong)].count(False) == 1
+
+
+def test_the_statement_says_what_the_page_says(views: dict[str, View], pages: dict[str, str]) -> None:
+    said = statement(views["stopped"])
+    page = Page(pages["statement, stopped"]).text
+    for each in (said.unit, said.odds, said.budget, said.composition, said.trust, *said.not_protected, said.head):
+        assert each in page
+    assert "in all studies of project letters" in said.budget
+    assert msgspec.json.decode(msgspec.json.encode(said))["protocol"] == views["stopped"].protocol.digest
+
+
+def test_the_form_gives_a_protocol() -> None:
+    found = Protocol.from_table(table_of(EXAMPLE))
+    assert (found.name, found.k, found.people, found.reward.window) == ("newsletter", 3, 20_000, 6 * HOUR)
+    search = Protocol.from_table(table_of({**EXAMPLE, "people": "", "delta": "0.1", "trust": "local", "project": "p"}))
+    assert (search.people, search.aim, search.on_devices, search.project) == (None, 0.1, True, "p")
+    toml = Path("experiments/studies/newsletter.toml").read_text().replace("\n", "\r\n")
+    assert Protocol.from_table(table_of({"protocol": toml})).people == 20_000
+    for wrong in (
+        {"epsilon": "much"},
+        {"protocol": "x"},
+        {"people": "2.5"},
+        {"arms": "one"},
+        {"epsilon": "inf"},
+        {"delta": "0.1"},
+    ):
+        with pytest.raises(InvalidValue):
+            Protocol.from_table(table_of({**EXAMPLE, **wrong}))
+
+
+def test_a_preview_says_what_a_place_costs() -> None:
+    found = dict(preview(Protocol.from_table(table_of(EXAMPLE))))
+    assert "73.2 times in 100" in found["What a place costs"]
+    assert "6 666" in found["The answer"].replace("\N{NARROW NO-BREAK SPACE}", " ")
+    search = dict(preview(Protocol.from_table(table_of({**EXAMPLE, "people": ""}))))
+    assert "until the best arm is certain" in search["People"]
+
+
+def colours(dark: bool) -> dict[str, str]:
+    """The colours of the style sheet."""
+    text = static("page.css")[0].decode()
+    light, _, rest = text.partition("@media (prefers-color-scheme: dark)")
+    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
+    return found | (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rest)) if dark else {})
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours [WCAG 2.2]."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_have_contrast(dark: bool) -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    found = colours(dark)
+    for text in ("ink", "quiet", "accent", "good", "warn", "bad"):
+        for ground in ("paper", "raised"):
+            assert contrast(found[text], found[ground]) >= 4.5, (text, ground)
+    assert contrast(found["on-accent"], found["accent"]) >= 4.5
+    shapes = ["edge", "inner", "outer-edge", *(f"c{i}" for i in range(8))]
+    for shape in shapes:
+        assert contrast(found[shape], found["paper"]) >= 3, shape
+    assert contrast(found["mean"], found["inner"]) >= 3
+
+
+def test_the_style_sheet_and_the_script_are_whole() -> None:
+    text = static("page.css")[0].decode()
+    used = set(re.findall(r"var\(--([\w-]+)\)", text))
+    assert used == set(colours(dark=False)) == set(colours(dark=True))
+    assert text.count("{") == text.count("}")
+    assert b"url(" not in static("page.css")[0]
+    assert len(static("page.js")[0].splitlines()) < 60
+    with pytest.raises(KeyError):
+        static("../render.py")
+
+
+def test_arms_without_a_release_are_named(views: dict[str, View]) -> None:
+    first, *others = views["running"].arms
+    arms = (Arm(first.name, None, None, first.chance), *others)
+    text = render_study(replace(views["running"], arms=arms), OWNER, "")
+    assert "nothing released yet" in text
