@@ -59,7 +59,7 @@ def test_without_a_session_nothing_of_a_real_study_is_seen(eyes: Eyes) -> None:
     for path in ("/", *(f"/studies/small{page}" for page in (*PAGES, "/events"))):
         found = eyes.get(path)
         assert (found.status, found.headers["location"]) == (303, "/sign-in"), path
-    assert b"small" not in eyes.get("/studies").body
+    assert b"studies/small" not in eyes.get("/studies").body
 
 
 @pytest.mark.parametrize("role", ["owner", "officer"])
@@ -187,7 +187,7 @@ def test_a_key_of_one_study_sees_no_other(eyes: Eyes) -> None:
     assert eyes.get("/studies/other").status == 200
     for path in ("", "/ledger", "/releases.json", "/events"):
         assert eyes.get(f"/studies/small{path}").status == 403
-    assert b"small" not in eyes.get("/studies").body
+    assert b"studies/small" not in eyes.get("/studies").body
     assert eyes.post("/studies/small/pause", csrf=eyes.token("/studies/other")).status == 403
 
 

@@ -37,7 +37,7 @@ def state_of(database: Database, name: str) -> StudyState:
     state, people = row or ("", 0)
     return StudyState(
         study=name,
-        about=str(protocol.table.get("about", "")),
+        about=protocol.about,
         state=state,
         simulated=simulated(database, name),
         people=people,

@@ -25,7 +25,7 @@ from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
-from maskedbandit.service.messages import NAME
+from maskedbandit.service.messages import NAME, Problem
 from maskedbandit.service.problems import problem
 
 log = logging.getLogger("maskedbandit")
@@ -254,12 +254,18 @@ async def body_of(receive: Any, call: Call, limit: int) -> bytes:
         parts.append(part)
 
 
-def refused(path: str, why: BaseException) -> Answer:
-    """A problem as an answer; what failed in the server is written to its log."""
+def said_of(path: str, why: BaseException) -> Problem:
+    """The problem; what failed in the server is written to its log."""
     said = problem(why)
     if said.status >= 500:
         unexpected = why if said.status == 500 else None
         log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
+    return said
+
+
+def refused(path: str, why: BaseException) -> Answer:
+    """A problem as an answer."""
+    said = said_of(path, why)
     more: list[tuple[bytes, bytes]] = []
     if said.status in (429, 503):
         more.append((b"retry-after", b"1"))

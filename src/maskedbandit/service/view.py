@@ -127,7 +127,7 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
         for name, came, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
             seen, protocol, entries_there = witness.seen(name), _protocol(text), entries(database, name)
             published = entries_there[: seen.head.entries if seen else 0]
-            about = str(protocol.table.get("about", ""))
+            about = protocol.about
             kinds = [entry.says["kind"] for entry in published]
             came = int(came) if len(published) == len(entries_there) else None
             found.append(

@@ -1,6 +1,7 @@
 """The protocol of a study: all that is decided before its first person comes, and never changed after that.
 
     name = "newsletter"
+    about = "which subject line is opened most often"
     people = 20_000                  # or delta = 0.1, if the policy looks for the best arm
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
@@ -54,7 +55,7 @@ KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
     "simulation",
 )
-MOST_ARMS, MOST_PEOPLE = 1000, 10**12
+MOST_ARMS, MOST_PEOPLE, MOST_ABOUT = 1000, 10**12, 1000
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,14 @@ class Protocol:
     def name(self) -> str:
         """The study's name, one in a database."""
         return _name("name", self.table.get("name"))
+
+    @property
+    def about(self) -> str:
+        """What the study is to find out, for people."""
+        about = self.table.get("about", "")
+        if not isinstance(about, str) or len(about) > MOST_ABOUT:
+            raise InvalidValue("about", about, f"a text of at most {MOST_ABOUT} characters")
+        return about
 
     @property
     def project(self) -> str:
@@ -229,7 +238,19 @@ class Protocol:
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed."""
         refuse_unknown("key", self.table, KEYS)
-        for each in ("name", "project", "arms", "policy", "channel", "aim", "reward", "budget", "period", "signed_by"):
+        for each in (
+            "name",
+            "about",
+            "project",
+            "arms",
+            "policy",
+            "channel",
+            "aim",
+            "reward",
+            "budget",
+            "period",
+            "signed_by",
+        ):
             getattr(self, each)
         if self.reward.rule != "first" and self.on_devices:
             raise InvalidValue(

@@ -10,13 +10,12 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from maskedbandit.errors import Forbidden, MaskedBanditError, TooLarge, Unauthorized
+from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
 from maskedbandit.service.describe import simulated, visible
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
 from maskedbandit.service.page import render
-from maskedbandit.service.problems import problem
-from maskedbandit.service.route import HeldElsewhere
+from maskedbandit.service.route import HeldElsewhere, said_of
 from maskedbandit.service.session import form_token, is_form_token, key_of_session
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import view
@@ -115,8 +114,8 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
             found = RedirectResponse("/sign-in", 303)
         except HeldElsewhere as other:
             found = await elsewhere(visit, other)
-        except MaskedBanditError as why:
-            said = problem(why)
+        except Exception as why:
+            said = said_of(f"page {request.url.path}", why)
             found = HTMLResponse(render.render_problem(said.title, said.detail, visit.who, visit.csrf), said.status)
         found.headers.update(HEADERS)
         return found
