@@ -27,7 +27,7 @@ from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
 from maskedbandit.client.calls import Transport
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.client.study_client import DEADLINE, LAST_TRY
-from maskedbandit.errors import MaskedBanditError, PersonalValue, Refused, UnknownStudy
+from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -134,7 +134,7 @@ class MaskedBanditProvider(AbstractProvider):
     ) -> FlagResolutionDetails[Value]:
         try:
             given = self._engine.settle(study, unit, reply, fallback="")
-        except UnknownStudy as why:
+        except (Forbidden, UnknownStudy) as why:  # the key may be for another study
             raise FlagNotFoundError(str(why)) from None
         except Refused as why:
             raise GeneralError(str(why)) from None
