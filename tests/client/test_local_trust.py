@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import InvalidValue, PersonalValue
+from maskedbandit.study.device import Device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
 
@@ -74,18 +77,41 @@ def test_noise_that_is_drawn_again_is_found(client, network, monkeypatch, mutant
     assert len(bodies(client, network)) > 1
 
 
-@pytest.mark.parametrize(
-    "offer", [None, Response("1/100").offer(50).to_text(), Local(epsilon=5).offer(50).to_text(), "?"]
-)
-def test_a_service_that_offers_something_else_gets_nothing(client, network, service, offer, tmp_path) -> None:
-    """Also one that asks for the outcome itself."""
+LIES = [None, Response("1/100").offer(50).to_text(), Local(epsilon=5).offer(50).to_text(), "?"]
+
+
+def given(client: Callable, network: Network, service: FakeService, offer: str | None) -> bool:
+    """Whether a service that offers this hears of the outcome in any way."""
     service.offer = offer
     one = client(channel=CHANNEL)
     ticket = one.assign("ann").ticket
-    with pytest.raises((InvalidValue, PersonalValue)):
+    with suppress(InvalidValue, PersonalValue):
         one.report(ticket, 1)
     assert one.flush()
-    assert not [path for path, _ in network.sent if "report" in path]
+    return any("report" in path for path, _ in network.sent)
+
+
+@pytest.mark.parametrize("offer", LIES)
+def test_a_service_that_offers_something_else_gets_nothing(client, network, service, offer) -> None:
+    """Also one that asks for the outcome itself."""
+    assert not given(client, network, service, offer)
+
+
+def test_a_client_that_does_not_look_at_the_offer_is_found(client, network, service, monkeypatch) -> None:
+    monkeypatch.setattr(Device, "check", lambda self, offer: None)
+    assert given(client, network, service, LIES[2])
+
+
+def test_a_client_that_forgets_its_channel_is_found(client, network, service, monkeypatch) -> None:
+    """The mutant sends the outcome itself to whoever does not speak of noise."""
+    real = engine.Engine.report
+
+    def trusting(self: engine.Engine, *told: Any) -> None:
+        self._channels = {}
+        real(self, *told)
+
+    monkeypatch.setattr(engine.Engine, "report", trusting)
+    assert given(client, network, service, LIES[0])
 
 
 def test_without_the_channel_nothing_is_sent_either(client, network) -> None:

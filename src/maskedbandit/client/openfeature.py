@@ -47,6 +47,7 @@ class MaskedBanditProvider(AbstractProvider):
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
+    * A `token` among the attributes of the context is the application's signature of the person.
     * `channels`: for each study of local trust the channel to which people agreed.
 
     The others are those of `Client`.
