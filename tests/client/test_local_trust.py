@@ -12,7 +12,7 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
 from maskedbandit.client.outbox import Outbox
-from maskedbandit.errors import InvalidValue, PersonalValue
+from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
 from maskedbandit.study.device import Device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
@@ -52,7 +52,7 @@ def test_the_report_of_a_person_has_the_same_bytes_for_ever(client, network, ser
     assert len([path for path, _ in network.sent if path.endswith("/report/batch")]) >= 4
 
 
-def drawn_again(self: Outbox, study: str, ticket: str, draw: Callable[[], float]) -> None:
+def drawn_again(self: Outbox, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
     """The mutant that draws the noise anew when it is asked again: many reports would have the reward as their mean."""
     self.put(study, ticket, "report", "", draw())
 
@@ -112,6 +112,34 @@ def test_a_client_that_forgets_its_channel_is_found(client, network, service, mo
 
     monkeypatch.setattr(engine.Engine, "report", trusting)
     assert given(client, network, service, LIES[0])
+
+
+def drawn_for_each_ticket(client: Callable, network: Network, service: FakeService) -> int:
+    """How many draws of one outcome a service gets that gives the person one ticket after the other."""
+    one = client(channel=CHANNEL)
+    for _ in range(3):
+        ticket = one.assign("ann").ticket
+        one.expose(ticket)
+        with suppress(AlreadySpent):
+            one.report(ticket, 1)
+        assert one.flush()
+        (place,) = service.places.values()
+        place["ticket"] = f"{ticket}x"
+    return sum(path.endswith("/report/batch") for path, _ in network.sent)
+
+
+def test_a_service_that_gives_many_tickets_gets_one_draw(client, network, service) -> None:
+    assert drawn_for_each_ticket(client, network, service) == 1
+
+
+def test_a_draw_for_each_ticket_is_found(client, network, service, monkeypatch) -> None:
+    real = Outbox.put_device_report
+
+    def mutant(self: Outbox, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
+        real(self, study, ticket, ticket, draw)
+
+    monkeypatch.setattr(Outbox, "put_device_report", mutant)
+    assert drawn_for_each_ticket(client, network, service) == 3
 
 
 def test_without_the_channel_nothing_is_sent_either(client, network) -> None:

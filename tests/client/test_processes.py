@@ -119,3 +119,18 @@ client.close()
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_application_that_just_ends_says_nothing(tmp_path) -> None:
+    """Without `close`, and with a report that cannot be sent."""
+    script = """
+import sys
+from maskedbandit.client import Client
+
+client = Client("http://127.0.0.1:9", "key", "newsletter", fallback="plain", folder=sys.argv[1])
+client.report("ticket0", 1)
+"""
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0
+    assert "Error" not in done.stderr

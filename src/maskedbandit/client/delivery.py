@@ -68,6 +68,8 @@ class Delivery:
             try:
                 wait = await self._attempt()
             except Exception as why:  # a full disk, or a mistake of ours: neither ends the sending
+                if isinstance(why, RuntimeError) and "shutdown" in str(why):  # the application ends, without `close`
+                    return
                 log.error("outcomes wait: %s", why if isinstance(why, StorageFailed) else type(why).__name__)
                 wait = 0.0
             if wait is None:
