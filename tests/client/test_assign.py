@@ -64,7 +64,7 @@ def made_good(client: Callable[..., Client], network: Network, service: FakeServ
     """Whether a person gets an arm, and one place, although the first request is lost."""
     faults = iter([fault])
     network.fault = lambda path: next(faults, None)
-    ann = client(deadline=1.0 if fault == "hang" else 30.0).assign("ann")
+    ann = client(deadline=3.0 if fault == "hang" else 30.0).assign("ann")
     return (ann.arm, ann.source, ann.ticket) == ("plain", "service", "ticket0") and len(service.places) == 1
 
 
