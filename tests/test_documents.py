@@ -5,7 +5,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,30 @@ def executed(source: str, path: Path) -> None:
         del sys.modules[path.stem]
 
 
+@contextmanager
+def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For a program of an application: the service with the study of the newsletter, which hears of its people."""
+    if "maskedbandit.client" not in source:
+        yield
+        return
+    from maskedbandit.client.openfeature import MaskedBanditProvider
+    from maskedbandit.client.study_client import StudyClient
+    from maskedbandit.study.protocol import Protocol
+    from tests.client.live_service import LiveService
+
+    for each in (StudyClient, MaskedBanditProvider):  # this machine may be busy
+        monkeypatch.setitem(each.__init__.__kwdefaults__, "deadline", 60.0)
+    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / "newsletter.toml")
+    with LiveService(folder, protocol).running() as live:
+        monkeypatch.setenv("MASKEDBANDIT_URL", live.url)
+        monkeypatch.setenv("MASKEDBANDIT_KEY", live.key)
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+        yield
+        assert set(live.reports().values()) == {1.0}
+        (exposed,) = live.rows("SELECT count(*) FROM place WHERE exposed IS NOT NULL")
+        assert exposed == (len(live.reports()),)
+
+
 WITH_CODE = [path for path in DOCUMENTS if program(path.read_text())]
 
 
@@ -85,7 +110,8 @@ def test_code_runs_and_prints_what_it_says(path: Path, tmp_path: Path, monkeypat
     if path.stem.startswith("add_a_"):  # guides: the contracts compile their kernels
         monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
     source = program(path.read_text())
-    executed(source, tmp_path / f"code_of_{path.stem.lower()}.py")
+    with served(source, tmp_path, monkeypatch):
+        executed(source, tmp_path / f"code_of_{path.stem.lower()}.py")
     assert capsys.readouterr().out == promised(source)
 
 

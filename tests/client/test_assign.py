@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import httpx
 import pytest
 
 from maskedbandit.client import AsyncClient, Client
+from maskedbandit.client.answers import Reply
 from maskedbandit.client.calls import Calls
 from maskedbandit.errors import Forbidden, InvalidValue, PersonalValue, Refused, Unauthorized, UnknownStudy
 from tests.client.conftest import only
@@ -37,25 +40,56 @@ def test_a_token_is_sent_along(client, network) -> None:
     assert network.sent[0][1] == b'{"unit": "ann", "token": "signed"}'
 
 
-@pytest.mark.parametrize("fault", [*AWAY, *GARBAGE])
-def test_a_service_that_is_away_costs_at_most_two_requests_that_say_the_same(client, network, fault) -> None:
+def asked(client: Callable[..., Client], network: Network, fault: str | bytes) -> tuple[int, int]:
+    """Of how many requests for an arm, and of how many different ones, a network heard that always has this fault."""
     network.fault = only(fault)
-    one = client(deadline=0.05 if fault in ("hang", "drip") else 30.0)
-    ann = one.assign("ann")
+    ann = client(deadline=0.05 if fault in ("hang", "drip") else 30.0).assign("ann")
     assert (ann.arm, ann.payload, ann.ticket, ann.propensity) == ("plain", None, None, None)
     assert (ann.source, ann.again) == ("fallback", False)
     assert ann.why == ("too_many" if fault == "too many" else "unreachable")
-    assert len(network.sent) == (1 if fault == "too many" else 2)
-    assert len(set(network.sent)) == 1
+    return len(network.sent), len(set(network.sent))
+
+
+@pytest.mark.parametrize("fault", [*AWAY, *GARBAGE])
+def test_a_service_that_is_away_costs_at_most_two_requests_that_say_the_same(client, network, fault) -> None:
+    assert asked(client, network, fault) == (1 if fault == "too many" else 2, 1)
 
 
 @pytest.mark.parametrize("fault", ["drop request", "drop response", "unavailable", "hang", b"garbage"])
 def test_one_lost_request_is_made_good(client, network, service, fault) -> None:
+    assert made_good(client, network, service, fault)
+
+
+def made_good(client: Callable[..., Client], network: Network, service: FakeService, fault: str | bytes) -> bool:
+    """Whether a person gets an arm, and one place, although the first request is lost."""
     faults = iter([fault])
     network.fault = lambda path: next(faults, None)
-    ann = client(deadline=1.0 if fault == "hang" else 30.0).assign("ann")
-    assert (ann.arm, ann.source, ann.ticket) == ("plain", "service", "ticket0")
-    assert len(service.places) == 1
+    ann = client(deadline=3.0 if fault == "hang" else 30.0).assign("ann")
+    return (ann.arm, ann.source, ann.ticket) == ("plain", "service", "ticket0") and len(service.places) == 1
+
+
+async def stubborn(self: Calls, path: str, body: Any, deadline: float, answers: Callable[[Reply], bool]) -> Reply:
+    """The mutant that does not give up: all applications together keep a service down that is down."""
+    replies = [await self.post(path, body, deadline) for _ in range(5)]
+    return replies[-1]
+
+
+async def hopeless(self: Calls, path: str, body: Any, deadline: float, answers: Callable[[Reply], bool]) -> Reply:
+    """The mutant that asks once."""
+    return await self.post(path, body, deadline)
+
+
+async def forgetful(self: Calls, path: str, body: Any, deadline: float, answers: Callable[[Reply], bool]) -> Reply:
+    """The mutant that asks for another person the second time."""
+    first = await self.post(path, body, deadline)
+    return first if answers(first) else await self.post(path, {"unit": "somebody"}, deadline)
+
+
+@pytest.mark.parametrize("mutant", [stubborn, hopeless, forgetful])
+def test_other_ways_to_ask_are_found(client, network, service, monkeypatch, mutant) -> None:
+    monkeypatch.setattr(Calls, "ask", mutant)
+    found = asked(client, network, "unavailable")
+    assert found != (2, 1) or not made_good(client, network, service, "drop response")
 
 
 def test_a_service_that_asks_to_be_left_alone_is(client, network) -> None:

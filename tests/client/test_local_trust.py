@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,8 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
 from maskedbandit.client.outbox import Outbox
-from maskedbandit.errors import InvalidValue, PersonalValue
+from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
+from maskedbandit.study.device import Device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
 
@@ -49,7 +52,7 @@ def test_the_report_of_a_person_has_the_same_bytes_for_ever(client, network, ser
     assert len([path for path, _ in network.sent if path.endswith("/report/batch")]) >= 4
 
 
-def drawn_again(self: Outbox, study: str, ticket: str, draw: Callable[[], float]) -> None:
+def drawn_again(self: Outbox, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
     """The mutant that draws the noise anew when it is asked again: many reports would have the reward as their mean."""
     self.put(study, ticket, "report", "", draw())
 
@@ -74,18 +77,69 @@ def test_noise_that_is_drawn_again_is_found(client, network, monkeypatch, mutant
     assert len(bodies(client, network)) > 1
 
 
-@pytest.mark.parametrize(
-    "offer", [None, Response("1/100").offer(50).to_text(), Local(epsilon=5).offer(50).to_text(), "?"]
-)
-def test_a_service_that_offers_something_else_gets_nothing(client, network, service, offer, tmp_path) -> None:
-    """Also one that asks for the outcome itself."""
+LIES = [None, Response("1/100").offer(50).to_text(), Local(epsilon=5).offer(50).to_text(), "?"]
+
+
+def given(client: Callable, network: Network, service: FakeService, offer: str | None) -> bool:
+    """Whether a service that offers this hears of the outcome in any way."""
     service.offer = offer
     one = client(channel=CHANNEL)
     ticket = one.assign("ann").ticket
-    with pytest.raises((InvalidValue, PersonalValue)):
+    with suppress(InvalidValue, PersonalValue):
         one.report(ticket, 1)
     assert one.flush()
-    assert not [path for path, _ in network.sent if "report" in path]
+    return any("report" in path for path, _ in network.sent)
+
+
+@pytest.mark.parametrize("offer", LIES)
+def test_a_service_that_offers_something_else_gets_nothing(client, network, service, offer) -> None:
+    """Also one that asks for the outcome itself."""
+    assert not given(client, network, service, offer)
+
+
+def test_a_client_that_does_not_look_at_the_offer_is_found(client, network, service, monkeypatch) -> None:
+    monkeypatch.setattr(Device, "check", lambda self, offer: None)
+    assert given(client, network, service, LIES[2])
+
+
+def test_a_client_that_forgets_its_channel_is_found(client, network, service, monkeypatch) -> None:
+    """The mutant sends the outcome itself to whoever does not speak of noise."""
+    real = engine.Engine.report
+
+    def trusting(self: engine.Engine, *told: Any) -> None:
+        self._channels = {}
+        real(self, *told)
+
+    monkeypatch.setattr(engine.Engine, "report", trusting)
+    assert given(client, network, service, LIES[0])
+
+
+def drawn_for_each_ticket(client: Callable, network: Network, service: FakeService) -> int:
+    """How many draws of one outcome a service gets that gives the person one ticket after the other."""
+    one = client(channel=CHANNEL)
+    for _ in range(3):
+        ticket = one.assign("ann").ticket
+        one.expose(ticket)
+        with suppress(AlreadySpent):
+            one.report(ticket, 1)
+        assert one.flush()
+        (place,) = service.places.values()
+        place["ticket"] = f"{ticket}x"
+    return sum(path.endswith("/report/batch") for path, _ in network.sent)
+
+
+def test_a_service_that_gives_many_tickets_gets_one_draw(client, network, service) -> None:
+    assert drawn_for_each_ticket(client, network, service) == 1
+
+
+def test_a_draw_for_each_ticket_is_found(client, network, service, monkeypatch) -> None:
+    real = Outbox.put_device_report
+
+    def mutant(self: Outbox, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
+        real(self, study, ticket, ticket, draw)
+
+    monkeypatch.setattr(Outbox, "put_device_report", mutant)
+    assert drawn_for_each_ticket(client, network, service) == 3
 
 
 def test_without_the_channel_nothing_is_sent_either(client, network) -> None:

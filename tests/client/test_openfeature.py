@@ -110,6 +110,8 @@ def test_errors_are_those_of_openfeature(application, service, network) -> None:
     network.fault = only(None)
     service.state["/assign"] = 401
     assert code() == ErrorCode.GENERAL
+    service.state["/assign"] = 403
+    assert code() == ErrorCode.FLAG_NOT_FOUND
     service.state["/assign"] = 409
     assert code() == ErrorCode.PROVIDER_NOT_READY
     assert app.get_string_details(STUDY, "default", ANN).error_message.startswith("the service gives no arm (budget")

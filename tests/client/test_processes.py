@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from maskedbandit.client import Client
 from maskedbandit.client.files import Turn
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
@@ -119,3 +121,43 @@ client.close()
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+FORK = """
+import os, sys
+from pathlib import Path
+
+seen = []  # hooks that are registered first run last
+os.register_at_fork(before=lambda: seen.append(file._lock.locked()))
+from maskedbandit.client import files
+
+if sys.argv[2] == "mutant":
+    files._open.add = lambda file: None
+file = files.PrivateFile(Path(sys.argv[1]) / "file", "", "CREATE TABLE IF NOT EXISTS t (x);")
+if (child := os.fork()) == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+print(seen, file._lock.locked())
+"""
+
+
+@pytest.mark.parametrize(("which", "said"), [("as it is", "[True] False\n"), ("mutant", "[False] False\n")])
+def test_a_fork_waits_for_the_end_of_a_transaction(tmp_path, which, said) -> None:
+    """Otherwise the copy would have half of it, and undo that."""
+    command = [sys.executable, "-c", FORK, str(tmp_path), which]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == said
+
+
+def test_an_application_that_just_ends_says_nothing(tmp_path) -> None:
+    """Without `close`, and with a report that cannot be sent."""
+    script = """
+import sys
+from maskedbandit.client import Client
+
+client = Client("http://127.0.0.1:9", "key", "newsletter", fallback="plain", folder=sys.argv[1])
+client.report("ticket0", 1)
+"""
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0
+    assert "Error" not in done.stderr

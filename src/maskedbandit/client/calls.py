@@ -66,7 +66,7 @@ class Calls:
                             return NOTHING
                 finally:
                     await response.aclose()
-        except (httpx.HTTPError, TimeoutError, OSError):
+        except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError):
             return NOTHING
         return Reply(response.status_code, parsed(bytes(received)), seconds(response.headers.get("Retry-After")))
 

@@ -68,6 +68,8 @@ class Delivery:
             try:
                 wait = await self._attempt()
             except Exception as why:  # a full disk, or a mistake of ours: neither ends the sending
+                if isinstance(why, RuntimeError) and "shutdown" in str(why):  # the application ends, without `close`
+                    return
                 log.error("outcomes wait: %s", why if isinstance(why, StorageFailed) else type(why).__name__)
                 wait = 0.0
             if wait is None:
@@ -129,14 +131,15 @@ class Delivery:
         self._said = 200
         answered = [(message, code) for message, code in zip(batch, found, strict=True) if code is not None]
         await asyncio.to_thread(self._outbox.settle, [message for message, _ in answered])
-        for message, code in answered:
-            if code:
-                self._refuse(Refusal(message.study, message.ticket, message.kind, message.event, code))
+        refused = [Refusal(*message[1:5], code) for message, code in answered if code]
+        for code, count in Counter(each.code for each in refused).items():
+            log.warning("the service will never take %d messages of %s: %s", count, batch[0].study, code)
+        for refusal in refused:
+            self._refuse(refusal)
         return len(answered) == len(batch)
 
     def _refuse(self, refusal: Refusal) -> None:
         self.refused[refusal.code] += 1
-        log.warning("the service will never take this %s of %s: %s", refusal.kind, refusal.study, refusal.code)
         if self._on_refused is not None:
             try:
                 self._on_refused(refusal)

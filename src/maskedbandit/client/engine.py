@@ -191,7 +191,7 @@ class Engine:
         elif offer is None:
             raise PersonalValue("ticket", "one that `assign` of this folder gave with an offer, as a channel was named")
         else:
-            running.outbox.put_device_report(study, ticket, lambda: noisy(channel, offer, value))
+            running.outbox.put_device_report(study, offer.person, ticket, lambda: noisy(channel, offer.offer, value))
         self._wake()
 
     def places(self, unit: str) -> list[Place]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from maskedbandit.errors import StorageFailed
 
@@ -27,6 +28,9 @@ def of_service(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
+_open: WeakSet[PrivateFile] = WeakSet()
+
+
 class PrivateFile:
     """A database in a file that this user alone may read, and whose deleted rows are overwritten."""
 
@@ -40,6 +44,7 @@ class PrivateFile:
             self._connection.executescript(f"PRAGMA secure_delete = ON; {settings} {tables}")
         except (OSError, sqlite3.Error) as why:
             raise StorageFailed(f"{path}: {why}") from None
+        _open.add(self)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -68,6 +73,21 @@ class PrivateFile:
         """Give the file back."""
         with self._lock:
             self._connection.close()
+
+
+def _before_fork() -> None:
+    """Let all transactions end: a copy of this process would have half of one, and undo it."""
+    for file in list(_open):
+        file._lock.acquire()
+
+
+def _after_fork() -> None:
+    for file in list(_open):
+        file._lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_open.clear)
 
 
 class Turn:

@@ -40,6 +40,13 @@ class Place(NamedTuple):
     ticket: str
 
 
+class Offered(NamedTuple):
+    """The offer to a person, by the hash of the unit."""
+
+    person: str
+    offer: str
+
+
 class KnownArms:
     """Who was given which arm, for some months.
 
@@ -82,10 +89,10 @@ class KnownArms:
         find = "SELECT study, ticket FROM arm WHERE unit = ? AND until > ? ORDER BY study"
         return [Place(*row) for row in self._rows(find, _hashed(unit), self._clock())]
 
-    def offer(self, study: str, ticket: str) -> str | None:
-        """Of local trust: what the report of a ticket is made from."""
-        found = self._rows("SELECT offer FROM arm WHERE ticket = ? AND study = ?", ticket, study)
-        return found[0][0] if found else None
+    def offer(self, study: str, ticket: str) -> Offered | None:
+        """Of local trust: what the report of a ticket is made from, and whose it is."""
+        find = "SELECT unit, offer FROM arm WHERE ticket = ? AND study = ? AND offer IS NOT NULL"
+        return next((Offered(*row) for row in self._rows(find, ticket, study)), None)
 
     def _find(self, study: str, who: str) -> Assigned | None:
         query = f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?"

@@ -27,7 +27,7 @@ from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
 from maskedbandit.client.calls import Transport
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.client.study_client import DEADLINE, LAST_TRY
-from maskedbandit.errors import MaskedBanditError, PersonalValue, Refused, UnknownStudy
+from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -47,6 +47,7 @@ class MaskedBanditProvider(AbstractProvider):
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
+    * A `token` among the attributes of the context is the application's signature of the person.
     * `channels`: for each study of local trust the channel to which people agreed.
 
     The others are those of `Client`.
@@ -134,7 +135,7 @@ class MaskedBanditProvider(AbstractProvider):
     ) -> FlagResolutionDetails[Value]:
         try:
             given = self._engine.settle(study, unit, reply, fallback="")
-        except UnknownStudy as why:
+        except (Forbidden, UnknownStudy) as why:  # the key may be for another study
             raise FlagNotFoundError(str(why)) from None
         except Refused as why:
             raise GeneralError(str(why)) from None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maskedbandit.client.files import PrivateFile, Turn
+from maskedbandit.errors import AlreadySpent
 
 # a journal that is emptied at each commit: a write-ahead log would keep values that were deleted
 _SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
@@ -20,7 +21,8 @@ CREATE TABLE IF NOT EXISTS message (
     id INTEGER PRIMARY KEY AUTOINCREMENT, study TEXT NOT NULL, ticket TEXT NOT NULL, kind TEXT NOT NULL,
     event TEXT NOT NULL, value REAL);
 CREATE INDEX IF NOT EXISTS message_of_ticket ON message (study, ticket, id);
-CREATE TABLE IF NOT EXISTS device_report (study TEXT, ticket TEXT, value REAL NOT NULL, PRIMARY KEY (study, ticket));
+CREATE TABLE IF NOT EXISTS device_report (
+    study TEXT, person TEXT, ticket TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (study, person));
 """
 _FIRST_OF_TICKETS = """
 SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
@@ -67,14 +69,18 @@ class Outbox:
         with self._file.transaction() as connection:
             connection.execute("INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)", row)
 
-    def put_device_report(self, study: str, ticket: str, draw: Callable[[], float]) -> None:
-        """Write down what a device sends: drawn once, also if it is asked for again after it was sent."""
+    def put_device_report(self, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
+        """Write down what a person's device sends: drawn once, also if it is asked for again after it was sent.
+
+        A service that gives a person a second ticket, to get a second draw for the same outcome, gets none.
+        """
         with self._file.transaction() as connection:
-            find = "SELECT value FROM device_report WHERE study = ? AND ticket = ?"
-            had = connection.execute(find, (study, ticket)).fetchone()
-            value = had[0] if had else draw()
-            connection.execute("INSERT OR IGNORE INTO device_report VALUES (?, ?, ?)", (study, ticket, value))
-            row = study, ticket, "report", "", value
+            find = "SELECT ticket, value FROM device_report WHERE study = ? AND person = ?"
+            had = connection.execute(find, (study, person)).fetchone() or (ticket, draw())
+            if had[0] != ticket:
+                raise AlreadySpent("this person has reported in this study before, with another ticket")
+            connection.execute("INSERT OR IGNORE INTO device_report VALUES (?, ?, ?, ?)", (study, person, *had))
+            row = study, ticket, "report", "", had[1]
             connection.execute("INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)", row)
 
     def studies(self) -> list[str]:
