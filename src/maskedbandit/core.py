@@ -46,7 +46,7 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 def large_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a kernel that stays a call, as do all that it calls: inlined, it would make a loop compile for minutes."""
-    return Kernel(function, forceinline=False)
+    return Kernel(function, forceinline=False, apart=True)
 
 
 def lean_kernel(function: Callable[P, R]) -> Kernel[P, R]:

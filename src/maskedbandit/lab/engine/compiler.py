@@ -85,6 +85,7 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     from maskedbandit.lab.engine.kernel_cache import KernelCache
 
     inherited = dict(options)
+    apart = inherited.pop("apart", False)
     reached = {name: function.__globals__.get(name) for code in nested(function.__code__) for name in code.co_names}
     called = {
         name: Kernel(value.function, **(inherited | value.options))
@@ -98,7 +99,7 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     own.__qualname__ = f"{function.__qualname__}_{name}"  # kernels that share a name must not share linked symbols
     njit: Any = numba.njit
     found = njit(**OPTIONS, **INNER, **inherited)(own)
-    found._cache = KernelCache(name)
+    found._cache = KernelCache(name, apart=apart)
     # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
     template: Any = found.get_call_template
     variable: Any = types.unliteral

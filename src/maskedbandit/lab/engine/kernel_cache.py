@@ -20,11 +20,13 @@ import os
 import pickle
 import secrets
 import stat
+import weakref
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba.core import serialize, types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
@@ -77,11 +79,31 @@ def intact(file: bytes) -> bytes:
     return file[32:] if sealed(file[32:]) == file else b""
 
 
+NEEDED: Any = weakref.WeakKeyDictionary()
+PLACED: set[str] = set()
+
+
+def needed(library: Any) -> dict[str, bytes]:
+    return NEEDED.get(library, {})
+
+
+def placed(target_context: Any, needs: dict[str, bytes], own: bytes) -> Any:
+    rebuild: Any = CompileResult._rebuild
+    for name, code in needs.items():
+        if name not in PLACED:
+            PLACED.add(name)
+            rebuild(target_context, *pickle.loads(code))
+    found = rebuild(target_context, *pickle.loads(own))
+    name = found.fndesc.mangled_name
+    NEEDED[found.library] = needs
+    return found
+
+
 class KernelCache(_Cache):
     """The files of one kernel."""
 
-    def __init__(self, name: str, announce: str = "") -> None:
-        self._name, self._announce = name, announce
+    def __init__(self, name: str, announce: str = "", apart: bool = False) -> None:
+        self._name, self._announce, self._apart = name, announce, apart
         self.hits = 0
 
     @property
@@ -98,20 +120,35 @@ class KernelCache(_Cache):
         if usable(folder()):
             with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
                 if data := intact(self._path(sig, target_context.codegen()).read_bytes()):
-                    rebuild: Any = CompileResult._rebuild
-                    found = rebuild(target_context, *pickle.loads(data))
+                    needs, own = pickle.loads(data)
+                    found = placed(target_context, needs, own)
+                    if self._apart:
+                        NEEDED[found.library] = needs | {found.fndesc.mangled_name: own}
+                        PLACED.add(found.fndesc.mangled_name)
         self.hits += found is not None
         if found is None and self._announce:
             log.info("compiling %s, for the first time on this machine", self._announce)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if data.library.has_dynamic_globals or not usable(folder()):
+        if data.library.has_dynamic_globals:
+            return
+        needs = {name: code for library in data.library._linking_libraries for name, code in needed(library).items()}
+        own = None
+        if self._apart:
+            name = data.fndesc.mangled_name
+            data.library._shared_module = llvm.parse_assembly("")
+            own = dumps(data._reduce())
+            NEEDED[data.library] = needs | {name: own}
+            PLACED.add(name)
+        else:
+            NEEDED[data.library] = needs
+        if not usable(folder()):
             return
         path = self._path(sig, data.codegen)
         draft = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.draft")
         try:  # whole or not at all
-            draft.write_bytes(sealed(dumps(data._reduce())))
+            draft.write_bytes(sealed(dumps((needs, own or dumps(data._reduce())))))
             os.replace(draft, path)
         except OSError as wrong:
             log.warning("compiled code is not kept: %s", wrong)
