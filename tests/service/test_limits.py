@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import ValidationError
+from msgspec.json import decode, encode
 
 from maskedbandit.errors import TooMany
+from maskedbandit.service.elsewhere import TOGETHER
 from maskedbandit.service.limits import BATCH, BODY, Buckets
+from maskedbandit.service.messages import Assign, Report
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.live import Live
 
@@ -121,6 +125,39 @@ def test_numbers_of_entries(service: Inside) -> None:
     for right, many in (("", 1), ("0", 0), ("9" * 15, 0)):
         found = service.ask("GET", f"/v1/studies/small/ledger?after={right}", key="owner")
         assert len(found.json["entries"]) == many
+
+
+def test_the_longest_requests_fit_a_batch_that_is_sent_elsewhere() -> None:
+    longest = [
+        Assign("\U0001f600" * 256, "\U0001f600" * 256),
+        Report("z" * 64, -1.7976931348623157e308, "\U0001f600" * 128),
+    ]
+    for each in longest:
+        decode(encode(each), type=type(each))
+        assert len(encode({"requests": [each] * TOGETHER})) <= BATCH
+    with pytest.raises(ValidationError):
+        decode(encode(Assign("u", "x" * 257)), type=Assign)
+
+
+def test_a_field_that_is_not_known_is_not_named(service: Inside) -> None:
+    service.begin()
+    for raw in (
+        b'{"unit": "a", "secret`name": 1}',
+        b'{"requests": [{"secret`name": {}}]}',
+        b'{"secret`name` - at `$.x": 0}',
+    ):
+        for path in (ASSIGN, f"{ASSIGN}/batch"):
+            found = service.ask("POST", path, raw)
+            assert found.status == 422
+            assert b"secret" not in found.body
+
+
+def test_a_study_that_is_given_back_meanwhile_is_asked_again(service: Inside) -> None:
+    service.begin()
+    held = service.run(service.host.hold("small"))
+    held.writer.close()
+    found = service.study("assign", {"unit": "ann"})
+    assert (found.status, found.code, found.headers["retry-after"]) == (503, "storage_failed", "1")
 
 
 # --- how often -------------------------------------------------------------------------------------------------

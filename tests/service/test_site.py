@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
@@ -47,9 +46,9 @@ class Eyes:
 
 
 @pytest.fixture
-def eyes(service: Inside) -> Iterator[Eyes]:
+def eyes(service: Inside) -> Eyes:
     service.begin()
-    yield Eyes(service)
+    return Eyes(service)
 
 
 PAGES = ("", "/ledger", "/statement", "/statement.json", "/releases.json", "/ledger.json")

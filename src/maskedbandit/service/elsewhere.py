@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from maskedbandit.errors import FencedOff, MaskedBanditError
-from maskedbandit.service.messages import MOST_TOGETHER, Assigned, Exposed, Items, Problem, Reported
+from maskedbandit.service.messages import Assigned, Exposed, Items, Problem, Reported
 
 DECODE: dict[str, Any] = {
     "assign": msgspec.json.Decoder(Items[Assigned]).decode,
@@ -24,6 +24,7 @@ DECODE: dict[str, Any] = {
 }
 encode = msgspec.json.Encoder().encode
 PATIENCE = 10  # seconds
+TOGETHER = 500  # requests, of which even the longest fit a body
 
 
 class Said(MaskedBanditError):
@@ -70,7 +71,7 @@ class Elsewhere:
     async def _send(self, what: tuple[str, str]) -> None:
         """Send what waits, and what comes meanwhile."""
         while self._waiting[what]:
-            now, self._waiting[what] = self._waiting[what][:MOST_TOGETHER], self._waiting[what][MOST_TOGETHER:]
+            now, self._waiting[what] = self._waiting[what][:TOGETHER], self._waiting[what][TOGETHER:]
             await self._batch(*what, now)
         del self._waiting[what]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 
 from starlette.responses import StreamingResponse
 
+from maskedbandit.errors import StoreError
 from maskedbandit.service.describe import protocol_of, simulated
 from maskedbandit.service.host import Host
+from maskedbandit.service.keys import Key
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.database import Database
 from maskedbandit.store.witness import Witness
@@ -30,27 +33,33 @@ def entries_after(database: Database, witness: Witness, name: str, after: int) -
     return [Entry(*row) for row in database.rows(find, name, after, seen.head.entries if seen else 0, MOST)]
 
 
-async def event_stream(host: Host, name: str, after: int) -> StreamingResponse:
-    """Server-sent events: every entry after one of the ledger, with its number, and `changed` when a count has."""
+async def event_stream(host: Host, name: str, after: int, key: Key | None) -> StreamingResponse:
+    """Server-sent events: every entry after one of the ledger, with its number, and `changed` when a count has.
+
+    They end when the server does, and when the key of whoever listens is revoked; and if the database fails, after
+    which whoever listens asks again.
+    """
     await host.version(name)  # is there such a study?
-    return StreamingResponse(_stream(host, name, after), media_type="text/event-stream", headers=HEADERS)
+    return StreamingResponse(_stream(host, name, after, key), media_type="text/event-stream", headers=HEADERS)
 
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 
 
-async def _stream(host: Host, name: str, after: int) -> AsyncIterator[str]:
-    label = await host.read(partial(simulated, name=name))
+async def _stream(host: Host, name: str, after: int, key: Key | None) -> AsyncIterator[str]:
     shown, quiet = None, 0
     yield ": the ledger, as it grows\n\n"
-    while not host.stopping.is_set():
-        if (version := await host.version(name)) != shown:
-            for entry in await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
-                data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})
-                yield f"id: {entry.number}\nevent: {entry.says['kind']}\ndata: {data}\n\n"
-                after = entry.number
-            yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
-            shown, quiet = version, 0
-        elif (quiet := quiet + 1) % QUIET == 0:
-            yield ": nothing new\n\n"
-        await asyncio.wait([host.stops], timeout=1)
+    with suppress(StoreError):
+        label = await host.read(partial(simulated, name=name))
+        while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
+            if (version := await host.version(name)) != shown:
+                while found := await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
+                    for entry in found:
+                        data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})
+                        yield f"id: {entry.number}\nevent: {entry.says['kind']}\ndata: {data}\n\n"
+                        after = entry.number
+                yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
+                shown, quiet = version, 0
+            elif (quiet := quiet + 1) % QUIET == 0:
+                yield ": nothing new\n\n"
+            await asyncio.wait([host.stops], timeout=1)

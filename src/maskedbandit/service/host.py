@@ -28,7 +28,6 @@ from maskedbandit.service.tally import Tally
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
-from maskedbandit.store.status import published
 from maskedbandit.store.studies import listed, prepared_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
@@ -120,7 +119,8 @@ class Host:
             found = database.one("SELECT state, people FROM study WHERE study = ?", name)
             if found is None:
                 raise UnknownStudy(f"there is no study {name!r}")
-            return *found, len(published(database, self.witness, name))
+            seen = self.witness.seen(name)
+            return *found, seen.head.entries if seen else 0
 
         return await self.read(question)
 

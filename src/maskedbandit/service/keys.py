@@ -99,20 +99,18 @@ class Keys:
 
     def __init__(self) -> None:
         self._known: dict[str, Key] = {}
-        self._right: dict[str, Key] = {}  # texts that were right before; a hash takes longer than a look
+        self._right: dict[str, str] = {}  # the public parts of texts that were right: a hash takes longer than a look
 
     def read(self, database: Database) -> None:
         """Read all keys."""
-        known = {key.key: key for key in listed(database)}
-        if known != self._known:
-            self._known, self._right = known, {}
+        self._known = {key.key: key for key in listed(database)}
 
     def of(self, text: Any, now: int) -> Key:
         """The key that this text is, or raise `Unauthorized`."""
-        if (key := self._right.get(text)) is None:
-            key = self._checked(text)
-            self._right[text] = key
-        if not key.holds(now):
+        if (public := self._right.get(text)) is None:
+            public = self._right[text] = self._checked(text)
+        key = self._known.get(public)  # as it is now
+        if key is None or not key.holds(now):
             raise Unauthorized("this key was revoked")
         return key
 
@@ -121,11 +119,12 @@ class Keys:
         key = self._known.get(public)
         return key if key and key.holds(now) else None
 
-    def _checked(self, text: Any) -> Key:
+    def _checked(self, text: Any) -> str:
+        """The public part of a text that is a key."""
         if isinstance(text, str) and len(text) < 200 and text.isascii():
             parts = text.split("_", 3)
             if len(parts) == 4 and parts[0] == "mb":
                 key = self._known.get(parts[2])
                 if key and hmac.compare_digest(key.hash, hashed(parts[3])) and key.role == parts[1]:
-                    return key
+                    return key.key
         raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 Answer = TypeVar("Answer")
 
 Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the application's name of a person")]
+Token = Annotated[str, Meta(max_length=256, description="a signature of the unit")]
 Ticket = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[0-9a-z]+$", description="secret of one person")]
 NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 Name = Annotated[str, Meta(pattern=f"^{NAME}$")]
@@ -23,7 +24,7 @@ class Assign(Body):
     """A person comes. The token is the application's signature of the unit, in studies that ask for one."""
 
     unit: Unit
-    token: str | None = None
+    token: Token | None = None
 
 
 class Assigned(Struct):

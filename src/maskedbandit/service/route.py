@@ -227,7 +227,10 @@ class BadBody(InvalidValue):
     """The body is not of the type that the route has; it may be personal, so only the place of the fault is named."""
 
     def __init__(self, why: BaseException) -> None:
-        Exception.__init__(self, f"the body is not what it must be: {'not JSON' if not str(why) else why}")
+        text = str(why) or "not JSON"
+        if "unknown field" in text:  # its name may be that of a person
+            text = "an object has a field that is not known here"
+        Exception.__init__(self, f"the body is not what it must be: {text}")
 
     @property
     def code(self) -> str:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import StorageFailed
 from maskedbandit.store.session import Done, Operation
 from maskedbandit.store.study import Study
 
@@ -55,7 +55,7 @@ class Writer:
         future: Any = self._loop.create_future() if self._loop else Future()
         with self._lock:
             if self._closed:
-                raise InvalidValue("the writer", "closed", "open")
+                raise StorageFailed("the study is being closed: nothing was done")
             self._waiting.put(Waiting(operation, future, ticket, unit))
         return future
 

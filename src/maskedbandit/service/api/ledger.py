@@ -93,7 +93,7 @@ async def recomputed(host: Host, name: str) -> Verified:
 async def events(call: Call) -> StreamingResponse:
     """The ledger as it grows, as server-sent events: each entry with its number, and `changed` when a count has."""
     after = whole_number("Last-Event-ID", call.header("last-event-id") or call.query.get("after"))
-    return await event_stream(call.host, call.study, after)
+    return await event_stream(call.host, call.study, after, call.key)
 
 
 PATH = "/v1/studies/{study}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
@@ -18,7 +19,7 @@ from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
-from maskedbandit.service.route import Answer, Call, Route, encode, study_name
+from maskedbandit.service.route import Answer, BadBody, Call, Route, encode, study_name
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import listed
 from maskedbandit.study.signatures import is_signed
@@ -72,8 +73,10 @@ def unit_of(body: Evaluate) -> Assign:
     unit = body.context.get("targetingKey")
     if not isinstance(unit, str) or not unit:
         raise NoTargetingKey
-    token = body.context.get("token")
-    return Assign(unit, token if isinstance(token, str) else None)
+    try:  # as strictly as an assignment: one that is not valid would spoil the batch in which it is sent elsewhere
+        return msgspec.convert({"unit": unit, "token": body.context.get("token")}, Assign)
+    except msgspec.ValidationError as why:
+        raise BadBody(why) from None
 
 
 class NoTargetingKey(InvalidValue):
@@ -81,6 +84,11 @@ class NoTargetingKey(InvalidValue):
 
     def __init__(self) -> None:
         Exception.__init__(self, "the context must have a targetingKey, the name of a person")
+
+
+def code_of(why: MaskedBanditError) -> str:
+    """What OFREP calls an error."""
+    return "TARGETING_KEY_MISSING" if isinstance(why, NoTargetingKey) else CODES.get(problem(why).status, "GENERAL")
 
 
 async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
@@ -96,18 +104,16 @@ async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
         said = problem(why)
         if said.status >= 500 or said.status == 429:
             raise
-        code = "TARGETING_KEY_MISSING" if isinstance(why, NoTargetingKey) else CODES.get(said.status, "GENERAL")
-        return Answer(
-            encode(Fault(name, code, f"{said.code}: {said.detail}")), status=404 if said.status == 404 else 400
-        )
+        fault = Fault(name, code_of(why), f"{said.code}: {said.detail}")
+        return Answer(encode(fault), status=404 if said.status == 404 else 400)
 
 
 async def every(call: Call, body: Evaluate) -> Evaluations | Answer:
     """The arms that a person has in all studies; nobody is enrolled."""
     try:
         unit = unit_of(body)
-    except NoTargetingKey as why:
-        return Answer(encode(Fault("", "TARGETING_KEY_MISSING", str(why))), status=400)
+    except InvalidValue as why:
+        return Answer(encode(Fault("", code_of(why), str(why))), status=400)
     only = call.key.study if call.key else None
 
     def question(database: Database) -> list[str]:

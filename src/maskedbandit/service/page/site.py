@@ -70,7 +70,7 @@ async def ledger_page(visit: Visit) -> Response:
 async def events(visit: Visit) -> Response:
     """What tells a page that is open that something has changed; it needs no entries."""
     await visit.may_see()
-    return await event_stream(visit.host, visit.name, after=10**14)
+    return await event_stream(visit.host, visit.name, 10**14, visit.who.key)
 
 
 async def statement_page(visit: Visit) -> Response:

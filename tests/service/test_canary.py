@@ -1,0 +1,288 @@
+"""Nothing that was not released leaves the service: values that stand out are looked for in all that it says, and two
+studies that differ in reports alone say the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+
+from maskedbandit.service import describe
+from maskedbandit.service.metrics import Metrics
+from maskedbandit.service.session import NAME, new_session
+from maskedbandit.store.connection import connect
+from tests.service.inside import TABLE, Inside, inside
+from tests.service.live import Live
+from tests.store.small_study import Clock
+
+VALUE, UNIT, EVENT = "0.8731942", "canary.unit", "canary.event"
+MARKS = (VALUE, VALUE[2:], UNIT, EVENT)
+WIDE = {"most": 4, "rule": "sum", "window": "20 seconds", "exposure": "10 seconds"}
+
+
+def odd(ticket: str) -> list[tuple[str, str, bytes, dict[str, str]]]:
+    """Requests with what is personal where it does not belong."""
+    at = "/v1/studies/small"
+    report = f'{{"ticket": "{ticket}", "value": {VALUE}, "event": "{EVENT}"}}'
+    json_, plain = {"Content-Type": "application/json"}, {"Content-Type": "text/plain"}
+    return [
+        ("POST", f"{at}/report", report.encode(), plain),
+        ("POST", f"{at}/report", report[:-1].encode(), json_),
+        ("POST", f"{at}/report", report.replace(VALUE, f'"{VALUE}"').encode(), json_),
+        ("POST", f"{at}/report", report.replace(VALUE, f"9{VALUE[2:]}").encode(), json_),
+        ("POST", f"{at}/report", report.replace('"value"', f'"{VALUE}"').encode(), json_),
+        ("POST", f"{at}/report", report.replace('"event"', f'"{UNIT}"').encode(), json_),
+        ("POST", f"{at}/report", report.replace(ticket, UNIT).encode(), json_),
+        ("POST", f"{at}/report", report.replace(ticket, VALUE[2:]).encode(), json_),
+        ("POST", f"{at}/report?value={VALUE}&unit={UNIT}", b"", json_),
+        ("POST", f"{at}/report", b'{"%s": {"%s": [%s' % (UNIT.encode(), EVENT.encode(), VALUE.encode()), json_),
+        ("POST", f"{at}/report/batch", f'{{"requests": [{report}, {report}, {{"{UNIT}": {VALUE}}}]}}'.encode(), json_),
+        ("POST", f"{at}/report/batch", f'{{"requests": {report}}}'.encode(), json_),
+        ("POST", f"{at}/assign", f'{{"unit": "{UNIT}\\u0000"}}'.encode(), json_),
+        ("POST", f"{at}/assign", f'{{"unit": ["{UNIT}"]}}'.encode(), json_),
+        ("POST", f"{at}/assign", f'{{"unit": "{UNIT}", "token": {VALUE}}}'.encode(), json_),
+        ("POST", f"{at}/assign/batch", f'{{"requests": [{{"unit": "{UNIT}{"x" * 300}"}}]}}'.encode(), json_),
+        ("POST", f"{at}/{UNIT}/{VALUE}", b"", json_),
+        ("POST", f"/{UNIT}/{VALUE}", b"", json_),
+        ("GET", f"{at}/report/{VALUE}", b"", json_),
+        ("PUT", f"{at}/report", report.encode(), json_),
+        ("DELETE", f"{at}/report?{UNIT}", b"", json_),
+        ("POST", f"/ofrep/v1/evaluate/flags/{UNIT[0]}", b"{}", json_),
+        (
+            "POST",
+            "/ofrep/v1/evaluate/flags/small",
+            f'{{"context": {{"targetingKey": {{"{UNIT}": 1}}}}}}'.encode(),
+            json_,
+        ),
+        ("POST", "/ofrep/v1/evaluate/flags", f'{{"context": {{"targetingKey": "{UNIT}\\u0000"}}}}'.encode(), json_),
+        ("POST", f"{at}/budget", f'{{"ticket": "{UNIT}"}}'.encode(), json_),
+        ("GET", f"{at}/ledger?after=0&{UNIT}={VALUE}", b"", json_),
+        ("POST", f"{at}/erase", f'{{"unit": "{UNIT}\\n"}}'.encode(), json_),
+        ("POST", f"{at}/report", report.encode(), {"Authorization": f"Bearer {UNIT}{VALUE}"}),
+        ("POST", f"{at}/report", report.encode(), {"Authorization": f"Basic {UNIT}{VALUE}"}),
+        ("POST", "/sign-in", f"key={UNIT}{VALUE}&csrf={VALUE}".encode(), {}),
+    ]
+
+
+def check_clean(what: str, text: str) -> None:
+    """Nothing personal is in a text."""
+    found = [mark for mark in MARKS if mark in text]
+    assert not found, f"{found} in {what}: {text[:2000]}"
+
+
+def test_nothing_personal_is_said(server: Live) -> None:
+    server.start_study(TABLE | {"reward": WIDE})
+    ticket = server.study("assign", {"unit": UNIT}).json["ticket"]
+    assert server.study("expose", {"ticket": ticket}).status == 200
+    for value, event in ((VALUE, EVENT), (VALUE, EVENT), ("1", EVENT), ("2", "b"), (VALUE, EVENT * 12)):
+        found = server.study("report", {"ticket": ticket, "value": float(value), "event": event})
+        check_clean("the answer to a report", found.body.decode())
+    statuses = set()
+    for key in ("client", "owner", None):
+        for method, path, raw, headers in odd(ticket):
+            given = None if "Authorization" in headers else key
+            found = server.ask(method, path, raw, given, **headers)
+            statuses.add(found.status)
+            assert found.status < 500, (method, path, found)
+            check_clean(f"{method} {path}", found.body.decode() + str(found.headers))
+    assert {401, 403, 404, 405, 422} <= statuses
+    for path in ("", "/ledger", "/releases", "/ledger/head"):
+        check_clean(path, server.ask("GET", f"/v1/studies/small{path}", key="owner").body.decode())
+    check_clean("openapi", server.ask("GET", "/openapi.json", key=None).body.decode())
+    cut = server.send(f"POST /v1/studies/small/report HTTP/1.1\r\nContent-Length: 99\r\n\r\n{UNIT}{VALUE}".encode())
+    cut.close()
+    server.send(f"{UNIT} {VALUE}\r\n\r\n".encode()).close()
+    assert server.end() == 0
+    check_clean("the output of the server", server.said())
+    check_tables(server.address)
+
+
+def check_tables(address: str) -> None:
+    """A reward is in the table of rewards alone, and nobody's name is anywhere."""
+    database = connect(address)
+    for table in database.tables() - {"sqlite_stat1"}:
+        text = str(database.rows(f"SELECT * FROM {table}"))
+        if table == "reward":
+            assert VALUE in text
+            text = text.replace(VALUE, "").replace(EVENT, "")
+        check_clean(table, text)
+    database.close()
+
+
+def test_an_error_that_nobody_expected_says_nothing_either(
+    service: Inside, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from maskedbandit.service import held, logs
+
+    def broken(study: Any, body: Any) -> Any:
+        raise ValueError(f"could not do {body.ticket} {body.value} {body.event}")
+
+    service.begin(reward=WIDE)
+    ticket = service.seen("ann")
+    monkeypatch.setitem(held.VERBS, "report", broken)
+    handlers = logging.getLogger().handlers[:]
+    logs.to_standard_error()
+    found = service.study("report", {"ticket": ticket, "value": float(VALUE), "event": EVENT})
+    logging.getLogger().handlers[:] = handlers
+    assert (found.status, found.code) == (500, "server_error")
+    said = capfd.readouterr()
+    assert "ValueError" in said.err
+    check_clean("the log and the answer", found.body.decode() + said.out + said.err)
+
+
+# --- two studies that differ in reports alone ------------------------------------------------------------------
+
+
+@contextmanager
+def twins(folder: Path) -> Iterator[tuple[Inside, Inside]]:
+    """A study, and a copy of it in which other reports came, at other times, and more of them; none is released."""
+    clock = Clock()
+    original = folder / "a"
+    original.mkdir()
+    with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=clock) as first:
+        first.begin(reward=WIDE)
+        for i in range(4):  # whose cohorts are released
+            first.seen(f"early{i}")
+        first.tick(21)
+        tickets = [first.seen(f"u{i}") for i in range(4)]
+        keys = first.keys
+    shutil.copytree(original, folder / "b")
+    made = []
+    for name in "ab":
+        service = Inside(f"sqlite:///{folder}/{name}/studies.db", folder / name / "witness", clock=clock)
+        made.append(service)
+        service.keys = keys
+        database = connect(service.address)
+        with database.transaction():  # those that the second one made for itself
+            database.change("DELETE FROM api_key WHERE made > ?", 1_000_000)
+        service.host.keys.read(database)
+        database.close()
+    try:
+        clock.now += 3000
+        for ticket in tickets:
+            made[0].study("report", {"ticket": ticket, "value": 3.5, "event": "x"})
+            made[0].study("report", {"ticket": ticket, "value": 0.25, "event": "y"})
+        made[0].study("report", {"ticket": tickets[0], "value": 1, "event": "y"})  # a conflict
+        made[1].study("report", {"ticket": tickets[1], "value": 0})
+        for service in made:
+            service.tick()
+        yield made[0], made[1]
+    finally:
+        for service in made:
+            service.close()
+
+
+def said(service: Inside) -> dict[str, bytes]:
+    """The answer to every GET, for everybody, and the metrics."""
+    found: dict[str, bytes] = {}
+    paths = {route.path for route in service.app.routes if "GET" in (getattr(route, "methods", None) or ())}
+    assert len(paths) > 15
+    for role in ("owner", "officer", None):
+        public = role and service.host.keys.of(service.keys[role], service.clock())
+        cookie = [("cookie", f"{NAME}={new_session(service.host, public)}")] if public else []
+        for path in sorted(paths):
+            concrete = path.format(study="small")
+            if not path.endswith("/events"):
+                reply = service.ask("GET", concrete, None, role, cookie)
+                assert reply.status < 500
+                found[f"{role} {path}"] = repr(reply).encode()
+            elif role:
+                found[f"{role} {path}"] = service.run(streamed(service, concrete, role, cookie))
+    lines = generate_latest(service.host.metrics.registry).decode().splitlines()
+    timeless = ("process_", "python_", "#")
+    kept = [
+        line for line in lines if not line.startswith(timeless) and "_seconds" not in line and "_created" not in line
+    ]
+    return found | {"metrics": "\n".join(kept).encode()}
+
+
+async def streamed(service: Inside, path: str, role: str, cookie: Any) -> bytes:
+    """What a stream says until nothing has changed any more."""
+    found, enough = list[bytes](), asyncio.Event()
+
+    async def send(message: Any) -> None:
+        found.append(message.get("body", b""))
+        if b"event: changed" in found[-1]:
+            enough.set()
+
+    async def receive() -> Any:
+        await enough.wait()
+        return {"type": "http.disconnect"}
+
+    await asyncio.wait_for(service.app(service.scope("GET", path, role, cookie), receive, send), 60)
+    return b"".join(found)
+
+
+def check_same(pair: tuple[Inside, Inside]) -> None:
+    """Both say the same."""
+    first, second = map(said, pair)
+    assert [name for name in first if first[name] != second[name]] == []
+    assert first.keys() == second.keys()
+
+
+def test_reports_that_were_not_released_change_nothing_that_is_said(tmp_path: Path) -> None:
+    with twins(tmp_path) as pair:
+        check_same(pair)
+        rows = []
+        for service in pair:
+            database = connect(service.address)
+            rows.append(database.rows("SELECT COUNT(*) FROM reward"))
+            database.close()
+        assert rows == [[(8,)], [(1,)]]
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that says how many reports came."""
+    real = describe.state_of
+
+    def leaking(database: Any, name: str) -> Any:
+        (count,) = database.rows("SELECT COUNT(*) FROM reward")[0]
+        return real(database, name).__class__(
+            **{
+                **{field: getattr(real(database, name), field) for field in real(database, name).__struct_fields__},
+                "about": f"{count} reports",
+            }
+        )
+
+    monkeypatch.setattr("maskedbandit.service.api.studies.state_of", leaking)
+
+
+def measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metrics that count reports."""
+
+    def answered(self: Metrics, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, str(status)).inc()
+
+    monkeypatch.setattr(Metrics, "answered", answered)
+
+
+def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream whose entries say when the newest report came."""
+    real = describe.simulated
+
+    def leaking(database: Any, name: str) -> Any:
+        return [real(database, name), database.rows("SELECT MAX(received) FROM reward WHERE value > 0")[0][0]]
+
+    monkeypatch.setattr("maskedbandit.service.events.simulated", leaking)
+
+
+@pytest.mark.parametrize("leak", [counting, measuring, streaming])
+def test_leaks_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leak: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    leak(monkeypatch)
+    with twins(tmp_path) as pair, pytest.raises(AssertionError):
+        check_same(pair)
+
+
+def test_the_marks_are_looked_for() -> None:
+    with pytest.raises(AssertionError, match="in the log"):
+        check_clean("the log", json.dumps({"value": float(VALUE)}))

@@ -1,0 +1,67 @@
+"""Keys in memory: what one thread reads from the database holds for the requests of another at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import InvalidValue, Unauthorized
+from maskedbandit.service import keys
+from maskedbandit.service.keys import Keys
+from maskedbandit.store.connection import connect
+
+
+def test_a_key_that_is_revoked_while_it_is_checked_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, known = connect(f"sqlite:///{tmp_path}/studies.db"), Keys()
+    text = keys.make(database, "owner", None, 0)
+    known.read(database)
+    real = keys.hashed
+
+    def meanwhile(secret: str) -> str:
+        keys.end(database, text.split("_")[2], 1)
+        known.read(database)
+        return real(secret)
+
+    with monkeypatch.context() as during:
+        during.setattr(keys, "hashed", meanwhile)
+        for _ in range(2):
+            with pytest.raises(Unauthorized):
+                known.of(text, 2)
+    with pytest.raises(Unauthorized):
+        known.of(text, 2)
+    database.close()
+
+
+def test_what_is_no_key(tmp_path: Path) -> None:
+    database, known = connect(f"sqlite:///{tmp_path}/studies.db"), Keys()
+    text = keys.make(database, "owner", None, 0)
+    known.read(database)
+    assert known.of(text, 1).role == "owner"
+    wrong: list[Any] = [
+        "",
+        "mb",
+        "mb_owner",
+        "mb___",
+        text[:-1],
+        text + "x",
+        text.upper(),
+        "\u0663" * 50,
+        "x" * 10_000,
+        None,
+        7,
+    ]
+    for each in wrong:
+        with pytest.raises(Unauthorized):
+            known.of(each, 1)
+    with pytest.raises(InvalidValue, match="role"):
+        keys.make(database, "root", None, 0)
+    with pytest.raises(InvalidValue, match="study"):
+        keys.make(database, "owner", "nobodys", 0)
+    keys.end(database, text.split("_")[2], 5)
+    with pytest.raises(InvalidValue, match="not revoked"):
+        keys.rotate(database, text.split("_")[2], 5)
+    database.close()

@@ -1,0 +1,136 @@
+"""OpenFeature's remote evaluation protocol, by hand and by the stock provider against a live server."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from openfeature.contrib.provider.ofrep import OFREPProvider
+from openfeature.evaluation_context import EvaluationContext
+from openfeature.exception import (
+    FlagNotFoundError,
+    GeneralError,
+    InvalidContextError,
+    OpenFeatureError,
+    TargetingKeyMissingError,
+)
+
+from maskedbandit.service.limits import Buckets
+from tests.service.inside import TABLE, Inside, Reply
+from tests.service.live import Live
+from tests.service.test_people import rows
+
+FLAGS = "/ofrep/v1/evaluate/flags"
+
+
+def evaluate(service: Inside, flag: str | None, context: Any, key: str = "client") -> Reply:
+    """Evaluate a flag, or all."""
+    return service.ask("POST", FLAGS if flag is None else f"{FLAGS}/{flag}", {"context": context}, key)
+
+
+def test_one_flag_enrols_and_all_flags_never_do(service: Inside) -> None:
+    for name in ("one", "two"):
+        service.begin(name=name)
+    assert service.ask("POST", "/v1/studies", TABLE | {"name": "draft"}, "owner").status == 201
+    ann = {"targetingKey": "ann", "premium": True, "nested": {"more": [1]}}
+    assert evaluate(service, None, ann).json == {"flags": []}
+    assert rows(service, "SELECT * FROM place") == rows(service, "SELECT * FROM account") == []
+    first = evaluate(service, "one", ann).json
+    assert (first["key"], first["reason"], first["metadata"]["again"]) == ("one", "SPLIT", False)
+    assert first["value"] == {"a": {"text": "A"}, "b": "b"}[first["variant"]]
+    assert evaluate(service, "one", ann).json == first | {"metadata": first["metadata"] | {"again": True}}
+    assert service.assign("ann", "one")["ticket"] == first["metadata"]["ticket"]
+    every = evaluate(service, None, ann).json["flags"]
+    assert every == [first | {"metadata": first["metadata"] | {"again": True}}]
+    assert evaluate(service, None, {"targetingKey": "bob"}).json == {"flags": []}
+    assert len(rows(service, "SELECT * FROM place")) == 1
+    ticket = first["metadata"]["ticket"]
+    assert service.study("expose", {"ticket": ticket}, name="one").status == 200
+    assert service.study("report", {"ticket": ticket, "value": 1}, name="one").status == 200
+
+
+def test_whoever_is_not_enrolled_gets_a_default(service: Inside) -> None:
+    service.begin()
+    service.study("pause", key="owner")
+    found = evaluate(service, "small", {"targetingKey": "ann"}).json
+    assert found["reason"] == "DEFAULT"
+    assert "ticket" not in found["metadata"]
+
+
+@pytest.mark.parametrize("flag", ["small", None])
+def test_contexts_that_name_nobody(service: Inside, flag: str | None) -> None:
+    service.begin()
+    missing: list[Any] = [{}, {"targetingKey": ""}, {"targetingKey": 7}, {"targetingKey": None}, {"targetingkey": "a"}]
+    for context in missing:
+        found = evaluate(service, flag, context)
+        assert (found.status, found.json["errorCode"]) == (400, "TARGETING_KEY_MISSING")
+        assert found.json["errorDetails"]
+    for context in (
+        {"targetingKey": "x" * 257},
+        {"targetingKey": "a", "token": 7},
+        {"targetingKey": "a", "token": "x" * 257},
+    ):
+        found = evaluate(service, flag, context)
+        assert (found.status, found.json["errorCode"]) == (400, "INVALID_CONTEXT")
+        assert "xxx" not in found.json["errorDetails"]
+    assert service.ask("POST", f"{FLAGS}/small", {}).json["errorCode"] == "TARGETING_KEY_MISSING"
+
+
+# --- the stock provider ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def provider(server: Live) -> OFREPProvider:
+    """The stock provider, with the key of a client."""
+    server.start_study(TABLE)
+    return made(server, "client")
+
+
+def made(server: Live, key: str) -> OFREPProvider:
+    """The stock provider, with a key."""
+    headers = {"Authorization": f"Bearer {server.keys.get(key, key)}"}
+    return OFREPProvider(f"http://127.0.0.1:{server.port}", headers_factory=lambda: headers)
+
+
+def test_the_stock_provider(server: Live, provider: OFREPProvider) -> None:
+    context = EvaluationContext("ann", {"premium": True})
+    table = {"name": "named", "arms": [{"name": "a"}, {"name": "b"}], "project": "other"}
+    server.start_study(TABLE | table)
+    found = provider.resolve_string_details("named", "c", context)
+    assert found.value == found.variant in ("a", "b")
+    ticket = found.flag_metadata["ticket"]
+    again = provider.resolve_string_details("named", "c", context)
+    assert (again.value, again.flag_metadata["ticket"]) == (found.value, ticket)
+    assert server.study("expose", {"ticket": ticket}, name="named").status == 200
+    assert server.study("report", {"ticket": ticket, "value": 1}, name="named").json == {"status": "accepted"}
+
+    # errors are those of the protocol, in words
+    with pytest.raises(FlagNotFoundError, match="unknown_study"):
+        provider.resolve_string_details("nobodys", "c", context)
+    with pytest.raises(TargetingKeyMissingError, match="targetingKey"):
+        provider.resolve_string_details("named", "c", EvaluationContext())
+    with pytest.raises(InvalidContextError, match="printable"):
+        provider.resolve_string_details("named", "c", EvaluationContext("a\x00"))
+    with pytest.raises(OpenFeatureError, match="unauthorized"):
+        made(server, "mb_client_0_x").resolve_string_details("named", "c", context)
+    with pytest.raises(OpenFeatureError, match="forbidden"):
+        made(server, "owner").resolve_string_details("named", "c", context)
+    server.study("stop", key="owner", name="named")
+    server.study("archive", key="owner", name="named")
+    with pytest.raises(GeneralError, match="not_running"):
+        provider.resolve_string_details("named", "c", EvaluationContext("bob"))
+    for _ in range(60):  # one person may come 30 times at once
+        server.study("assign", {"unit": "ann"})
+    with pytest.raises(GeneralError, match="Rate limited, retry after: 1"):
+        provider.resolve_object_details("small", {}, context)
+    assert provider.retry_after is not None
+
+
+def test_requests_that_are_too_many_say_when_to_come_again(service: Inside) -> None:
+    service.begin()
+    service.host.people = Buckets(1, 1, lambda: 0.0)
+    found = [evaluate(service, "small", {"targetingKey": "ann"}) for _ in range(2)]
+    assert [each.status for each in found] == [200, 429]
+    assert found[1].headers["retry-after"] == "1"
+    assert json.loads(found[1].body)["code"] == "too_many"
