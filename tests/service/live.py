@@ -110,10 +110,16 @@ class Live:
 
 @contextmanager
 def live(
-    folder: Path, database: str | None = None, command: Sequence[str] = COMMAND, more: Sequence[str] = ()
+    folder: Path,
+    database: str | None = None,
+    command: Sequence[str] = COMMAND,
+    more: Sequence[str] = (),
+    witness: Path | None = None,
 ) -> Iterator[Live]:
     """A server that listens, until the end of a block."""
+    folder.mkdir(exist_ok=True)
     made = Live(folder, database, command)
+    made.witness = witness or made.witness
     try:
         made.begin(0, *more)
         yield made
