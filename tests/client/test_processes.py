@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.client import Client
+from maskedbandit.client import Client, files
 from maskedbandit.client.files import Turn
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
@@ -69,15 +69,17 @@ def test_an_outbox_in_memory_is_found(tmp_path) -> None:
     assert arrived(tmp_path) == {}
 
 
+TURN = "import sys; from pathlib import Path; from maskedbandit.client.files import Turn; "
+TURN += "turn = Turn(Path(sys.argv[1])); print(turn.take(), flush=True); sys.stdin.read()"
+
+
 def test_one_process_sends_at_a_time(tmp_path) -> None:
-    (tmp_path / "x").mkdir()
-    one, two = Turn(tmp_path / "x" / "turn"), Turn(tmp_path / "x" / "turn")
+    (one, two), command = (
+        (Turn(tmp_path / "turn") for _ in range(2)),
+        [sys.executable, "-c", TURN, str(tmp_path / "turn")],
+    )
     assert one.take()
     assert not two.take()
-    script = "import sys; from pathlib import Path; from maskedbandit.client.files import Turn; "
-    script += "turn = Turn(Path(sys.argv[1])); print(turn.take(), flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", script, str(tmp_path / "x" / "turn")]
-    assert subprocess.run(command, capture_output=True, text=True, check=True, input="").stdout == "False\n"
     one.give()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -89,28 +91,53 @@ def test_one_process_sends_at_a_time(tmp_path) -> None:
         turn.close()
 
 
-def test_a_forked_process_sends_what_it_reports(tmp_path) -> None:
-    """As a web server does that makes the client before its workers."""
+@pytest.mark.parametrize(("mutant", "said"), [(False, "False\n"), (True, "True\n")])
+def test_another_client_of_the_process_leaves_the_lock_alone(tmp_path, mutant, said, monkeypatch) -> None:
+    """The mutant opens and closes the file, and so ends all locks of the process."""
+    path = tmp_path / "turn"
+    one = Turn(path)
+    assert one.take()
+    if mutant:
+        monkeypatch.setattr(files, "prepared", lambda path: [path, path.read_bytes()][0])
+    two = Turn(path)
+    command = [sys.executable, "-c", TURN, str(path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, input="").stdout == said
+    for turn in (one, two):
+        turn.close()
+
+
+def test_a_client_that_was_made_before_a_fork_serves_both_processes(tmp_path) -> None:
+    """As in a web server that makes it before its workers; one that was used before is refused in the worker."""
     script = """
 import os, sys
 from maskedbandit.client import Client
+from maskedbandit.errors import InvalidValue
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
 service = FakeService(exposure=False)  # of which each process has a copy
-client = Client(URL, KEY, STUDY, fallback="plain", folder=sys.argv[1], transport=lambda: Network(service), deadline=60)
-tickets = [client.assign(unit).ticket for unit in ("ann", "bob")]
+for unit in ("ann", "bob"):
+    service.assign(STUDY, unit)
+options = dict(fallback="plain", folder=sys.argv[1], transport=lambda: Network(service), deadline=60)
+client, used = (Client(URL, KEY, STUDY, **options) for _ in range(2))
+used.assign("ann")
 child = os.fork()
-ticket = tickets[child == 0]
-assert client.assign("ann").again
+ticket = client.assign("ann" if child else "bob").ticket
+assert ticket
 client.expose(ticket)
 client.report(ticket, 1)
 assert client.flush(timeout=60)
 assert not client.refused
 if child == 0:
-    client.close()
-    os._exit(0)
+    try:
+        used.assign("ann")
+    except InvalidValue as why:
+        assert "fork" in str(why)
+        client.close()
+        os._exit(0)
+assert used.assign("ann").again
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 client.close()
+used.close()
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],

@@ -28,6 +28,22 @@ def of_service(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
+def prepared(path: Path) -> Path:
+    """A file that this user alone may read; SQLite gives its journal the same mode.
+
+    A file that is there is not opened: closing it would end all locks that this process has on it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            path.chmod(0o600)
+    except OSError as why:
+        raise StorageFailed(f"{path}: {why}") from None
+    return path
+
+
 _open: WeakSet[PrivateFile] = WeakSet()
 
 
@@ -37,12 +53,9 @@ class PrivateFile:
     def __init__(self, path: Path, settings: str, tables: str) -> None:
         self._lock, self.path = threading.Lock(), path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            path.chmod(0o600)  # also the mode of the journal that SQLite makes
-            self._connection = sqlite3.connect(path, PATIENCE, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(prepared(path), PATIENCE, isolation_level=None, check_same_thread=False)
             self._connection.executescript(f"PRAGMA secure_delete = ON; {settings} {tables}")
-        except (OSError, sqlite3.Error) as why:
+        except sqlite3.Error as why:
             raise StorageFailed(f"{path}: {why}") from None
         _open.add(self)
 
@@ -94,8 +107,7 @@ class Turn:
     """The right to send, which one process has at a time: the lock of a file, which ends with the process."""
 
     def __init__(self, path: Path) -> None:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(prepared(path), timeout=0, isolation_level=None, check_same_thread=False)
 
     def take(self) -> bool:
         """Whether it is this process's turn now; if so, until `give`."""
