@@ -91,19 +91,24 @@ def test_one_process_sends_at_a_time(tmp_path) -> None:
         turn.close()
 
 
-@pytest.mark.parametrize(("mutant", "said"), [(False, "False\n"), (True, "True\n")])
-def test_another_client_of_the_process_leaves_the_lock_alone(tmp_path, mutant, said, monkeypatch) -> None:
-    """The mutant opens and closes the file, and so ends all locks of the process."""
-    path = tmp_path / "turn"
-    one = Turn(path)
-    assert one.take()
+HOLDER = "import sys, sqlite3; connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None); "
+HOLDER += "connection.execute('BEGIN IMMEDIATE')"
+
+
+@pytest.mark.parametrize("mutant", [False, True])
+def test_another_client_of_the_process_leaves_the_locks_alone(tmp_path, mutant, monkeypatch) -> None:
+    """The mutant opens and closes the file, and so ends all locks of the process: another one gets in between."""
+    path = tmp_path / "file"
+    table = "CREATE TABLE IF NOT EXISTS t (x);"
+    one = files.PrivateFile(path, "", table)
     if mutant:
         monkeypatch.setattr(files, "prepared", lambda path: [path, path.read_bytes()][0])
-    two = Turn(path)
-    command = [sys.executable, "-c", TURN, str(path)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True, input="").stdout == said
-    for turn in (one, two):
-        turn.close()
+    with one.transaction():
+        two = files.PrivateFile(path, "", "")
+        other = subprocess.run([sys.executable, "-c", HOLDER, str(path)], capture_output=True, text=True, check=False)
+    assert ("database is locked" in other.stderr) != mutant
+    for file in (one, two):
+        file.close()
 
 
 def test_a_client_that_was_made_before_a_fork_serves_both_processes(tmp_path) -> None:
@@ -151,26 +156,48 @@ used.close()
 
 
 FORK = """
-import os, sys
+import os, sqlite3, sys
 from pathlib import Path
 
 seen = []  # hooks that are registered first run last
-os.register_at_fork(before=lambda: seen.append(file._lock.locked()))
+
+
+def closed():
+    try:
+        file._connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return True
+    return False
+
+
+os.register_at_fork(before=lambda: seen.append((file._lock.locked(), closed())))
 from maskedbandit.client import files
 
 if sys.argv[2] == "mutant":
-    files._open.add = lambda file: None
-file = files.PrivateFile(Path(sys.argv[1]) / "file", "", "CREATE TABLE IF NOT EXISTS t (x);")
+    files._files.add = files._turns.add = lambda file: None
+folder = Path(sys.argv[1])
+file = files.PrivateFile(folder / "file", "", "CREATE TABLE IF NOT EXISTS t (x);")
+turn = files.Turn(folder / "turn")
+assert turn.take()
+ready, go = os.pipe()
 if (child := os.fork()) == 0:
+    os.close(go)
+    os.read(ready, 1)  # until the other process has closed its files
     os._exit(0)
+after = file._lock.locked(), closed()
+os.close(turn._file)  # as when this process is killed
+print(seen, after, files.Turn(folder / "turn").take())
+os.close(go)
 os.waitpid(child, 0)
-print(seen, file._lock.locked())
 """
 
 
-@pytest.mark.parametrize(("which", "said"), [("as it is", "[True] False\n"), ("mutant", "[False] False\n")])
-def test_a_fork_waits_for_the_end_of_a_transaction(tmp_path, which, said) -> None:
-    """Otherwise the copy would have half of it, and undo that."""
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [("as it is", "[(True, True)] (False, False) True\n"), ("mutant", "[(False, False)] (False, False) False\n")],
+)
+def test_a_fork_takes_no_file_along(tmp_path, which, said) -> None:
+    """Otherwise the copy would undo half of a transaction, or keep a lock for ever."""
     command = [sys.executable, "-c", FORK, str(tmp_path), which]
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == said
 
