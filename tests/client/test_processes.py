@@ -179,15 +179,16 @@ folder = Path(sys.argv[1])
 file = files.PrivateFile(folder / "file", "", "CREATE TABLE IF NOT EXISTS t (x);")
 turn = files.Turn(folder / "turn")
 assert turn.take()
-ready, go = os.pipe()
+(hear_begun, say_begun), (hear_end, say_end) = os.pipe(), os.pipe()
 if (child := os.fork()) == 0:
-    os.close(go)
-    os.read(ready, 1)  # until the other process has closed its files
+    os.write(say_begun, b".")
+    os.read(hear_end, 1)
     os._exit(0)
+os.read(hear_begun, 1)
 after = file._lock.locked(), closed()
 os.close(turn._file)  # as when this process is killed
 print(seen, after, files.Turn(folder / "turn").take())
-os.close(go)
+os.write(say_end, b".")
 os.waitpid(child, 0)
 """
 
