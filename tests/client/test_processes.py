@@ -138,6 +138,7 @@ if child == 0:
     except InvalidValue as why:
         assert "fork" in str(why)
         client.close()
+        used.close()
         os._exit(0)
 assert used.assign("ann").again
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

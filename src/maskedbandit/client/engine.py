@@ -76,6 +76,16 @@ class _Running:
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
+    def flush(self, timeout: float) -> bool:
+        async def sent() -> bool:
+            try:
+                await asyncio.wait_for(self.delivery.flush(), timeout)
+            except TimeoutError:
+                return False
+            return True
+
+        return self.submit(sent()).result()
+
     def end(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
@@ -210,25 +220,15 @@ class Engine:
 
     def flush(self, timeout: float) -> bool:
         """Try to send what waits; whether nothing waits any more."""
-        running = self._running
-
-        async def sent() -> bool:
-            try:
-                await asyncio.wait_for(running.delivery.flush(), timeout)
-            except TimeoutError:
-                return False
-            return True
-
-        return running.submit(sent()).result()
+        return self._running.flush(timeout)
 
     def close(self, timeout: float) -> None:
         """Try to send what waits, and stop. What still waits is sent at the next start."""
-        if self._now is not None and not self._closed:
-            running = self._running
-            self.flush(timeout)
-            self._closed = True
+        with self._lock:
+            running, self._now, self._closed = self._now, None, True
+        if running is not None and running.process == os.getpid():
+            running.flush(timeout)
             running.end()
-        self._closed = True
 
 
 def checked_study(study: str) -> str:
