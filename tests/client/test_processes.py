@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.client import Client
+from maskedbandit.client import Client, files
 from maskedbandit.client.files import Turn
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
@@ -69,15 +69,17 @@ def test_an_outbox_in_memory_is_found(tmp_path) -> None:
     assert arrived(tmp_path) == {}
 
 
+TURN = "import sys; from pathlib import Path; from maskedbandit.client.files import Turn; "
+TURN += "turn = Turn(Path(sys.argv[1])); print(turn.take(), flush=True); sys.stdin.read()"
+
+
 def test_one_process_sends_at_a_time(tmp_path) -> None:
-    (tmp_path / "x").mkdir()
-    one, two = Turn(tmp_path / "x" / "turn"), Turn(tmp_path / "x" / "turn")
+    (one, two), command = (
+        (Turn(tmp_path / "turn") for _ in range(2)),
+        [sys.executable, "-c", TURN, str(tmp_path / "turn")],
+    )
     assert one.take()
     assert not two.take()
-    script = "import sys; from pathlib import Path; from maskedbandit.client.files import Turn; "
-    script += "turn = Turn(Path(sys.argv[1])); print(turn.take(), flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", script, str(tmp_path / "x" / "turn")]
-    assert subprocess.run(command, capture_output=True, text=True, check=True, input="").stdout == "False\n"
     one.give()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -89,28 +91,59 @@ def test_one_process_sends_at_a_time(tmp_path) -> None:
         turn.close()
 
 
-def test_a_forked_process_sends_what_it_reports(tmp_path) -> None:
-    """As a web server does that makes the client before its workers."""
+HOLDER = "import sys, sqlite3; connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None); "
+HOLDER += "connection.execute('BEGIN IMMEDIATE')"
+
+
+@pytest.mark.parametrize("mutant", [False, True])
+def test_another_client_of_the_process_leaves_the_locks_alone(tmp_path, mutant, monkeypatch) -> None:
+    """The mutant opens and closes the file, and so ends all locks of the process: another one gets in between."""
+    path = tmp_path / "file"
+    table = "CREATE TABLE IF NOT EXISTS t (x);"
+    one = files.PrivateFile(path, "", table)
+    if mutant:
+        monkeypatch.setattr(files, "prepared", lambda path: [path, path.read_bytes()][0])
+    with one.transaction():
+        two = files.PrivateFile(path, "", "")
+        other = subprocess.run([sys.executable, "-c", HOLDER, str(path)], capture_output=True, text=True, check=False)
+    assert ("database is locked" in other.stderr) != mutant
+    for file in (one, two):
+        file.close()
+
+
+def test_a_client_that_was_made_before_a_fork_serves_both_processes(tmp_path) -> None:
+    """As in a web server that makes it before its workers; one that was used before is refused in the worker."""
     script = """
 import os, sys
 from maskedbandit.client import Client
+from maskedbandit.errors import InvalidValue
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
 service = FakeService(exposure=False)  # of which each process has a copy
-client = Client(URL, KEY, STUDY, fallback="plain", folder=sys.argv[1], transport=lambda: Network(service), deadline=60)
-tickets = [client.assign(unit).ticket for unit in ("ann", "bob")]
+for unit in ("ann", "bob"):
+    service.assign(STUDY, unit)
+options = dict(fallback="plain", folder=sys.argv[1], transport=lambda: Network(service), deadline=60)
+client, used = (Client(URL, KEY, STUDY, **options) for _ in range(2))
+used.assign("ann")
 child = os.fork()
-ticket = tickets[child == 0]
-assert client.assign("ann").again
+ticket = client.assign("ann" if child else "bob").ticket
+assert ticket
 client.expose(ticket)
 client.report(ticket, 1)
 assert client.flush(timeout=60)
 assert not client.refused
 if child == 0:
-    client.close()
-    os._exit(0)
+    try:
+        used.assign("ann")
+    except InvalidValue as why:
+        assert "fork" in str(why)
+        client.close()
+        used.close()
+        os._exit(0)
+assert used.assign("ann").again
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 client.close()
+used.close()
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],
@@ -124,26 +157,49 @@ client.close()
 
 
 FORK = """
-import os, sys
+import os, sqlite3, sys
 from pathlib import Path
 
 seen = []  # hooks that are registered first run last
-os.register_at_fork(before=lambda: seen.append(file._lock.locked()))
+
+
+def closed():
+    try:
+        file._connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return True
+    return False
+
+
+os.register_at_fork(before=lambda: seen.append((file._lock.locked(), closed())))
 from maskedbandit.client import files
 
 if sys.argv[2] == "mutant":
-    files._open.add = lambda file: None
-file = files.PrivateFile(Path(sys.argv[1]) / "file", "", "CREATE TABLE IF NOT EXISTS t (x);")
+    files._files.add = files._turns.add = lambda file: None
+folder = Path(sys.argv[1])
+file = files.PrivateFile(folder / "file", "", "CREATE TABLE IF NOT EXISTS t (x);")
+turn = files.Turn(folder / "turn")
+assert turn.take()
+(hear_begun, say_begun), (hear_end, say_end) = os.pipe(), os.pipe()
 if (child := os.fork()) == 0:
+    os.write(say_begun, b".")
+    os.read(hear_end, 1)
     os._exit(0)
+os.read(hear_begun, 1)
+after = file._lock.locked(), closed()
+os.close(turn._file)  # as when this process is killed
+print(seen, after, files.Turn(folder / "turn").take())
+os.write(say_end, b".")
 os.waitpid(child, 0)
-print(seen, file._lock.locked())
 """
 
 
-@pytest.mark.parametrize(("which", "said"), [("as it is", "[True] False\n"), ("mutant", "[False] False\n")])
-def test_a_fork_waits_for_the_end_of_a_transaction(tmp_path, which, said) -> None:
-    """Otherwise the copy would have half of it, and undo that."""
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [("as it is", "[(True, True)] (False, False) True\n"), ("mutant", "[(False, False)] (False, False) False\n")],
+)
+def test_a_fork_takes_no_file_along(tmp_path, which, said) -> None:
+    """Otherwise the copy would undo half of a transaction, or keep a lock for ever."""
     command = [sys.executable, "-c", FORK, str(tmp_path), which]
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == said
 

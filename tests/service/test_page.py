@@ -14,28 +14,20 @@ import pytest
 from msgspec.structs import replace
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.service.counts import Cohort
-from maskedbandit.service.estimates import Estimate
-from maskedbandit.service.page import sentences
+from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
-    Notice,
     render_ledger,
     render_list,
-    render_new,
-    render_sign_in,
-    render_statement,
     render_study,
-    static,
 )
 from maskedbandit.service.preview import preview
 from maskedbandit.service.statement import statement
-from maskedbandit.service.view import Arm, Summary, View, view
+from maskedbandit.service.view import Arm, View
 from maskedbandit.study.protocol import Protocol
-from tests.service.played import HOUR, Played, quick_folder
+from tests.service.all_pages import HOSTILE, OWNER, all_pages, all_views
+from tests.service.played import HOUR
 
-OWNER, OFFICER, READER = (SimpleNamespace(role=role) for role in ("owner", "officer", None))
-HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
 VOID = {"meta", "link", "input", "br"}
 
 
@@ -72,91 +64,15 @@ class Page(HTMLParser):
         return [attributes for each, attributes in self.elements if each == tag]
 
 
-def seen(played: Played) -> View:
-    return view(played.database, played.witness(), played.protocol.name, played.now)
-
-
 @pytest.fixture(scope="module")
 def views() -> Iterator[dict[str, View]]:
-    """Studies of all kinds, at all stages."""
-    found: dict[str, View] = {}
-    with quick_folder() as folder:
-
-        def play(name, **protocol):
-            made = Played(folder / name, **protocol)
-            found[f"{name} draft"] = seen(made)
-            return made
-
-        usual = play("usual", project="letters")
-        usual.study.start(simulated=True)
-        found["started"] = seen(usual)
-        usual.come(20, [0.5, 0.6, 0.45])
-        found["early"] = seen(usual)
-        usual.come(300, [0.5, 0.6, 0.45])
-        found["running"] = seen(usual)
-        below = Estimate(n=100, cohorts=2, mean=-0.1, people=0.05, both=0.2)
-        first, *others = found["running"].arms
-        found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
-        usual.study.pause()
-        found["paused"] = seen(usual)
-        usual.study.resume()
-        usual.study.stop()
-        stopped, full = seen(usual), Cohort(99, arm=0, size=5, dealt=5, seen=5, state="waiting", deadline=usual.now)
-        full = replace(stopped.counts, cohorts=(*stopped.counts.cohorts, full))
-        found["stopped, waiting"] = replace(stopped, counts=full)
-        usual.wait(3 * HOUR)
-        found["stopped"] = seen(usual)
-        usual.study.archive()
-        found["archived"] = seen(usual)
-        ended = play("ended", people=60)
-        ended.study.start()
-        ended.come(60, [0.5, 0.6, 0.45])
-        ended.wait(3 * HOUR)
-        found["ended"] = seen(ended)
-        many = play("many", arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)], about=HOSTILE)
-        many.study.start()
-        many.come(14, [0.5] * 12)
-        found["many"] = seen(many)
-        search = {"policy": "contemporaneous_elimination", "people": None, "delta": 0.2}
-        local = {"channel": {"name": "response", "epsilon": 2}, "budget": {"epsilon": 2, "delta": 1e-6}}
-        made = play("search", **search, **local, reward={"rule": "first", "window": "1 minute"})
-        made.study.start()
-        made.come(200, [0.1, 0.1, 1.0], lost=0)
-        found["search"] = seen(made)
-        found["answer"] = replace(found["search"], counts=replace(found["search"].counts, asked=2))
-        gauss = {"channel": {"name": "central", "epsilon": 0.5, "noise": "discrete_gaussian"}, "budget": {"rho": 0.2}}
-        made_gauss = play("gauss", **gauss)
-        made_gauss.study.start()
-        made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
-        found["gauss"] = seen(made_gauss)
+    with all_views() as found:
         yield found
-        for each in (usual, ended, many, made, made_gauss):
-            each.study.close()
 
 
 @pytest.fixture(scope="module")
 def pages(views: dict[str, View]) -> dict[str, str]:
-    """All pages."""
-    found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
-    found["study, nobody"] = render_study(views["running"], READER, "")
-    found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
-    for name in ("usual draft", "stopped", "many", "gauss", "answer"):
-        found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
-        found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")
-    listed = [
-        Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
-        for each in views.values()
-    ]
-    found["list"] = render_list(listed, OWNER, "token")
-    found["list, empty"] = render_list([], READER, "")
-    meant = preview(Protocol.from_table(table_of(EXAMPLE)))
-    found["new"] = render_new(EXAMPLE, [], meant, OWNER, "token")
-    found["new, wrong"] = render_new(
-        dict.fromkeys(EXAMPLE, HOSTILE) | {"protocol": HOSTILE}, [HOSTILE], [], OWNER, "token"
-    )
-    found["sign in"] = render_sign_in("token")
-    found["sign in, wrong"] = render_sign_in("token", HOSTILE)
-    return found
+    return all_pages(views)
 
 
 def test_pages_are_nested_and_have_landmarks(pages: dict[str, str]) -> None:
@@ -364,9 +280,14 @@ def test_a_preview_says_what_a_place_costs() -> None:
     assert "until the best arm is certain" in search["People"]
 
 
+def sheet(name: str) -> str:
+    """The style sheet, or the script."""
+    return (Path(render.__file__).parent / "static" / name).read_text()
+
+
 def colours(dark: bool) -> dict[str, str]:
     """The colours of the style sheet."""
-    text = static("page.css")[0].decode()
+    text = sheet("page.css")
     light, _, rest = text.partition("@media (prefers-color-scheme: dark)")
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
     return found | (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rest)) if dark else {})
@@ -399,14 +320,12 @@ def test_colours_have_contrast(dark: bool) -> None:
 
 
 def test_the_style_sheet_and_the_script_are_whole() -> None:
-    text = static("page.css")[0].decode()
+    text = sheet("page.css")
     used = set(re.findall(r"var\(--([\w-]+)\)", text))
     assert used == set(colours(dark=False)) == set(colours(dark=True))
     assert text.count("{") == text.count("}")
-    assert b"url(" not in static("page.css")[0]
-    assert len(static("page.js")[0].splitlines()) < 60
-    with pytest.raises(KeyError):
-        static("../render.py")
+    assert "url(" not in text
+    assert len(sheet("page.js").splitlines()) < 60
 
 
 def test_arms_without_a_release_are_named(views: dict[str, View]) -> None:

@@ -31,6 +31,12 @@ def checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def check_key(key: str) -> None:
+    """Raise unless this can be a key."""
+    if not isinstance(key, str) or not re.fullmatch("[!-~]{1,512}", key):
+        raise InvalidValue("key", "not shown", "a key of the service, of ASCII characters and without spaces")
+
+
 class Calls:
     """The connections to a service. What they need they have from their caller, and nothing from the environment.
 
@@ -38,17 +44,15 @@ class Calls:
     """
 
     def __init__(self, url: str, key: str, transport: Transport | None) -> None:
-        if not isinstance(key, str) or not re.fullmatch("[!-~]{1,512}", key):
-            raise InvalidValue("key", "not shown", "a key of the service, of ASCII characters and without spaces")
-        self._url = checked_url(url)
+        self._url = url
         # trust_env: a proxy or a .netrc of the environment would see the key and the outcomes
         self._transport = transport() if transport else httpx.AsyncHTTPTransport(limits=_LIMITS, trust_env=False)
         self._headers = {
             "Authorization": f"Bearer {key}",
             "Content-Type": "application/json",
             "Accept": "application/json",
+            "User-Agent": "maskedbandit",
         }
-        self._headers["User-Agent"] = "maskedbandit"
 
     async def post(self, path: str, body: Any, timeout: float) -> Reply:
         """One request: the reply, or `NOTHING`. The time is for the whole of it."""

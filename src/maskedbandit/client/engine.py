@@ -10,18 +10,20 @@ import asyncio
 import logging
 import math
 import os
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maskedbandit.client.answers import STUDY, TICKET, Assigned, Refusal, Reply, assigned, code_of
-from maskedbandit.client.calls import Calls, Transport, checked_url
+from maskedbandit.client.calls import Calls, Transport, check_key, checked_url
 from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.device import noisy
-from maskedbandit.client.files import of_service, usual_folder
+from maskedbandit.client.files import of_service, prepared, usual_folder
 from maskedbandit.client.known import KnownArms, Place
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import (
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 UNREACHABLE = "unreachable"
 LONGEST_EVENT = 128
+LARGEST = sys.float_info.max
 MISTAKES = {401: Unauthorized, 403: Forbidden, 404: UnknownStudy}  # others than of a moment, or of one person
 Result = TypeVar("Result")
 log = logging.getLogger("maskedbandit.client")
@@ -73,6 +76,16 @@ class _Running:
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
+    def flush(self, timeout: float) -> bool:
+        async def sent() -> bool:
+            try:
+                await asyncio.wait_for(self.delivery.flush(), timeout)
+            except TimeoutError:
+                return False
+            return True
+
+        return self.submit(sent()).result()
+
     def end(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
@@ -99,26 +112,28 @@ class Engine:
             raise InvalidValue("deadline", deadline, "a positive number of seconds")
         if study is not None:
             checked_study(study)
+        check_key(key)
         self.url, self.deadline, self._channels = checked_url(url), deadline, channels
         files = Path(folder or usual_folder()) / of_service(self.url)
-        self._begin: Callable[[], _Running] = lambda: _Running(Calls(url, key, transport), files, study, on_refused)
-        self._lock, self._forked = threading.Lock(), list[_Running]()
-        self._now: _Running | None = self._begin()
+        prepared(files.with_suffix(".outbox"))  # a folder that cannot be used is noticed now
+        self._begin: Callable[[], _Running] = lambda: _Running(
+            Calls(self.url, key, transport), files, study, on_refused
+        )
+        self._lock, self._closed = threading.Lock(), False
+        self._now: _Running | None = None
         self._said = ""  # why fallbacks are given, as it was logged
 
     @property
     def _running(self) -> _Running:
-        """What runs in this process: a fork has no threads, and must not touch the files of the other process."""
-        now = self._now
-        if now is None:
-            raise InvalidValue("client", "closed", "open: make another one")
-        if now.process != os.getpid():
-            with self._lock:
-                if self._now is now:
-                    self._forked.append(now)  # never closed: closing would touch the other one's transaction
-                    self._now = self._begin()
-            return self._running
-        return now
+        """What runs in this process. It begins when it is first needed, as web servers fork after they have started."""
+        with self._lock:
+            if self._closed:
+                raise InvalidValue("client", "closed", "open: make another one")
+            if self._now is None:
+                self._now = self._begin()
+            if self._now.process != os.getpid():  # its thread and its locks are not here
+                raise InvalidValue("client", "one that was used before a fork", "first used in this process")
+            return self._now
 
     @property
     def refused(self) -> Counter[str]:
@@ -176,22 +191,22 @@ class Engine:
         if ticket is None:
             return
         checked_ticket(ticket)
-        if isinstance(value, bool | int | float) and math.isfinite(value):
-            value = float(value)
-        else:
+        if not isinstance(value, Real) or not -LARGEST <= value <= LARGEST:
             raise PersonalValue("value", "a finite number")
-        if not isinstance(event, str) or len(event) > LONGEST_EVENT or not (event.isprintable()):
+        if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)
         if channel is None and offer is None:
-            running.outbox.put(study, ticket, "report", event, value)
+            running.outbox.put(study, ticket, "report", event, float(value))
         elif channel is None:
             raise InvalidValue("channel", None, "the channel to which people agreed: the study has local trust")
         elif offer is None:
             raise PersonalValue("ticket", "one that `assign` of this folder gave with an offer, as a channel was named")
         else:
-            running.outbox.put_device_report(study, offer.person, ticket, lambda: noisy(channel, offer.offer, value))
+            running.outbox.put_device_report(
+                study, offer.person, ticket, lambda: noisy(channel, offer.offer, float(value))
+            )
         self._wake()
 
     def places(self, unit: str) -> list[Place]:
@@ -205,24 +220,14 @@ class Engine:
 
     def flush(self, timeout: float) -> bool:
         """Try to send what waits; whether nothing waits any more."""
-        running = self._running
-
-        async def sent() -> bool:
-            try:
-                await asyncio.wait_for(running.delivery.flush(), timeout)
-            except TimeoutError:
-                return False
-            return True
-
-        return running.submit(sent()).result()
+        return self._running.flush(timeout)
 
     def close(self, timeout: float) -> None:
         """Try to send what waits, and stop. What still waits is sent at the next start."""
         with self._lock:
-            if self._now is None:
-                return
-            self.flush(timeout)
-            running, self._now = self._running, None
+            running, self._now, self._closed = self._now, None, True
+        if running is not None and running.process == os.getpid():
+            running.flush(timeout)
             running.end()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,11 @@ from typing import Any
 from weakref import WeakSet
 
 from maskedbandit.errors import StorageFailed
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 PATIENCE = 10.0  # seconds that a process waits for another one's transaction
 
@@ -28,87 +34,136 @@ def of_service(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
-_open: WeakSet[PrivateFile] = WeakSet()
+def prepared(path: Path) -> Path:
+    """A file that this user alone may read; SQLite gives its journal the same mode.
+
+    A file that is there is not opened: closing it would end all locks that SQLite has on it in this process.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            path.chmod(0o600)
+    except OSError as why:
+        raise StorageFailed(f"{path}: {why}") from None
+    return path
 
 
 class PrivateFile:
     """A database in a file that this user alone may read, and whose deleted rows are overwritten."""
 
     def __init__(self, path: Path, settings: str, tables: str) -> None:
-        self._lock, self.path = threading.Lock(), path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            path.chmod(0o600)  # also the mode of the journal that SQLite makes
-            self._connection = sqlite3.connect(path, PATIENCE, isolation_level=None, check_same_thread=False)
-            self._connection.executescript(f"PRAGMA secure_delete = ON; {settings} {tables}")
-        except (OSError, sqlite3.Error) as why:
-            raise StorageFailed(f"{path}: {why}") from None
-        _open.add(self)
+        self._lock, self.path = threading.Lock(), prepared(path)
+        self._settings, self._connection = settings, self._connected(settings + tables)
+        _files.add(self)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All that is done in it is on disk when it ends, or nothing is."""
-        with self._lock:
+        with self._used() as connection:
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                    self._connection.execute("COMMIT")
-                finally:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-            except sqlite3.Error as why:  # its text has names of columns, and no values
-                raise StorageFailed(f"{self.path}: {why}") from None
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What a query finds."""
-        with self._lock:
-            try:
-                return self._connection.execute(query, values).fetchall()
-            except sqlite3.Error as why:
-                raise StorageFailed(f"{self.path}: {why}") from None
+        with self._used() as connection:
+            return connection.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Give the file back."""
+        _files.discard(self)
         with self._lock:
             self._connection.close()
 
+    def before_fork(self) -> None:
+        """Close the file when no transaction is under way: a copy of the process would undo half of one."""
+        self._lock.acquire()
+        self._connection.close()
 
-def _before_fork() -> None:
-    """Let all transactions end: a copy of this process would have half of one, and undo it."""
-    for file in list(_open):
-        file._lock.acquire()
+    def after_fork(self) -> None:
+        """Go on, in the process that was there before."""
+        try:
+            self._connection = self._connected(self._settings)
+        finally:  # a file that cannot be opened any more is said to be closed when it is used
+            self._lock.release()
 
+    def _connected(self, script: str) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self.path, PATIENCE, isolation_level=None, check_same_thread=False)
+            connection.executescript("PRAGMA secure_delete = ON;" + script)
+        except sqlite3.Error as why:
+            raise StorageFailed(f"{self.path}: {why}") from None
+        return connection
 
-def _after_fork() -> None:
-    for file in list(_open):
-        file._lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_open.clear)
+    @contextmanager
+    def _used(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                yield self._connection
+            except sqlite3.Error as why:  # its text has names of columns, and no values
+                raise StorageFailed(f"{self.path}: {why}") from None
 
 
 class Turn:
     """The right to send, which one process has at a time: the lock of a file, which ends with the process."""
 
     def __init__(self, path: Path) -> None:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        self._file = os.open(prepared(path), os.O_RDWR)
+        _turns.add(self)
 
     def take(self) -> bool:
         """Whether it is this process's turn now; if so, until `give`."""
         try:
-            self._connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
+            if sys.platform == "win32":
+                msvcrt.locking(self._file, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
             return False
         return True
 
     def give(self) -> None:
         """Let others send."""
-        self._connection.execute("ROLLBACK")
+        if sys.platform == "win32":
+            msvcrt.locking(self._file, msvcrt.LK_UNLCK, 1)
+        else:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Give the file back."""
-        self._connection.close()
+        _turns.discard(self)
+        os.close(self._file)
+
+
+_files: WeakSet[PrivateFile] = WeakSet()
+_turns: WeakSet[Turn] = WeakSet()
+_waiting: list[PrivateFile] = []  # while the process is forked
+
+
+def _before_fork() -> None:
+    _waiting.extend(_files)
+    for file in _waiting:
+        file.before_fork()
+
+
+def _after_fork() -> None:
+    while _waiting:
+        _waiting.pop().after_fork()
+
+
+def _in_child() -> None:
+    """The copy has none of the files, and must not keep the lock of the other process."""
+    for turn in list(_turns):
+        turn.close()
+    _files.clear()
+    _waiting.clear()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -10,7 +10,7 @@ from maskedbandit.client.study_client import LAST_TRY, StudyClient
 
 @final
 class Client(StudyClient):
-    """One study of a service; see `StudyClient`. May be used by several threads, and after a fork."""
+    """One study of a service; see `StudyClient`. May be used by several threads."""
 
     def assign(self, unit: str, token: str | None = None) -> Assigned:
         """The arm for a person, whatever happens; raises only if the key, the study or the unit is wrong."""

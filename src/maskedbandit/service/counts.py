@@ -6,7 +6,7 @@ came. What was dealt by a decision that follows from a release which nobody may 
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -49,6 +49,7 @@ class Cohort(Struct, frozen=True):
     seen: int
     state: str
     deadline: int | None = None  # of the last place that was seen so far
+    complete: bool = True  # no places will be added
 
 
 class Column(Struct, frozen=True):
@@ -71,7 +72,7 @@ class Counts(Struct, frozen=True):
     step: int  # milliseconds of a column
     columns: tuple[Column, ...]  # of all places that were given, also of those that went back
     delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
-    asked: int | None  # the arm of the policy's last answer, if that was for nobody
+    asked: int | None  # the arm with which the policy asks for nobody, if that is its last word
 
 
 def counts(
@@ -79,12 +80,12 @@ def counts(
     study: str,
     protocol: Protocol,
     came: int,
-    released: Set[int | None],
+    released: Mapping[int, int],
     horizon: Horizon,
     now: int,
     tally: Tally,
 ) -> Counts:
-    """The counts of a study of which these cohorts were released."""
+    """The counts of a study of which these cohorts were released, each at a step of the log."""
     k, window = protocol.k, protocol.reward.window
     counted = tally.upto(database, study, k, horizon.time)
     dealt, seen = [0] * k, [0] * k
@@ -99,7 +100,7 @@ def counts(
         find, study, now - window - protocol.reward.exposure, min(horizon.time, now + 1), now - window
     )[0]
     step, columns = in_columns(counted, k)
-    deck, asked = deck_of(database, study, horizon.step)
+    deck, asked = deck_of(database, study, protocol, released, horizon.step)
     return Counts(
         came if horizon.whole else None,
         tuple(dealt),
@@ -130,18 +131,23 @@ def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
     return longer, tuple(Column(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
 
 
-def deck_of(database: Database, study: str, until: int) -> tuple[Deck, int | None]:
-    """The cohorts that were asked for, and the arm of the last answer if that was for nobody."""
-    deck, asked = Deck(), None
-    find = "SELECT arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
-    for arm, n, close in database.rows(find, study, until):
-        asked = int(arm) if n == 0 and arm >= 0 else None
+def deck_of(
+    database: Database, study: str, protocol: Protocol, released: Mapping[int, int], until: int
+) -> tuple[Deck, int | None]:
+    """The cohorts that were asked for, and the arm with which the policy asks for nobody, if that is its last word.
+
+    What is told after that makes it speak again, unless it was the answer of a search.
+    """
+    deck, asked, told = Deck(), None, max(released.values(), default=-1)
+    find = "SELECT step, arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
+    for step, arm, n, close in database.rows(find, study, until):
+        asked = int(arm) if n == 0 and arm >= 0 and (step > told or protocol.policy.goal == "identify") else None
         if n > 0:
             deck.add(Decision(arm, n, close))
     return deck, asked
 
 
-def cohorts(deck: Deck, counted: Counted, released: Set[int | None], window: int) -> list[Cohort]:
+def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int) -> list[Cohort]:
     """The state of each cohort."""
     found = []
     for places in deck.cohorts:
@@ -151,5 +157,5 @@ def cohorts(deck: Deck, counted: Counted, released: Set[int | None], window: int
             state, deadline = "released", None
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"
-        found.append(Cohort(places.cohort, places.arm, places.size, dealt, seen, state, deadline))
+        found.append(Cohort(places.cohort, places.arm, places.size, dealt, seen, state, deadline, places.complete))
     return found

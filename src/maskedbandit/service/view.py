@@ -48,6 +48,7 @@ class Line(Struct, frozen=True):
     n: int | None = None
     total: float | None = None
     loss: str | None = None  # what each person of the cohort lost
+    step: int | None = None  # of the log
 
 
 class View(Struct, frozen=True):
@@ -84,8 +85,9 @@ class View(Struct, frozen=True):
 
     @property
     def answer(self) -> int | None:
-        """The arm of the final answer of a search, if it has one."""
-        return self.counts.asked if self.protocol.policy.goal == "identify" else None
+        """The arm of the policy's final answer, if it has one."""
+        waits = any(each.complete and each.state != "released" for each in self.counts.cohorts)
+        return None if waits and self.protocol.policy.goal == "regret" else self.counts.asked
 
     @property
     def served(self) -> int | None:
@@ -155,7 +157,7 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
             raise BehindWitness(f"the ledger of {name} is older than what was published of it, or another one")
         found = entries(database, name)
         protocol, ledger = _protocol(row[1]), tuple(map(line, found[: head.entries]))
-        released = {each.cohort for each in ledger if each.kind == "released"}
+        released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
         horizon = Horizon.of(found[head.entries :])
         counted = counts(database, name, protocol, int(row[0]), released, horizon, now, tally or Tally())
     return View(
@@ -193,7 +195,7 @@ def line(entry: Entry) -> Line:
     if says["kind"] != "released":
         return Line(*common)
     total = float.fromhex(says["total"])
-    return Line(*common, says["cohort"], says["arm"], says["n"], total, str(_loss(says["loss"])))
+    return Line(*common, says["cohort"], says["arm"], says["n"], total, str(_loss(says["loss"])), says["step"])
 
 
 @lru_cache(maxsize=256)

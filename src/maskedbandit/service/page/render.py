@@ -76,12 +76,6 @@ def render_sign_in(csrf: str, problem: str = "") -> str:
     return _page("sign_in.html", problem=problem, csrf=csrf)
 
 
-def static(name: str) -> tuple[bytes, str]:
-    """The content and the type of page.css or page.js."""
-    kinds = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
-    return (Path(__file__).parent / "static" / name).read_bytes(), kinds[name]
-
-
 @cache
 def _pages() -> Environment:
     pages = Environment(

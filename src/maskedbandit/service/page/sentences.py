@@ -61,6 +61,8 @@ def next_step(view: View) -> Markup:
         cohorts = f"{counted(len(waiting), one, many)} over"
         found.append(Markup("{}; the next closes at {}.").format(cohorts, clock(min(waiting))))
     elif view.over:
+        if view.answer is not None:
+            found.append("The policy asks for nobody any more.")
         found.append("No more updates can be published for this study.")
     elif view.state == "running" and (opened := [each for each in unreleased(view) if each.state == "open"]):
         left = sum(each.size - each.seen for each in opened)

@@ -30,13 +30,17 @@ async function refresh() {
   }
 }
 
+const REACHED = "a, button, summary, [tabindex]"; // with the keyboard
+
 function replace(part, text) {
   const open = [...part.querySelectorAll("details[open]")].map((each) => each.id);
-  const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+  const focused = [...part.querySelectorAll(REACHED)].indexOf(document.activeElement);
+  const scrolled = [...part.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
   parts.set(part, text);
   part.innerHTML = text;
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  if (focused >= 0) part.querySelectorAll(REACHED)[focused]?.focus({ preventScroll: true });
+  part.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] ?? 0; });
 }
 
 if (document.body.dataset.events) {

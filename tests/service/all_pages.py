@@ -1,0 +1,118 @@
+"""All pages, of studies of all kinds and at all stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+from msgspec.structs import replace
+
+from maskedbandit.service.counts import Cohort
+from maskedbandit.service.estimates import Estimate
+from maskedbandit.service.page.form import EXAMPLE, table_of
+from maskedbandit.service.page.render import (
+    Notice,
+    render_ledger,
+    render_list,
+    render_new,
+    render_problem,
+    render_sign_in,
+    render_statement,
+    render_study,
+)
+from maskedbandit.service.preview import preview
+from maskedbandit.service.view import Summary, View, view
+from maskedbandit.study.protocol import Protocol
+from tests.service.played import HOUR, Played, quick_folder
+
+OWNER, OFFICER, READER = (SimpleNamespace(role=role) for role in ("owner", "officer", None))
+HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
+
+
+def seen(played: Played) -> View:
+    """What may be shown of a study."""
+    return view(played.database, played.witness(), played.protocol.name, played.now)
+
+
+@contextmanager
+def all_views() -> Iterator[dict[str, View]]:
+    """By the name of the stage."""
+    found: dict[str, View] = {}
+    with quick_folder() as folder:
+
+        def play(name, **protocol):
+            made = Played(folder / name, **protocol)
+            found[f"{name} draft"] = seen(made)
+            return made
+
+        usual = play("usual", project="letters")
+        usual.study.start(simulated=True)
+        found["started"] = seen(usual)
+        usual.come(20, [0.5, 0.6, 0.45])
+        found["early"] = seen(usual)
+        usual.come(300, [0.5, 0.6, 0.45])
+        found["running"] = seen(usual)
+        below = Estimate(n=100, cohorts=2, mean=-0.1, people=0.05, both=0.2)
+        first, *others = found["running"].arms
+        found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        usual.study.pause()
+        found["paused"] = seen(usual)
+        usual.study.resume()
+        usual.study.stop()
+        stopped, full = seen(usual), Cohort(99, arm=0, size=5, dealt=5, seen=5, state="waiting", deadline=usual.now)
+        full = replace(stopped.counts, cohorts=(*stopped.counts.cohorts, full))
+        found["stopped, waiting"] = replace(stopped, counts=full)
+        usual.wait(3 * HOUR)
+        found["stopped"] = seen(usual)
+        usual.study.archive()
+        found["archived"] = seen(usual)
+        ended = play("ended", people=60)
+        ended.study.start()
+        ended.come(60, [0.5, 0.6, 0.45])
+        ended.wait(3 * HOUR)
+        found["ended"] = seen(ended)
+        many = play("many", arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)], about=HOSTILE)
+        many.study.start()
+        many.come(14, [0.5] * 12)
+        found["many"] = seen(many)
+        search = {"policy": "contemporaneous_elimination", "people": None, "delta": 0.2}
+        local = {"channel": {"name": "response", "epsilon": 2}, "budget": {"epsilon": 2, "delta": 1e-6}}
+        made = play("search", **search, **local, reward={"rule": "first", "window": "1 minute"})
+        made.study.start()
+        made.come(200, [0.1, 0.1, 1.0], lost=0)
+        found["search"] = seen(made)
+        found["answer"] = replace(found["search"], counts=replace(found["search"].counts, asked=2))
+        gauss = {"channel": {"name": "central", "epsilon": 0.5, "noise": "discrete_gaussian"}, "budget": {"rho": 0.2}}
+        made_gauss = play("gauss", **gauss)
+        made_gauss.study.start()
+        made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
+        found["gauss"] = seen(made_gauss)
+        yield found
+        for each in (usual, ended, many, made, made_gauss):
+            each.study.close()
+
+
+def all_pages(views: dict[str, View]) -> dict[str, str]:
+    """By the name of the page."""
+    found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
+    found["study, nobody"] = render_study(views["running"], READER, "")
+    found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
+    for name in ("usual draft", "stopped", "many", "gauss", "answer"):
+        found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
+        found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")
+    listed = [
+        Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
+        for each in views.values()
+    ]
+    found["list"] = render_list(listed, OWNER, "token")
+    found["list, empty"] = render_list([], READER, "")
+    meant = preview(Protocol.from_table(table_of(EXAMPLE)))
+    found["new"] = render_new(EXAMPLE, [], meant, OWNER, "token")
+    found["new, wrong"] = render_new(
+        dict.fromkeys(EXAMPLE, HOSTILE) | {"protocol": HOSTILE}, [HOSTILE], [], OWNER, "token"
+    )
+    found["sign in"] = render_sign_in("token")
+    found["sign in, wrong"] = render_sign_in("token", HOSTILE)
+    found["problem"] = render_problem(HOSTILE, HOSTILE, OWNER, "token")
+    return found
