@@ -73,6 +73,11 @@ class Live:
         """Where it is reached."""
         return f"http://127.0.0.1:{self.port}"
 
+    def kill_and_begin(self) -> None:
+        """End the process at once, and start another where it was."""
+        assert self.end(signal.SIGKILL) == -signal.SIGKILL
+        self.begin(self.port)
+
     def said(self) -> str:
         """All that the processes wrote."""
         return "".join(each.read_text() for each in self.outputs)

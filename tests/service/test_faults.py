@@ -1,0 +1,56 @@
+"""What was acknowledged over HTTP stays, once, whatever becomes of the server and of the requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.service.live import COMMAND, live
+from tests.service.load import TABLE, Fault, Load
+
+NONE, ALL = Fault(), Fault(request=0.1, answer=0.1, twice=0.1)
+
+
+def run(
+    folder: Path, address: str | None, people: int, kills: int, fault: Fault, command: Sequence[str] = COMMAND
+) -> Load:
+    """A load on a server of its own, and what came of it."""
+    with live(folder, address, command) as server:
+        server.start_study(TABLE)
+        load = Load(server, fault, seed=15)
+        load.run(people, kills)
+        ended = server.end()
+        load.check()
+        assert ended == 0, server.said()
+        assert "Traceback" not in server.said()
+    print(f"{load.answered} answers, {load.unknown} lost, {kills} kills, {load.releases} releases")
+    return load
+
+
+def test_a_load_with_faults(tmp_path: Path) -> None:
+    load = run(tmp_path, None, 60, 1, ALL)
+    assert load.unknown > 5
+
+
+@pytest.mark.slow
+def test_kills(address: str, tmp_path: Path) -> None:
+    load = run(tmp_path, address, 900, 6, NONE)
+    assert load.answered > 2000
+    assert load.releases > 5
+
+
+@pytest.mark.slow
+def test_lost_doubled_and_overtaken_requests(address: str, tmp_path: Path) -> None:
+    load = run(tmp_path, address, 600, 1, Fault(request=0.15, answer=0.15, twice=0.2))
+    assert load.unknown > 300
+    assert load.releases > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", ["told before the commit", "places in memory"])
+def test_mutants_are_caught(tmp_path: Path, mutant: str) -> None:
+    command = "-m", "tests.service.mutant_server", mutant, "serve"
+    with pytest.raises(AssertionError):
+        run(tmp_path, None, 300, 4, ALL, command)
