@@ -101,7 +101,7 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
     page.click("text=Say what it would mean")
     page.wait_for_selector("#preview")
     said = page.inner_text("section[aria-labelledby=preview]")
-    assert "5,000" in said
+    assert "5\u202f000" in said or "5 000" in said
     assert "at 1,000 people a day" in said
     assert "an equal split would lose 250" in said
     page.click("text=Write it down as a draft")

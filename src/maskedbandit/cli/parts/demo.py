@@ -24,7 +24,7 @@ from maskedbandit.store.studies import new, opened, prepared_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 
-PAST = 3_600_000  # milliseconds that are played before the server listens
+PAST = 1_800_000  # milliseconds that are played before the server listens
 STEP = 1000
 
 
@@ -40,7 +40,7 @@ class Demo:
         self._later: list[tuple[int, str, bool]] = []  # when, the ticket, and whether it is a conversion
 
     def catch_up(self) -> None:
-        """Play the last hour, or what is missing of it, and go on from there."""
+        """Play the last half hour, or what is missing of it, and go on from there."""
         self._create()
         clock, end = Clock(), wall_clock()
         with opened(self.address, self.protocol.name, self.witness, clock) as study:

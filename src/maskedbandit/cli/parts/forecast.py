@@ -73,12 +73,13 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
     ends = now + timedelta(days=found.people / per_day + window)
     late = now + timedelta(days=found.people_most / per_day + window)
     day = "%-d %B %Y"
-    people, finish = f"{found.people:,.0f}", f"about {ends.strftime(day)}"
+    finish, search = f"about {ends.strftime(day)}", list[tuple[str, str]]()
     if protocol.people is None:
-        people += f" ± {found.people_error:,.0f} on average; in nine of ten studies at most {found.people_most:,.0f}"
+        people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
+        search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
         finish += f"; in nine of ten studies by {late.strftime(day)}"
     return [
-        ("People", people),
+        *search,
         (
             "Finish",
             f"{finish}, at {per_day:,.0f} people a day; the last outcomes count until {window:g} days after that",
