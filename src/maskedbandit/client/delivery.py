@@ -38,11 +38,8 @@ def pause(failures: int, asked: float = 0.0, share: Callable[[], float] = random
 class Delivery:
     """Sends the messages of an outbox, of one study or of all, in the order in which each ticket's were written."""
 
-    def __init__(
-        self, calls: Calls, outbox: Outbox, study: str | None, on_refused: Callable[[Refusal], None] | None
-    ) -> None:
+    def __init__(self, calls: Calls, outbox: Outbox, study: str | None, on_refused: Callable[[Refusal], None]) -> None:
         self._calls, self._outbox, self._study, self._on_refused = calls, outbox, study, on_refused
-        self.refused: Counter[str] = Counter()  # how many messages were refused for good, by the code
         self._mail, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._mail.set()  # what an earlier process left
         self._said = 200  # the last status that was logged
@@ -135,13 +132,5 @@ class Delivery:
         for code, count in Counter(each.code for each in refused).items():
             log.warning("the service will never take %d messages of %s: %s", count, batch[0].study, code)
         for refusal in refused:
-            self._refuse(refusal)
+            self._on_refused(refusal)
         return len(answered) == len(batch)
-
-    def _refuse(self, refusal: Refusal) -> None:
-        self.refused[refusal.code] += 1
-        if self._on_refused is not None:
-            try:
-                self._on_refused(refusal)
-            except Exception:
-                log.exception("on_refused failed")

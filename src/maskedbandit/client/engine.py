@@ -50,9 +50,7 @@ log = logging.getLogger("maskedbandit.client")
 class _Running:
     """The thread, its connections and its files, of one process."""
 
-    def __init__(
-        self, calls: Calls, files: Path, study: str | None, on_refused: Callable[[Refusal], None] | None
-    ) -> None:
+    def __init__(self, calls: Calls, files: Path, study: str | None, on_refused: Callable[[Refusal], None]) -> None:
         self.process, self.calls = os.getpid(), calls
         self.outbox, self.known = Outbox(files.with_suffix(".outbox")), KnownArms(files.with_suffix(".known"))
         self.loop = asyncio.new_event_loop()
@@ -117,10 +115,12 @@ class Engine:
         files = Path(folder or usual_folder()) / of_service(self.url)
         prepared(files.with_suffix(".outbox"))  # a folder that cannot be used is noticed now
         self._begin: Callable[[], _Running] = lambda: _Running(
-            Calls(self.url, key, transport), files, study, on_refused
+            Calls(self.url, key, transport), files, study, self._refuse
         )
         self._lock, self._closed = threading.Lock(), False
         self._now: _Running | None = None
+        self._on_refused = on_refused
+        self.refused: Counter[str] = Counter()  # how many messages were refused for good, by the code
         self._said = ""  # why fallbacks are given, as it was logged
 
     @property
@@ -135,10 +135,13 @@ class Engine:
                 raise InvalidValue("client", "one that was used before a fork", "first used in this process")
             return self._now
 
-    @property
-    def refused(self) -> Counter[str]:
-        """How many exposures and reports the service refused for good, by the code."""
-        return self._running.delivery.refused
+    def _refuse(self, refusal: Refusal) -> None:
+        self.refused[refusal.code] += 1
+        if self._on_refused is not None:
+            try:
+                self._on_refused(refusal)
+            except Exception:
+                log.exception("on_refused failed")
 
     # assign
 
