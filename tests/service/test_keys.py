@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import InvalidValue, Unauthorized
+from maskedbandit.errors import InvalidValue, Unauthorized, UnknownStudy
 from maskedbandit.service import keys
 from maskedbandit.service.keys import Keys
 from maskedbandit.store.connection import connect
@@ -59,7 +59,7 @@ def test_what_is_no_key(tmp_path: Path) -> None:
             known.of(each, 1)
     with pytest.raises(InvalidValue, match="role"):
         keys.make(database, "root", None, 0)
-    with pytest.raises(InvalidValue, match="study"):
+    with pytest.raises(UnknownStudy, match="nobodys"):
         keys.make(database, "owner", "nobodys", 0)
     keys.end(database, text.split("_")[2], 5)
     with pytest.raises(InvalidValue, match="not revoked"):

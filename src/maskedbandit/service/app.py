@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.routing import Route as Path
 
 from maskedbandit.service.api import routes
@@ -43,5 +44,9 @@ def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None
 
 async def unknown(request: Request, why: Any) -> Response:
     """There is no such path, or it has no such method."""
-    said = of_status(why.status_code, CODES.get(why.status_code, "bad_request"), str(why.detail))
-    return Response(encode(said), why.status_code, dict(why.headers or {}), PROBLEM.decode())
+    said, headers = of_status(why.status_code, CODES.get(why.status_code, "bad_request"), str(why.detail)), why.headers
+    if why.status_code == 405:  # several routes may have this path
+        here = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
+        here = [each for each in here if getattr(each, "path", "") == request.url.path] or here
+        headers = {"Allow": ", ".join(sorted({method for each in here for method in getattr(each, "methods", ())}))}
+    return Response(encode(said), why.status_code, headers, PROBLEM.decode())

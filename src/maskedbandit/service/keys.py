@@ -14,7 +14,7 @@ import secrets
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import InvalidValue, Unauthorized
+from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, UnknownStudy, shown
 from maskedbandit.store.database import Database
 
 OWNER, OFFICER, CLIENT = "owner", "officer", "client"
@@ -48,7 +48,7 @@ def make(database: Database, role: str, study: str | None, now: int) -> str:
     if role not in ROLES:
         raise InvalidValue("role", role, f"one of {', '.join(ROLES)}")
     if study is not None and not database.rows("SELECT study FROM study WHERE study = ?", study):
-        raise InvalidValue("study", study, "one of this database")
+        raise UnknownStudy(f"there is no study {study!r}")
     public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     with database.transaction():
         database.change("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, NULL)", *(public, role, study, hashed(secret), now))
@@ -83,7 +83,7 @@ def found(database: Database, public: str) -> Key:
     for key in listed(database):
         if key.key == public:
             return key
-    raise InvalidValue("key", public, "the public part of a key of this database")
+    raise UnknownKey(f"no key has the public part {shown(public)}")
 
 
 class Keys:

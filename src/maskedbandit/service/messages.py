@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -243,7 +243,7 @@ class Erased(Struct):
 class NewKey(Body):
     """A key to be made."""
 
-    role: str
+    role: Literal["owner", "officer", "client"]
     study: Name | None = None
 
 

@@ -18,7 +18,7 @@ PARAMETERS = {
     "key": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
 }
 QUERIES = {"ledger": ["after"], "events": ["after"]}
-WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**14}
+WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
@@ -28,7 +28,9 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     >>> document(routes())["paths"]["/healthz"]["get"]["summary"]
     'Whether the server answers.'
     """
-    types = {each for route in routes for each in (route.body, route.answer) if each not in (None, Any, dict)}
+    types = {
+        each for route in routes for each in (route.body, route.answer, route.fault) if each not in (None, Any, dict)
+    }
     types = {each for each in types if not isinstance(each, str)} | {Problem}
     ordered = sorted(types, key=str)
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
@@ -75,7 +77,9 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
             **{
                 str(status): {
                     "description": TITLES[status],
-                    "content": {"application/problem+json": {"schema": schema[Problem]}},
+                    "content": {"application/json": {"schema": schema[route.fault]}}
+                    if route.fault and status in route.refusals
+                    else {"application/problem+json": {"schema": schema[Problem]}},
                 }
                 for status in sorted(statuses)
             },

@@ -107,9 +107,11 @@ class Route:
         status: int = 200,
         limit: int = BODY,
         refusals: tuple[int, ...] = (),
+        fault: Any = None,
     ) -> None:
         self.method, self.path, self.roles, self.handler = method, path, roles, handler
         self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
+        self.fault = fault  # the type of these refusals, if it is no problem
         self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
         self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
 

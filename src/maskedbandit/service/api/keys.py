@@ -65,7 +65,7 @@ async def revoke(call: Call) -> KeyListed:
 
 ROUTES = [
     Route("GET", "/v1/keys", (OWNER,), list_all, answer=KeysListed),
-    Route("POST", "/v1/keys", (OWNER,), make, NewKey, KeyMade, 201),
-    Route("POST", "/v1/keys/{key}/rotate", (OWNER,), rotate, answer=KeyMade),
-    Route("POST", "/v1/keys/{key}/revoke", (OWNER,), revoke, answer=KeyListed),
+    Route("POST", "/v1/keys", (OWNER,), make, NewKey, KeyMade, 201, refusals=(404,)),
+    Route("POST", "/v1/keys/{key}/rotate", (OWNER,), rotate, answer=KeyMade, refusals=(404,)),
+    Route("POST", "/v1/keys/{key}/revoke", (OWNER,), revoke, answer=KeyListed, refusals=(404,)),
 ]

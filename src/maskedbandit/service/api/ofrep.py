@@ -142,6 +142,8 @@ async def has(call: Call, name: str, body: Assign) -> Assigned | None:
 
 
 ROUTES = [
-    Route("POST", "/ofrep/v1/evaluate/flags/{key}", (CLIENT,), one, Evaluate, Evaluation, refusals=(400, 404)),
-    Route("POST", "/ofrep/v1/evaluate/flags", (CLIENT,), every, Evaluate, Evaluations, refusals=(400,)),
+    Route(
+        "POST", "/ofrep/v1/evaluate/flags/{key}", (CLIENT,), one, Evaluate, Evaluation, refusals=(400, 404), fault=Fault
+    ),
+    Route("POST", "/ofrep/v1/evaluate/flags", (CLIENT,), every, Evaluate, Evaluations, refusals=(400,), fault=Fault),
 ]

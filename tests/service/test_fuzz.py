@@ -1,0 +1,170 @@
+"""Bodies of all sorts: whatever is sent, the answer is one that the document knows, and the service goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.service.api import routes
+from maskedbandit.service.route import Call
+from tests.service.inside import TABLE, Inside, inside
+from tests.service.test_studies import TOML
+
+PIECES = [
+    *(b"{", b"}", b"[", b"]", b'"', b":", b",", b"\\", b"\\u0000", b"\\ud800", b"null", b"true", b"NaN", b"-Infinity"),
+    *(
+        b"1e999",
+        b"-0",
+        b"9" * 400,
+        b"1" * 5000,
+        b"0x10",
+        b"\x00",
+        b"\xff",
+        b"\xef\xbb\xbf",
+        "é\u2028😀".encode(),
+        b" " * 99,
+    ),
+    *(
+        b'"unit"',
+        b'"ticket"',
+        b'"value"',
+        b'"requests"',
+        b'"context"',
+        b'"event"',
+        b"__proto__",
+        b"' OR 1=1 --",
+        b"%s%n",
+    ),
+    *(b"[" * 2000, b'{"a":' * 2000, b"2026-11-22", b"\n", b"#", b"=", b"inf", b"[[arms]]", b"1.7976931348623157e308"),
+]
+TOGETHER = 64
+
+
+def mutated(rng: Random, body: bytes) -> bytes:
+    """A body in which a few things were changed."""
+    found = bytearray(body)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3, 8))):
+        at = rng.randrange(len(found) + 1)
+        kind = rng.random()
+        if kind < 0.35:
+            found[at:at] = rng.choice(PIECES)
+        elif kind < 0.6:
+            found[at : at + rng.randrange(1, 6)] = rng.choice(PIECES)
+        elif kind < 0.8:
+            del found[at : at + rng.randrange(1, 20)]
+        elif kind < 0.95:
+            found[at : at + 1] = bytes([rng.randrange(256)])
+        else:
+            found[at:at] = found[rng.randrange(len(found) + 1) :]
+    return bytes(found[:70_000])
+
+
+def requests(service: Inside, rng: Random, tickets: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Method, path, body, key and headers, for ever."""
+    ticket = tickets[0]
+    at = "/v1/studies/small"
+    toml = [("content-type", "application/toml")]
+    protocol = json.dumps(TABLE | {"name": "fuzzed", "project": "fuzzed"}).encode()
+    report = b'{"ticket": "%s", "value": 0.5, "event": "e"}' % ticket.encode()
+    sound: list[tuple[str, bytes, str, Any, int]] = [
+        (f"{at}/assign", b'{"unit": "ann", "token": null}', "client", (), 6),
+        (f"{at}/report", report, "client", (), 8),
+        (f"{at}/expose", b'{"ticket": "%s"}' % ticket.encode(), "client", (), 4),
+        (f"{at}/budget", b'{"ticket": "%s"}' % ticket.encode(), "client", (), 2),
+        (f"{at}/assign/batch", b'{"requests": [{"unit": "ann"}, {"unit": "bob"}]}', "client", (), 4),
+        (f"{at}/report/batch", b'{"requests": [%s, %s]}' % (report, report), "client", (), 4),
+        (f"{at}/expose/batch", b'{"requests": [{"ticket": "%s"}]}' % ticket.encode(), "client", (), 2),
+        ("/ofrep/v1/evaluate/flags/small", b'{"context": {"targetingKey": "ann", "x": [1, {}]}}', "client", (), 4),
+        ("/ofrep/v1/evaluate/flags", b'{"context": {"targetingKey": "ann"}}', "client", (), 1),
+        (f"{at}/erase", b'{"unit": "eve"}', "officer", (), 1),
+        ("/v1/keys", b'{"role": "client", "study": "nobodys"}', "owner", (), 1),
+        ("/v1/studies/validate", protocol, "owner", (), 2),
+        ("/v1/studies/validate", TOML, "owner", toml, 1),
+    ]
+    many = [each for each in sound for _ in range(each[-1])]
+    while True:
+        path, body, key, headers, _ = rng.choice(many)
+        yield "POST", path, mutated(rng, body), key, headers
+
+
+ALLOWED = {
+    f"/v1/studies/small{route.path.removeprefix('/v1/studies/{study}')}" if "{study}" in route.path else route.path: {
+        route.status,
+        *route.refusals,
+        413,
+        422,
+    }
+    for route in routes()
+    if route.method == "POST"
+}
+
+
+def fuzz(service: Inside, count: int, seed: int) -> Counter[int]:
+    """Ask so often, some at the same time: how often each status came."""
+    service.begin()
+    rng, found = Random(seed), Counter[int]()
+    tickets = [service.seen(f"u{i}") for i in range(2)]
+
+    async def one(request: tuple[Any, ...]) -> None:
+        reply = await service.asked(*request)
+        allowed = ALLOWED.get(request[1].replace("flags/small", "flags/{key}"))
+        assert allowed is not None, request[1]
+        assert reply.status in allowed, (request, reply)
+        found[reply.status] += 1
+        if reply.status != 200 and found[reply.status] % 64 == 0:
+            said = reply.json
+            assert said.get("status", reply.status) == reply.status
+            assert "/ofrep" in request[1] or {"type", "title", "status", "code", "detail"} == said.keys()
+
+    async def some() -> None:
+        source = requests(service, rng, tickets)
+        for _ in range(count // TOGETHER):
+            await asyncio.gather(*[one(next(source)) for _ in range(TOGETHER)])
+
+    service.run(some())
+    assert service.study("assign", {"unit": "u0"}).json["ticket"] == tickets[0]
+    assert service.ask("POST", "/v1/studies/small/verify", key="owner").status == 200
+    return found
+
+
+def test_mutated_bodies(service: Inside) -> None:
+    found = fuzz(service, 6400, 1)
+    assert {200, 422, 404} <= found.keys()
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_mutated_bodies(tmp_path: Path) -> None:
+    with inside(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness") as service:
+        found = fuzz(service, 100_000, 2)
+    assert found.total() > 99_000
+    assert found[200] > 5000
+
+
+@pytest.mark.slow
+def test_nine_hundred_thousand_more_are_read_or_refused(service: Inside) -> None:
+    """By what reads bodies; what it lets pass is of the type that the route has."""
+    known = {route.path: route for route in routes() if route.method == "POST"}
+    rng, read, refused = Random(3), 0, set[str]()
+    source = requests(service, rng, ["0" * 32])
+    for _ in range(900_000):
+        method, path, raw, key, headers = next(source)
+        route = known[path.replace("/small", "/{study}").replace("flags/{study}", "flags/{key}")]
+        call = Call(service.host, service.scope(method, path, key, headers) | {"path_params": {}}, None, None)
+        call.raw = raw
+        try:
+            found = route.decoded(call)
+        except InvalidValue as why:
+            refused.add(why.code)
+        else:
+            read += 1
+            assert route.body is Any or isinstance(found, route.body)
+    assert read > 50_000
+    assert refused == {"invalid_value"}

@@ -1,0 +1,73 @@
+"""The OpenAPI document says what the service does: schemathesis, with all its checks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskedbandit.service.api import routes
+from tests.service.inside import TABLE, Inside
+from tests.service.live import Live
+
+# what no schema says: all that a protocol must be, that names of people are printable, and who is meant by a context
+CONFIG = """
+continue-on-failure = true
+
+[[operations]]
+include-path-regex = "/studies$|/validate$|/assign|/report|/erase$|^/ofrep"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "410", "422", "429"]
+"""
+
+
+def test_the_document_has_every_route(service: Inside) -> None:
+    found = service.ask("GET", "/openapi.json", key=None).json
+    assert found["openapi"] == "3.1.0"
+    said = {(method.upper(), path) for path, methods in found["paths"].items() for method in methods}
+    assert said == {(route.method, route.path) for route in routes()}
+    for methods in found["paths"].values():
+        for operation in methods.values():
+            assert operation["summary"].endswith(".")
+
+
+def test_methods_that_a_path_does_not_have(service: Inside) -> None:
+    for path, allowed in (
+        ("/v1/studies", "GET, HEAD, POST"),
+        ("/v1/studies/small/assign", "POST"),
+        ("/healthz", "GET, HEAD"),
+        ("/v1/keys", "GET, HEAD, POST"),
+    ):
+        for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "LOCK"):
+            found = service.ask(method, path, None, "owner")
+            assert (found.code, found.headers["allow"]) == ("method_not_allowed", allowed)
+
+
+def schemathesis(server: Live, folder: Path, role: str, *more: str) -> None:
+    """All checks, with the key of a role."""
+    (folder / "schemathesis.toml").write_text(CONFIG)
+    command = [sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{server.port}/openapi.json"]
+    command += ["--header", f"Authorization: Bearer {server.keys[role]}", "--checks", "all", "--seed", "15", *more]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("role", "paths"),
+    [
+        ("client", "assign|expose|report|budget|ofrep|openapi|healthz|readyz"),
+        ("owner", "^/v1/(studies(/validate|/.study.|/.*(ledger|head|releases|verify|erase|pause|stop))?|keys)$"),
+        ("owner", "start|resume|archive|rotate|revoke"),
+    ],
+)
+def test_schemathesis(server: Live, tmp_path: Path, role: str, paths: str) -> None:
+    server.start_study(TABLE)
+    schemathesis(server, tmp_path, role, "--include-path-regex", paths, "--max-examples", "60")
+    ended: Any = server.end()
+    assert ended == 0
+    assert "Traceback" not in server.said()
+    assert "server_error" not in server.said()
