@@ -28,6 +28,7 @@ PUBLIC = [
     "identify",
     "kernel",
     "noises",
+    "plan",
     "policies",
     "replay",
     "simulate",

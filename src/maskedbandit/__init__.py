@@ -44,6 +44,7 @@ _HOME = {
     "Release": "core",
     "identify": "lab.goals.identify.identify",
     "kernel": "core",
+    "plan": "reports.plan",
     "replay": "lab.goals.replay.replay",
     "simulate": "lab.goals.regret.simulate",
     "uniform_means": "lab.worlds.named_means",

@@ -12,59 +12,22 @@ import asyncio
 import json
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from maskedbandit.errors import InvalidValue, StorageFailed
+from maskedbandit.reports.forecast import RUNS, Forecast, forecast
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 
-RUNS, PATIENCE = 200, 90  # seconds
-MOST = 10**7  # people in a simulated search
+PATIENCE = 90  # seconds
 
 
-class Forecast(NamedTuple):
-    """Means over simulated studies, and their standard errors."""
-
-    people: float
-    people_error: float
-    people_most: float  # the 90 % quantile
-    regret: float
-    regret_error: float
-    equal: float  # the regret of giving all arms to equally many
-    wrong: float  # the share of runs that do not end with the best arm
-
-
-def forecast(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
-    """Simulate a protocol."""
-    import maskedbandit as mb
-    from maskedbandit.lab.delays.constant import Constant
-
+def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
+    """The forecast of a protocol."""
     means = [baseline + difference] + [baseline] * (protocol.k - 1)
-    delay = Constant(round(protocol.reward.window / UNITS["day"] * per_day))
-    policy, channel, world = protocol.policy, protocol.channel, mb.Bernoulli(means)
-    if protocol.people is not None:
-        run = mb.simulate(policy, channel, world, protocol.people, runs=RUNS, seed=1, delay=delay)
-        people, regret = np.full(RUNS, protocol.people), run.regret[:, -1]
-        wrong = float(np.mean(run.pulls.argmax(axis=1) != 0))
-    else:
-        found = mb.identify(policy, channel, world, float(protocol.aim), RUNS, 1, MOST, delay=delay)
-        people, regret, wrong = (
-            found.samples,
-            found.pulls[:, 1:].sum(axis=1) * difference,
-            1 - float(found.correct.mean()),
-        )
-    root = RUNS**0.5
-    return Forecast(
-        float(people.mean()),
-        float(people.std() / root),
-        float(np.quantile(people, 0.9)),
-        float(regret.mean()),
-        float(regret.std() / root),
-        float(people.mean()) * difference * (protocol.k - 1) / protocol.k,
-        wrong,
-    )
+    late = round(protocol.reward.window / UNITS["day"] * per_day)
+    aim = float(protocol.aim) if protocol.people is None else protocol.people
+    return forecast(protocol.policy, protocol.channel, means, aim, late)
 
 
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
@@ -122,7 +85,7 @@ async def forecast_in_words(
 
 def main(given: Any) -> list[float]:
     """What is printed."""
-    return [*forecast(Protocol.from_text(given["protocol"]), given["baseline"], given["difference"], given["per_day"])]
+    return [*foreseen(Protocol.from_text(given["protocol"]), given["baseline"], given["difference"], given["per_day"])]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,69 @@
+"""Plan a study: how many people, how long, at which ε, under which trust."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from maskedbandit.errors import InvalidValue
+
+EXAMPLE = (
+    "maskedbandit plan --arms 5 --baseline 0.3 --difference 0.02 --epsilon 1 --per-day 5000\n"
+    "  maskedbandit plan --people 20000 --epsilon 1                     # which difference can be found?\n"
+    "  maskedbandit plan --people 20000 --difference 0.05               # which ε is enough?\n"
+    "  maskedbandit plan --people 20000 --difference 0.05 --epsilon 1 --regret"
+)
+INTERRUPTED = ""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """What is planned."""
+    parser.add_argument("--arms", type=int, default=2, metavar="K", help="how many (2)")
+    parser.add_argument("--baseline", type=float, default=0.3, metavar="MEAN", help="of all arms but the best (0.3)")
+    parser.add_argument("--difference", type=float, metavar="D", help="by which the best is better")
+    parser.add_argument("--epsilon", type=float, metavar="E", help="of each person")
+    parser.add_argument("--people", type=int, metavar="N", help="how many come; left out: as many as it needs")
+    parser.add_argument(
+        "--regret", action="store_true", help="do not search for the best arm: give the worse ones to few of the people"
+    )
+    parser.add_argument("--wrong", type=float, default=0.05, metavar="P", help="probability of a wrong answer (0.05)")
+    parser.add_argument("--per-day", type=float, default=1000, metavar="N", help="people on a day (1000)")
+    parser.add_argument("--window", default="1 day", metavar="TIME", help="in which an outcome counts (1 day)")
+    parser.add_argument("--delta", type=float, default=1e-6, metavar="D", help="where there is no pure ε (1e-6)")
+    parser.add_argument("--trust", action="append", metavar="NAME", help="one trust model alone; may be repeated")
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="simulated studies (200)")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw people or regret against ε")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def do(options: argparse.Namespace) -> None:
+    """Print a row for each trust model."""
+    from maskedbandit.cli.parts.progress import Progress
+    from maskedbandit.reports.plan import TRUST, Question, plan
+    from maskedbandit.study.reward import UNITS, duration
+
+    if options.difference is None and options.epsilon is None:
+        raise InvalidValue("--difference and --epsilon", "left out", "given, or one of them and --people")
+    question = Question(
+        arms=options.arms,
+        baseline=options.baseline,
+        difference=options.difference,
+        epsilon=options.epsilon,
+        people=options.people,
+        wrong=options.wrong,
+        per_day=options.per_day,
+        window=duration("--window", options.window, 0) / UNITS["day"],
+        delta=options.delta,
+        goal="regret" if options.regret else "identify",
+    )
+    trust = tuple(options.trust or TRUST)
+    with Progress(0, "study", quiet=options.quiet) as progress:
+        progress.begin("simulated")
+        found = plan(question, trust=trust, runs=options.runs, advance=lambda: progress.advance(1))
+    print(json.dumps(found.to_dict()) if options.json else found)
+    if options.figure:
+        from maskedbandit.reports.plan_figure import save
+
+        save(question, trust, options.runs, options.figure)

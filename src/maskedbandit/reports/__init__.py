@@ -1,0 +1,1 @@
+"""Reports on studies: what one would bring."""
