@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,9 +18,26 @@ from maskedbandit.service.api import routes
 from maskedbandit.service.host import Host
 from maskedbandit.service.page.site import routes as pages
 from maskedbandit.service.problems import of_status
-from maskedbandit.service.route import PROBLEM, encode
+from maskedbandit.service.route import PROBLEM, Route, encode
 
+STUDIES = "/v1/studies/"
 CODES = {404: "not_found", 405: "method_not_allowed"}
+
+
+class Application(Starlette):
+    """An application in which what is asked of one study goes straight to its route: clients ask nothing else."""
+
+    straight: Mapping[tuple[str, str], Route]
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["path"].startswith(STUDIES):
+            name, _, rest = scope["path"][len(STUDIES) :].partition("/")
+            if (route := self.straight.get((scope["method"], rest))) is not None:
+                scope["app"], scope["path_params"] = self, {"study": name}
+                await route(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
 
 
 def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = ()) -> Starlette:
@@ -37,8 +54,10 @@ def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None
         await host.stop()
 
     found = [Path(route.path, route, methods=[route.method]) for route in routes()]
-    app = Starlette(routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown})
+    app = Application(routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown})
     app.state.host = host
+    one = STUDIES + "{study}/"
+    app.straight = {(each.method, each.path[len(one) :]): each for each in routes() if each.path.startswith(one)}
     return app
 
 

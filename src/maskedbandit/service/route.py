@@ -31,6 +31,7 @@ from maskedbandit.service.problems import problem
 log = logging.getLogger("maskedbandit")
 encode = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
+NAMES = re.compile(NAME)
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -79,7 +80,7 @@ class Call:
 
 def study_name(text: str) -> str:
     """The text, if a study can have this name: no database is asked for others, as not each can read them."""
-    if not re.fullmatch(NAME, text):
+    if not NAMES.fullmatch(text):
         raise UnknownStudy("there is no study of this name")
     return text
 

@@ -16,6 +16,8 @@ from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed, UnknownS
 from maskedbandit.store.database import Again, Database, Row, again, marks
 
 OLDEST = (3, 51, 3)
+SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cell_size_check = ON")
+PAGES = 8000  # of the log, 32 MB, before they are written to where they belong: a page that changes often is then once
 WAIT = 10_000  # milliseconds for another connection's transaction
 
 
@@ -53,7 +55,7 @@ class Sqlite(Database):
 
     def _set(self) -> None:
         with self._named_errors():
-            for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cell_size_check = ON"):
+            for setting in (*SETTINGS, f"wal_autocheckpoint = {PAGES}"):
                 self._connection.execute(f"PRAGMA {setting}")
 
     def begin(self) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
@@ -78,7 +78,8 @@ class Study:
     ) -> None:
         self._session = Session(database, witness, name, clock, holder)
         self.name, self.database, self.protocol = name, database, self._session.protocol
-        self._people, self._bits = witness.pseudonyms(self._session.project), Bits()
+        self._bits = Bits()
+        self._person = lru_cache(1024)(witness.pseudonyms(self._session.project).of)  # which a batch asks for twice
 
     @property
     def state(self) -> str:
@@ -108,7 +109,7 @@ class Study:
         It is faster if all tickets and units that they are about are named; those that cannot be are for the operations
         to refuse.
         """
-        people = [self._people.of(unit) for unit in units if type(unit) is str and unit.isprintable()]
+        people = [self._person(unit) for unit in units if type(unit) is str and unit.isprintable()]
         return self._session.apply(
             operations, [ticket for ticket in tickets if type(ticket) is str and ticket.isalnum()], people
         )
@@ -192,7 +193,7 @@ class Study:
     def op_assign(self, unit: str) -> Assigned:
         """See `assign`."""
         session, protocol = self._session, self.protocol
-        person = self._people.of(checked_unit(unit))
+        person = self._person(checked_unit(unit))
         if (had := session.rows.place_of(person)) is not None:
             return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
         if session.state in ("draft", "archived"):
@@ -212,12 +213,13 @@ class Study:
         except MaskedBanditError:
             session.driver.give_back(given.cohort, given.place)
             raise
-        ticket = secrets.token_hex(16)
+        seconds = session.now // 1000 % 2**32  # first, so that rows that come together stand together on disk
+        ticket = f"{seconds:08x}{secrets.token_hex(12)}"
         where = given.cohort, given.place, given.arm
-        dealt = Place(ticket, *where, person, str(given.propensity), price, period, session.now)
-        session.rows.deal(dealt)
-        if not protocol.reward.exposure:
-            self._expose(dealt)
+        seen = None if protocol.reward.exposure else session.now
+        session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))
+        if seen is not None:
+            self._note_exposed(given.cohort)
         session.people += 1
         return Assigned(given.arm, ticket, given.propensity)
 
@@ -262,7 +264,7 @@ class Study:
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
         self._session.write()
-        person = self._people.of(checked_unit(unit))
+        person = self._person(checked_unit(unit))
         rows = self.database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", self.name, person)
         for (ticket,) in rows:
             erase(self._session, ticket)
@@ -314,7 +316,10 @@ class Study:
 
     def _expose(self, place: Place) -> None:
         self._check_in_time(place)
+        self._session.rows.expose(place.ticket, self._session.now)
+        self._note_exposed(place.cohort)
+
+    def _note_exposed(self, cohort: int) -> None:
         now, exposed = self._session.now, self._session.exposed
-        self._session.rows.expose(place.ticket, now)
-        count, latest = exposed.get(place.cohort, (0, 0))
-        exposed[place.cohort] = count + 1, max(latest, now)
+        count, latest = exposed.get(cohort, (0, 0))
+        exposed[cohort] = count + 1, max(latest, now)

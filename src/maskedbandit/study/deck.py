@@ -97,6 +97,11 @@ class Deck:
         return sum(places.left for places in self._with_places.values())
 
     @property
+    def empty(self) -> bool:
+        """Whether no place is left."""
+        return not self._with_places
+
+    @property
     def dealing(self) -> list[Places]:
         """The cohorts that have places left, by number."""
         return [self._with_places[cohort] for cohort in sorted(self._with_places)]
@@ -145,13 +150,15 @@ class Deck:
 
         The propensity is exactly the probability with which the user got this arm: places of the arm / all places.
         """
-        dealing, total = self.dealing, self.left
+        dealing = [(places, places.left) for places in self.dealing]
+        total = sum(left for _, left in dealing)
         rest = bits.below(total) if len(dealing) > 1 else 0
-        for chosen in dealing:
-            if rest < chosen.left:
+        for places, left in dealing:
+            chosen = places
+            if rest < left:
                 break
-            rest -= chosen.left
-        of_arm = sum(places.left for places in dealing if places.arm == chosen.arm)
+            rest -= left
+        of_arm = sum(left for places, left in dealing if places.arm == chosen.arm)
         place = chosen.deal()
         self.sort(chosen)
         return chosen, place, Fraction(of_arm, total)

@@ -97,7 +97,7 @@ class Driver:
 
     def ask(self) -> None:
         """Ask the policy for its next decision, if it is due: no place is left, and there is something new."""
-        if self._due() and not self.deck.left:
+        if self._due() and self.deck.empty:
             self._ask()
 
     def assign(self, bits: Bits) -> Assignment:
@@ -107,7 +107,7 @@ class Driver:
         released; before the first release it is any arm, each with the same probability.
         """
         self.ask()
-        if self.deck.left and self.answer is None:
+        if not self.deck.empty and self.answer is None:
             places, place, propensity = self.deck.deal(bits)
             return Assignment(places.arm, places.cohort, place, propensity)
         return self.serve(bits)

@@ -178,7 +178,7 @@ class Protocol:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
         return self.channel.trust == "local"
 
-    @property
+    @cached_property
     def people(self) -> int | None:
         """How many people the study has in all; None if it ends with the answer of a search."""
         if self.policy.goal == "identify":

@@ -1,0 +1,64 @@
+"""The servers that are compared: `python -m bench.servers KIND FOLDER` prints its port and, if it has one, a key.
+
+`echo` is an application of ASGI that answers what it was sent; `service` is the service, over a file in the folder; in
+`alone` each of its requests has a commit of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from bench.studies import PROTOCOL
+from maskedbandit.service import keys
+from maskedbandit.service.host import Host
+from maskedbandit.service.server import bound, serve
+from maskedbandit.store import writer
+from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import new, opened
+from maskedbandit.study.protocol import Protocol
+
+LARGE: dict[str, Any] = PROTOCOL | {"policy": {"name": "successive_elimination", "least": 10**6}}
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with the body."""
+    if scope["type"] == "http":
+        body = (await receive())["body"]
+        length = b"content-length", str(len(body)).encode()
+        headers = [(b"content-type", b"application/json"), length]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def service(folder: Path) -> None:
+    """The service, with a study that has room for everybody."""
+    address, witness = f"sqlite:///{folder}/studies.db", folder / "witness"
+    new(Protocol.from_table(LARGE), address, witness)
+    with opened(address, folder=witness) as study:
+        study.start()
+    database = connect(address)
+    key = keys.make(database, "client", None, 0)
+    database.close()
+    host, listener = Host(address, witness, rate=1e9), bound("127.0.0.1", 0)
+    serve(host, listener, lambda: print(listener.getsockname()[1], key, flush=True))
+
+
+def main(kind: str, folder: Path) -> None:
+    """Serve until the process is told to end."""
+    if kind == "echo":
+        listener = bound("127.0.0.1", 0)
+        listener.listen(100)
+        print(listener.getsockname()[1], flush=True)
+        uvicorn.Server(uvicorn.Config(echo, log_level="error", lifespan="off", access_log=False)).run([listener])
+    else:
+        if kind == "alone":
+            writer.MOST = 1
+        service(folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
