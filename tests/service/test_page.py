@@ -288,7 +288,7 @@ def sheet(name: str) -> str:
 def colours(dark: bool) -> dict[str, str]:
     """The colours of the style sheet."""
     text = sheet("page.css")
-    light, _, rest = text.partition("@media (prefers-color-scheme: dark)")
+    light, _, rest = text.partition("@media screen and (prefers-color-scheme: dark)")
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
     return found | (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rest)) if dark else {})
 
@@ -326,6 +326,25 @@ def test_the_style_sheet_and_the_script_are_whole() -> None:
     assert text.count("{") == text.count("}")
     assert "url(" not in text
     assert len(sheet("page.js").splitlines()) < 60
+
+
+def test_a_thousand_arms_are_still_a_page(views: dict[str, View]) -> None:
+    """The pictures show some of them, and the tables all."""
+    some = views["running"]
+    arms = tuple(Arm(f"arm{i}", None, some.arms[0].estimate, 0.001) for i in range(1000))
+    zeros = (0,) * 999
+    counts = replace(
+        some.counts,
+        dealt=(*some.counts.dealt[:1], *zeros),
+        seen=(*some.counts.seen[:1], *zeros),
+        returned=(0, *zeros),
+        columns=tuple(replace(each, arms=(*each.arms[:1], *zeros)) for each in some.counts.columns),
+    )
+    text = render_study(replace(some, arms=arms, counts=counts), OWNER, "")
+    assert "The 30 arms with the highest means are drawn" in text
+    assert "993 other arms" in text
+    assert text.count("arm999") >= 2
+    assert len(text) < 1_500_000
 
 
 def test_arms_without_a_release_are_named(views: dict[str, View]) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from maskedbandit import __version__
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.odds import best_guess, in_hundred
-from maskedbandit.service.page.words import counted, duration
+from maskedbandit.service.page.words import count, duration
 from maskedbandit.service.view import View
 
 
@@ -90,10 +90,12 @@ def budget(view: View) -> str:
 
 def composition(view: View) -> str:
     """What several releases cost together."""
-    releases = counted(len(view.releases), "release")
+    if not view.releases:
+        return "Nothing was released so far. A person's outcome will be in one release at most."
+    releases = "one release" if len(view.releases) == 1 else f"{count(len(view.releases))} releases"
     return (
-        f"So far there {'was' if len(view.releases) == 1 else 'were'} {releases}. A person's outcome is in one of "
-        "them at most, so all of them together cost nobody more than one."
+        f"There {'was' if len(view.releases) == 1 else 'were'} {releases} so far. A person's outcome is in one of them "
+        "at most, so all of them together cost nobody more than one."
     )
 
 

@@ -191,16 +191,16 @@ def line(entry: Entry) -> Line:
     says: dict[str, Any] = entry.says
     common = entry.number, says["at"], says["kind"], entry.hash
     if says["kind"] == "burned":
-        return Line(*common, loss=str(_loss(says["loss"])))
+        return Line(*common, loss=_cost(says["loss"]))
     if says["kind"] != "released":
         return Line(*common)
     total = float.fromhex(says["total"])
-    return Line(*common, says["cohort"], says["arm"], says["n"], total, str(_loss(says["loss"])), says["step"])
+    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"])
 
 
 @lru_cache(maxsize=256)
-def _loss(text: str) -> Loss:
-    return Loss.from_text(text)
+def _cost(text: str) -> str:
+    return str(Loss.from_text(text))
 
 
 def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:

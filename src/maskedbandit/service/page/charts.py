@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from markupsafe import Markup
 
 from maskedbandit.service.page.drawing import Drawing, picture, ticks, times
-from maskedbandit.service.page.tables import delay_names
+from maskedbandit.service.page.tables import delay_names, groups
 from maskedbandit.service.page.words import count, counted, decimal, duration, fixed, percent
-from maskedbandit.service.view import View
+from maskedbandit.service.view import Arm, View
 
-MOST = 8  # arms that have a colour of their own
+DRAWN = 30  # arms, at most
+
+
+def drawn(view: View) -> list[Arm]:
+    """The arms that are drawn: those with the highest means, if there are many."""
+    if len(view.arms) <= DRAWN:
+        return list(view.arms)
+    least = -math.inf
+    means = [arm.estimate.mean if arm.estimate else least for arm in view.arms]
+    best = sorted(range(len(means)), key=lambda arm: -means[arm])[:DRAWN]
+    return [view.arms[arm] for arm in sorted(best)]
 
 
 def colours(view: View) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The class, the name and the arms of each colour: the arms with most people, and all others together."""
-    arms = range(len(view.arms))
-    if len(view.arms) <= MOST:
-        return [(f"c{i}", view.arms[i].name, (i,)) for i in arms]
-    first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST - 1])
-    rest = tuple(arm for arm in arms if arm not in first)
-    return [(f"c{i}", view.arms[arm].name, (arm,)) for i, arm in enumerate(first)] + [
-        ("rest", f"{len(rest)} other arms", rest)
-    ]
+    """The class, the name and the arms of each colour; the others have none of their own."""
+    found = [(f"c{i}", name, arms) for i, (name, arms) in enumerate(groups(view))]
+    return found if len(found[-1][2]) == 1 else [*found[:-1], ("rest", *found[-1][1:])]
 
 
 def estimates(view: View) -> Markup:
     """A row for each arm: the released mean, the band of the people, and the band of the people and the noise."""
     scale = view.protocol.reward.in_units
     units = view.protocol.reward.most - view.protocol.reward.least
-    known = [(arm.name, arm.estimate) for arm in view.arms if arm.estimate]
+    arms = drawn(view)
+    known = [(arm.name, arm.estimate) for arm in arms if arm.estimate]
     ends = [end for _, each in known for end in (each.mean - each.both, each.mean + each.both)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
@@ -38,7 +44,7 @@ def estimates(view: View) -> Markup:
     def draw(on: Drawing) -> None:
         row, label = (44, 0) if on.narrow else (34, 150)
         left, right, top = label + 8, on.width - (16 if on.narrow else 116), 6
-        bottom = top + row * len(view.arms)
+        bottom = top + row * len(arms)
 
         def x(value: float) -> float:
             return left + (value - low) / (high - low) * (right - left)
@@ -47,7 +53,7 @@ def estimates(view: View) -> Markup:
             at = x((tick - view.protocol.reward.least) / units)
             on.line("zero" if tick == 0 and low < 0 else "grid", at, top, at, bottom)
             on.text("middle", at, bottom + 17, decimal(tick, 4))
-        for i, arm in enumerate(view.arms):
+        for i, arm in enumerate(arms):
             y = top + row * i + (row - 11 if on.narrow else row / 2)
             on.text("label", 0, y - 13 if on.narrow else y + 4, short(arm.name, on))
             if arm.estimate is None:
@@ -95,8 +101,9 @@ def short(name: str, on: Drawing) -> str:
 
 def chance(view: View) -> Markup:
     """A bar for each arm."""
-    about = "; ".join(f"{arm.name} {percent(arm.chance)}" for arm in view.arms)
-    draw = bars([(arm.name, arm.chance, percent(arm.chance)) for arm in view.arms])
+    arms = drawn(view)
+    about = "; ".join(f"{arm.name} {percent(arm.chance)}" for arm in arms)
+    draw = bars([(arm.name, arm.chance, percent(arm.chance)) for arm in arms])
     return picture("chance", "Chance of each arm to be the best", about, draw)
 
 
@@ -145,8 +152,8 @@ def allocation(view: View) -> Markup:
                     on.rect(f"part {kind}", left + i * wide, y, wide + 0.3, tall, f"{name}: {people} of {total}")
                     on.line("split", left + i * wide, y, left + (i + 1) * wide, y)
         start = columns[0].at
-        for line in view.releases:
-            x = left + (line.at - start) / step * wide
+        marks = {round((left + (line.at - start) / step * wide) * 2) / 2 for line in view.releases}
+        for x in sorted(marks):
             if left <= x <= on.width - 8:
                 on.line("mark", x, top, x, bottom)
                 on.arrow("tip", x, top, "a release")

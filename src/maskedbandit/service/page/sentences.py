@@ -13,9 +13,9 @@ from maskedbandit.service.view import Line, View
 
 
 class Check(NamedTuple):
-    """Something that should be so, and whether it is."""
+    """Something that should be so, and whether it is; None: it is too early to say."""
 
-    good: bool
+    good: bool | None
     title: str
     text: str
 
@@ -36,7 +36,8 @@ def _stands(view: View) -> str:
     if people is None:
         return f"{view.state.capitalize()}: {counted(came, 'person has', 'people have')} come."
     if came >= people:
-        return f"All {count(people)} people have come."
+        all_came = f"all {count(people)} people have come."
+        return all_came.capitalize() if view.state == "running" else f"{view.state.capitalize()}: {all_came}"
     return f"{view.state.capitalize()}: {count(came)} of {count(people)} people have come."
 
 
@@ -150,7 +151,7 @@ def health(view: View) -> list[Check]:
     chance = exposure_chance(view.counts.seen, view.counts.returned)
     if chance is None:
         text = "Too few people came to tell whether some arms are seen less often than others."
-        found.append(Check(True, "Too early.", text))
+        found.append(Check(None, "Too early.", text))
     elif chance < RARE:
         text = (
             "If all arms were seen equally often, so large a difference would come about by chance in fewer than one "

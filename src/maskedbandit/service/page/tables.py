@@ -9,6 +9,8 @@ from maskedbandit.service.tally import DELAYS
 from maskedbandit.service.view import View
 
 Rows = list[list[Any]]
+LAST = 100  # releases, and cohorts, that a table lists
+MOST = 8  # arms that are told apart over time
 
 
 def estimates(view: View) -> Rows:
@@ -29,19 +31,33 @@ def chances(view: View) -> Rows:
     return [[arm.name, percent(arm.chance)] for arm in view.arms]
 
 
-def arm_names(view: View) -> list[str]:
-    """The names of the arms."""
-    return [arm.name for arm in view.arms]
+def groups(view: View) -> list[tuple[str, tuple[int, ...]]]:
+    """The arms that are told apart over time, by name: those with most people, and all others together."""
+    arms = range(len(view.arms))
+    if len(view.arms) <= MOST:
+        return [(view.arms[arm].name, (arm,)) for arm in arms]
+    first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST - 1])
+    rest = tuple(arm for arm in arms if arm not in first)
+    return [*((view.arms[arm].name, (arm,)) for arm in first), (f"{len(rest)} other arms", rest)]
+
+
+def allocation_head(view: View) -> list[str]:
+    """The names of the columns of `allocation`."""
+    return ["From", *(name for name, _ in groups(view))]
 
 
 def allocation(view: View) -> Rows:
     """People of each arm over time."""
-    return [[clock(each.at), *map(count, each.arms)] for each in view.counts.columns]
+    parts = groups(view)
+    return [
+        [clock(each.at), *(count(sum(each.arms[arm] for arm in arms)) for _, arms in parts)]
+        for each in view.counts.columns
+    ]
 
 
 def release_times(view: View) -> Rows:
-    """When something was released."""
-    return [[clock(line.at), line.cohort, view.arms[line.arm or 0].name] for line in view.releases]
+    """When something was released, the last times."""
+    return [[clock(line.at), line.cohort, view.arms[line.arm or 0].name] for line in view.releases[-LAST:]]
 
 
 def arrivals(view: View) -> Rows:
@@ -68,3 +84,23 @@ def exposures(view: View) -> Rows:
         share = percent(seen / (seen + back)) if seen + back else "–"
         found.append([arm.name, count(dealt + back), count(seen), count(dealt - seen), count(back), share])
     return found
+
+
+def plan(view: View) -> list[tuple[str, str]]:
+    """What was decided before the study."""
+    protocol, reward = view.protocol, view.protocol.reward
+    people = "until the best arm is certain" if protocol.people is None else count(protocol.people)
+    if protocol.people is None:
+        people += f", but for a chance of {decimal(protocol.aim)}"
+    rules = {"first": "the first report", "last": "the last report", "sum": "the sum of all reports"}
+    outcome = f"{rules[reward.rule]} of a person, from {decimal(reward.least)} to {decimal(reward.most)}"
+    return [
+        ("Project", protocol.project),
+        ("People", people),
+        ("Policy", type(protocol.policy).__name__),
+        ("Noise", f"{type(protocol.channel).__name__}, {protocol.channel.trust} trust"),
+        ("Outcome", f"{outcome}; {decimal(reward.default)} if nothing is reported"),
+        ("Window", f"{duration(reward.window)} after the arm was seen"),
+        ("Time to see it", duration(reward.exposure)),
+        ("Protocol (SHA-256)", protocol.digest),
+    ]

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from maskedbandit.privacy.loss import Loss
+
 UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
 
 
@@ -45,6 +47,15 @@ def fixed(number: float, error: float) -> str:
     """
     digits = max(1 - math.floor(math.log10(error)), 0) if error > 0 else 3
     return f"{number:.{digits}f}".replace("-", "−")
+
+
+def loss(lost: Loss) -> str:
+    """A loss that is not broken within a number.
+
+    >>> loss(Loss.approximate(1, 1e-6)).replace("\N{NO-BREAK SPACE}", "_")
+    'ε_=_1 at δ_=_1e-06'
+    """
+    return str(lost).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
 def percent(part: float) -> str:
