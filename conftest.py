@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.thrift import left_to_slow
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
@@ -15,3 +17,9 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Before those that the command line leaves out are left out."""
+    left_to_slow(config, items)

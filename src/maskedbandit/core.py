@@ -8,8 +8,8 @@ small functions over tuples of arrays that run as plain Python, and that the sim
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,11 +17,13 @@ R = TypeVar("R")
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}  # how kernels are compiled
 
 
-class Kernel(Generic[P, R]):
+class Kernel(partial[R], Generic[P, R]):
     """A function that can be compiled: called from Python it runs as Python, called from compiled code it is compiled.
 
     Parameters travel in the arguments, never in closures, and randomness comes only from a generator that
     is passed in; so one compilation serves all values, and both ways of running give the same numbers.
+
+    It is a `partial` of nothing, which calls the function at once: as Python, kernels call each other a million times.
 
     >>> @kernel
     ... def double(x):
@@ -30,13 +32,18 @@ class Kernel(Generic[P, R]):
     42
     """
 
-    def __init__(self, function: Callable[P, R], **options: Any) -> None:
-        update_wrapper(self, function)
-        self.function = function
-        self.options = options  # of the compiler; what it calls inherits them
+    function: Callable[P, R]
+    options: dict[str, Any]  # of the compiler; what it calls inherits them
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.function(*args, **kwargs)
+    def __new__(cls, function: Callable[P, R], **options: Any) -> Kernel[P, R]:
+        own = super().__new__(cls, function)
+        update_wrapper(own, function)
+        own.function, own.options = function, options
+        return own
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -45,13 +52,24 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def large_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Mark a kernel that stays a call, as do all that it calls: inlined, it would make a loop compile for minutes."""
-    return Kernel(function, forceinline=False)
+    """Mark a kernel that is compiled apart: whoever calls it, and however often, its machine code is made once.
+
+    Other kernels become part of whatever calls them, and are optimized again with it. That is faster for what is called
+    once a user, and makes a loop compile for minutes if they are large.
+    """
+    return marked(function, apart=True, forceinline=False)
 
 
 def lean_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a kernel that makes no arrays, nor does what it calls: uncounted references to arrays make it faster."""
-    return Kernel(function, _nrt=False)
+    return marked(function, _nrt=False)
+
+
+def marked(function: Callable[P, R], **options: Any) -> Kernel[P, R]:
+    """The function as a kernel; marks add up."""
+    if isinstance(function, Kernel):
+        return Kernel(function.function, **function.options, **options)
+    return Kernel(function, **options)
 
 
 class Decision(NamedTuple):

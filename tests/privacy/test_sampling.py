@@ -27,7 +27,7 @@ from scipy import stats
 from scipy.special import ive
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy import sampling
+from maskedbandit.privacy import process, sampling
 from maskedbandit.privacy.sampling import (
     SPAN,
     WORDS,
@@ -184,15 +184,17 @@ class TestBits:
         assert copy.copy(Bits(seed.randbytes))._source == seed.randbytes
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork: no child begins with its parent's words")
+    @pytest.mark.parametrize("page", ["", "process._known = None"], ids=["with a page", "without"])
     @pytest.mark.parametrize("fork", ["os.fork", "ctypes.PyDLL(None).fork"])
-    def test_a_forked_child_and_its_parent_draw_differently(self, fork):
+    def test_a_forked_child_and_its_parent_draw_differently(self, fork, page):
         """Also if the fork is made in C, where no hook of Python is called."""
-        parent, child = self.draws_around_a_fork(fork, "")
+        parent, child = self.draws_around_a_fork(fork, "", page)
         assert not set(parent) & set(child)
-        if fork == "os.fork":  # into a namespace where it has the number of its parent, as in a container
-            parent, child = self.draws_around_a_fork(fork, "os.getpid = lambda: bits._process[0]")
-            assert not set(parent) & set(child)
-        parent, child = self.draws_around_a_fork(fork, "sampling.process = lambda: bits._process")
+        # into a namespace where it has the number of its parent, as in a container: without a page C could do that
+        parent, child = self.draws_around_a_fork(fork, "os.getpid = lambda: bits._process[0]", page)
+        noticed = fork == "os.fork" or (not page and process._known is not None)
+        assert set(parent).isdisjoint(child) == noticed
+        parent, child = self.draws_around_a_fork(fork, "sampling.process = lambda: bits._process", page)
         assert parent == child, "a child that does not forget is not noticed"
 
     def test_no_thread_of_a_child_keeps_a_word_of_its_parent(self, monkeypatch):
@@ -218,11 +220,12 @@ class TestBits:
         assert len(found) == 2
         assert not inherited & set(found)
 
-    def draws_around_a_fork(self, fork, sabotage):
+    def draws_around_a_fork(self, fork, sabotage, page):
         """In a process of its own, as a fork of one with threads is not safe."""
         script = f"""
 import ctypes, os
-from maskedbandit.privacy import sampling
+from maskedbandit.privacy import process, sampling
+{page}
 bits = sampling.Bits()
 bits.below(6)
 {sabotage}

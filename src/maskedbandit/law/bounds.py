@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel
+from maskedbandit.core import lean_kernel
 from maskedbandit.law.counts import draws, steps, width
 from maskedbandit.law.properties import is_laplace, is_response, unit_variance
 from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, SKELLAM, SUB_GAMMA, Law
 
 
-@kernel
+@lean_kernel
 def deviation(law: Law, m: int, n: int) -> float:
     """Standard deviation of the noise in the sum of m releases over n pulls in all, to within a step.
 
@@ -23,7 +23,7 @@ def deviation(law: Law, m: int, n: int) -> float:
     return wide * math.sqrt(unit_variance(law) * draws(law, m, n))
 
 
-@kernel
+@lean_kernel
 def cumulant(law: Law, scale: float, count: float, g: int, lam: float) -> float:
     """log E exp(lam Z), Z the sum of `count` draws of this scale in steps of 1/g; a bound if Gaussian or sub-gamma."""
     if count == 0.0 or lam == 0.0:
@@ -51,7 +51,7 @@ def cumulant(law: Law, scale: float, count: float, g: int, lam: float) -> float:
     return math.nan
 
 
-@kernel
+@lean_kernel
 def log_mgf(law: Law, n: int, lam: float) -> float:
     """At least log E exp(lam Z), Z the noise in one released sum of n rewards; infinite where that is infinite.
 
@@ -64,7 +64,7 @@ def log_mgf(law: Law, n: int, lam: float) -> float:
     return cumulant(law, law.scale, draws(law, 1, n), steps(law, n), lam)
 
 
-@kernel
+@lean_kernel
 def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     """At least log E exp(lam Z), Z the noise of m releases over n pulls in all."""
     if is_response(law):
@@ -74,7 +74,7 @@ def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     return cumulant(law, width(law, m), draws(law, m, n), g, lam)
 
 
-@kernel
+@lean_kernel
 def radius(law: Law, m: int, n: int, x: float) -> float:
     """A confidence radius: the noise of m releases over n pulls in all exceeds it with probability <= 2 exp(-x).
 

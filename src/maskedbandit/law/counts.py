@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel
+from maskedbandit.core import lean_kernel
 from maskedbandit.law.record import COINS, HONAKER, HYBRID, KARY, LAPLACE, Law
 
 
-@kernel
+@lean_kernel
 def steps(law: Law, n: int) -> int:
     """Number g of steps in one unit of reward, for a cohort of n; 0 if rewards are not rounded."""
     if law.root == 0.0:
@@ -17,7 +17,7 @@ def steps(law: Law, n: int) -> int:
     return int(max(law.grid, math.ceil(fine - 1e-15 * fine)))  # the slack keeps whole numbers from rounding up
 
 
-@kernel
+@lean_kernel
 def epoch(m: int) -> int:
     """floor(log2 m): the hybrid counter begins a new tree at every power of two."""
     level = 0
@@ -26,7 +26,7 @@ def epoch(m: int) -> int:
     return level
 
 
-@kernel
+@lean_kernel
 def wider(law: Law, levels: int) -> float:
     """The factor by which draws must be wider if a reward is in so many: pure losses add up, others in squares."""
     if law.kind == LAPLACE:
@@ -34,7 +34,7 @@ def wider(law: Law, levels: int) -> float:
     return math.sqrt(levels) if 0 <= law.kind <= COINS else math.nan
 
 
-@kernel
+@lean_kernel
 def nodes(law: Law, m: int) -> float:
     """Noise in the running sum of an arm's first m releases on a tree: its variance, in draws of `width(law, m)`.
 
@@ -66,13 +66,13 @@ def nodes(law: Law, m: int) -> float:
     return total
 
 
-@kernel
+@lean_kernel
 def width(law: Law, m: int) -> float:
     """Scale of the widest draw in the sum of m releases."""
     return law.scale * wider(law, max(1, epoch(m))) if law.counter == HYBRID else law.scale
 
 
-@kernel
+@lean_kernel
 def draws(law: Law, m: int, n: int) -> float:
     """Number of independent noise draws in m releases over n pulls in all, for one release exactly."""
     if law.counter > 0:
@@ -82,14 +82,14 @@ def draws(law: Law, m: int, n: int) -> float:
     return law.per_release * (m / law.honest) + law.per_pull * n
 
 
-@kernel
+@lean_kernel
 def draws_of_one(law: Law, n: int) -> float:
     """Number of independent noise draws in one release over n pulls; on a tree, in each of its nodes."""
     whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
     return law.per_release * whole + law.per_pull * n
 
 
-@kernel
+@lean_kernel
 def calibration(honest: float, n: int) -> int:
     """Least number of honest survivors of a cohort of n: their noise shares are calibrated to sum to one draw."""
     fine = honest * n

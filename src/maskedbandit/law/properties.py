@@ -4,66 +4,66 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel
+from maskedbandit.core import lean_kernel
 from maskedbandit.law.counts import draws
 from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, SUB_GAMMA, Law
 
 
-@kernel
+@lean_kernel
 def is_noiseless(law: Law) -> bool:
     """Whether releases are exact sums."""
     return law.kind == NO_NOISE
 
 
-@kernel
+@lean_kernel
 def is_response(law: Law) -> bool:
     """Whether every reward is a bit that was flipped at random, and nothing is added to their sum."""
     return law.kind == RESPONSE
 
 
-@kernel
+@lean_kernel
 def adds_noise(law: Law) -> bool:
     """Whether noise is added to sums or to rewards: a release is not a function of the (possibly flipped) rewards."""
     return law.kind != NO_NOISE and law.kind != RESPONSE
 
 
-@kernel
+@lean_kernel
 def is_laplace(law: Law) -> bool:
     """Whether draws are discrete Laplace: their tails are exponential, and complete draws have a pure loss."""
     return law.kind == LAPLACE
 
 
-@kernel
+@lean_kernel
 def is_one_laplace_draw(law: Law, n: int) -> bool:
     """Whether the noise in one release of n rewards is one discrete Laplace draw: its tail is known exactly."""
     return law.kind == LAPLACE and draws(law, 1, n) == 1.0
 
 
-@kernel
+@lean_kernel
 def is_gaussian(law: Law) -> bool:
     """Whether draws are discrete Gaussian: they are sub-Gaussian with their variance, and so are their sums."""
     return law.kind == GAUSSIAN
 
 
-@kernel
+@lean_kernel
 def is_skellam(law: Law) -> bool:
     """Whether draws are differences of two Poisson variables."""
     return law.kind == SKELLAM
 
 
-@kernel
+@lean_kernel
 def is_coins(law: Law) -> bool:
     """Whether draws are fair coins, so that their sum is binomial."""
     return law.kind == COINS
 
 
-@kernel
+@lean_kernel
 def is_sub_gamma(law: Law) -> bool:
     """Whether only a bound on the cumulant of the noise is known, neither its probabilities nor its variance."""
     return law.kind == SUB_GAMMA
 
 
-@kernel
+@lean_kernel
 def unit_variance(law: Law) -> float:
     """The variance of a draw of scale 1; for sub-gamma noise a bound on it."""
     if law.kind == LAPLACE:
@@ -73,7 +73,7 @@ def unit_variance(law: Law) -> float:
     return 1.0 if 0 <= law.kind <= COINS else math.nan
 
 
-@kernel
+@lean_kernel
 def largest_tilt(law: Law) -> float:
     """The least upper bound of the |lam| for which E exp(lam Z), or its bound, is finite."""
     if law.kind == LAPLACE:

@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law
 from maskedbandit.theory.likelihood import Releases, log_likelihood
 
@@ -108,7 +108,7 @@ def alone(first: int, span: float, at: np.ndarray, null: float) -> float:
     return answer
 
 
-@kernel
+@large_kernel
 def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[float, float, float]:
     """ln M(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
     first = scale(2 * gap)
@@ -143,7 +143,7 @@ def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) 
     return found
 
 
-@kernel
+@large_kernel
 def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
     """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that is not certain.
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_coins, is_gaussian, is_laplace, unit_variance
 from maskedbandit.theory.noise_pmf import log_pmf
 
@@ -72,7 +72,7 @@ def closer(law: Law, n: int, count: float, z: float) -> float:
     return bounded_exp(log_pmf(law, n, z - 1) - log_pmf(law, n, z))
 
 
-@kernel
+@large_kernel
 def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     """ln p_n(r; mu) and its slope in mu, on a channel that adds noise to whole sums; the slope is for 0 < mu < 1.
 
@@ -152,7 +152,7 @@ def information(law: Law, known: Releases, mu: float) -> float:
     return answer
 
 
-@kernel
+@large_kernel
 def likeliest(law: Law, known: Releases, guess: float) -> float:
     """The maximum-likelihood mean, to a twentieth of its standard error, by Fisher's scoring within a bracket.
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from maskedbandit import law
-from maskedbandit.core import OPTIONS, kernel
+from maskedbandit.core import OPTIONS, kernel, large_kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.engine import compiler, kernel_cache
 from maskedbandit.lab.engine.digest import digest, ingredients
@@ -67,7 +67,7 @@ print(loop(1.0), int(loop.from_disk))
 
 MODULE = """
 from maskedbandit import law
-from maskedbandit.core import OPTIONS, kernel
+from maskedbandit.core import OPTIONS, kernel, large_kernel
 
 @kernel
 def inner(x):
@@ -247,6 +247,74 @@ def test_a_constant_makes_no_kernel_of_its_own(tmp_path: Path, monkeypatch) -> N
     compiler.compiled_kernel.cache_clear()
     assert compiler.compiled_loop.__wrapped__(body, step=halves_constants)(6.0) == 4.5
     assert len(list(tmp_path.iterdir())) == 3  # the loop and two kernels
+
+
+@large_kernel
+def quartered(x):
+    return x / 4
+
+
+@kernel
+def quarters_and_halves(x):
+    return quartered(x) + quartered(x + 4) + halved(x)
+
+
+def test_a_large_kernel_is_called_by_its_symbol(tmp_path: Path, monkeypatch) -> None:
+    """Its machine code is made once, and not in the loop that calls it through another one."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    compiler.compiled_kernel.cache_clear()
+    loop = compiler.compiled_loop.__wrapped__(body, step=quarters_and_halves)
+    assert loop(8.0) == 9.0
+    code = next(iter(loop._run.overloads.values())).library.get_llvm_str()
+    assert re.search("^declare .*quartered", code, re.MULTILINE)
+    assert not re.search("^define .*quartered", code, re.MULTILINE)
+    assert not re.search("^declare .*halved", code, re.MULTILINE)
+
+
+APART = """
+from maskedbandit.core import kernel, large_kernel
+from maskedbandit.lab.engine import apart, compiler
+
+@large_kernel
+def innermost(x):
+    return 3.0 * x
+
+@large_kernel
+def large(x):
+    return innermost(x) + 1.0
+
+@kernel
+def between(x):
+    return large(x) + 1.0
+
+def body(x):
+    return step(x)
+"""
+
+
+def test_whoever_calls_a_large_kernel_brings_its_code_along(tmp_path: Path) -> None:
+    """Whichever file alone is left, and all others are compiled by another process."""
+    (tmp_path / "apart_kernels.py").write_text(APART)
+    script = "from apart_kernels import *\nprint(compiler.compiled(body, step=between)(1.0))"
+    assert float(ended(*started(tmp_path, script))) == 5.0
+    kept = {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()}
+    assert len(kept) == 4
+    for left, data in kept.items():
+        for path in (tmp_path / "cache").iterdir():
+            path.unlink()
+        left.write_bytes(data)
+        assert float(ended(*started(tmp_path, script))) == 5.0
+
+
+def test_whoever_forgets_a_large_kernel_cannot_be_loaded(tmp_path: Path) -> None:
+    """The control: code that is neither in the process nor in the file is not found."""
+    (tmp_path / "apart_kernels.py").write_text(APART)
+    script = "print(compiler.compiled(body, step=between)(1.0))"
+    forgets = "from apart_kernels import *\napart.needs = lambda library: {}\n"
+    assert float(ended(*started(tmp_path, forgets + script))) == 5.0
+    process, _ = started(tmp_path, "from apart_kernels import *\n" + script)
+    process.join()
+    assert process.exitcode != 0
 
 
 @pytest.mark.parametrize("broken", ["a file", "full", "of others"])

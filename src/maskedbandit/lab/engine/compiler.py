@@ -9,11 +9,13 @@ bounds checks, and give the same numbers.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
@@ -43,7 +45,10 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            return self._run(*arguments)
+            if getattr(self._run, "overloads", True):
+                return self._run(*arguments)
+            with uncollected():
+                return self._run(*arguments)
         except IndexError as wrong:
             raise KernelError(f"{where(wrong)}: {wrong}") from wrong
         except Exception as wrong:
@@ -55,6 +60,18 @@ class Loop:
     def from_disk(self) -> bool:
         """Whether it was compiled before."""
         return bool(getattr(getattr(self._run, "_cache", None), "hits", 0))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """A compiler makes so many objects that looking for garbage among them takes a tenth of its time."""
+    looks = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looks:
+            gc.enable()
 
 
 def where(wrong: BaseException) -> str:
@@ -85,20 +102,21 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     from maskedbandit.lab.engine.kernel_cache import KernelCache
 
     inherited = dict(options)
+    apart = inherited.pop("apart", False)
     reached = {name: function.__globals__.get(name) for code in nested(function.__code__) for name in code.co_names}
     called = {
         name: Kernel(value.function, **(inherited | value.options))
         for name, value in reached.items()
         if isinstance(value, Kernel)
     }
-    name = digest(function, called, inherited)
+    name = digest(function, called, dict(options))
     own = FunctionType(
         function.__code__, function.__globals__ | called, function.__name__, function.__defaults__, function.__closure__
     )
     own.__qualname__ = f"{function.__qualname__}_{name}"  # kernels that share a name must not share linked symbols
     njit: Any = numba.njit
     found = njit(**OPTIONS, **INNER, **inherited)(own)
-    found._cache = KernelCache(name)
+    found._cache = KernelCache(name, apart=apart)
     # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
     template: Any = found.get_call_template
     variable: Any = types.unliteral

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import Kernel, kernel, large_kernel, lean_kernel
+from maskedbandit.core import Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import at_mark
 from maskedbandit.lab.engine.earnings import Earned
@@ -43,7 +43,7 @@ class Progress(NamedTuple):
     rewards: float
 
 
-@kernel
+@large_kernel
 def empty_deck(k: int) -> Deck:
     """No cohort; there is room for one of each arm."""
     return Deck(np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k))
@@ -131,4 +131,4 @@ def dealing(earn: Kernel[Any, Earned], expected: Kernel[Any, Expected]) -> Kerne
     names = {"earn": earn, "expected": expected}
     own = FunctionType(deal_some.__code__, {**deal_some.__globals__, **names}, deal_some.__name__)
     own.__qualname__ = f"{deal_some.__qualname__}_{earn.function.__qualname__}"
-    return Kernel(own, forceinline=False)
+    return large_kernel(own)

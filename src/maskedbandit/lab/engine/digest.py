@@ -17,7 +17,9 @@ import numpy as np
 
 from maskedbandit.core import OPTIONS, Kernel
 
-COMPILER = Path(__file__).with_name("compiler.py").read_text()  # how kernels are put together and compiled
+COMPILER = "".join(  # how kernels are put together, compiled and written
+    Path(__file__).with_name(name).read_text() for name in ("compiler.py", "apart.py")
+)
 
 
 def nested(code: CodeType) -> list[CodeType]:

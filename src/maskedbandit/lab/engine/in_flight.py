@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel, lean_kernel
+from maskedbandit.core import large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import MOST, Delays, Integers
 
 Floats = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def in_flight(d: Delays, horizon: int = MOST) -> InFlight:
     return empty(min(d.longest, horizon) + 2)
 
 
-@kernel
+@large_kernel
 def empty(slots: int) -> InFlight:
     """Nothing is in flight, and so many things may be."""
     heap = np.zeros(slots, np.int64)
@@ -53,7 +53,7 @@ def full(f: InFlight) -> bool:
     return f.counts[COUNT] == f.heap.size
 
 
-@kernel
+@large_kernel
 def larger(f: InFlight) -> InFlight:
     """The same with twice as many slots; things in flight keep theirs. (Loops, as NumPy's ways compile for seconds.)"""
     found = empty(2 * f.heap.size)
@@ -63,7 +63,7 @@ def larger(f: InFlight) -> InFlight:
     return found
 
 
-@kernel
+@large_kernel
 def twice_as_long(kept: Floats) -> Floats:
     """What a caller keeps by slot, for twice as many slots."""
     found = np.zeros((2 * kept.shape[0], kept.shape[1]))

@@ -25,13 +25,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core import serialize, types
+from numba.core import types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
+
+from maskedbandit.lab.engine.apart import packed, unpacked
 
 log = logging.getLogger("maskedbandit")
-dumps: Any = serialize.dumps
 
 # Numba numbers what it compiles, from 1 in every process, and the numbers become part of linked symbols: two kernels
 # of two processes must not meet under one symbol in a third.
@@ -80,8 +80,8 @@ def intact(file: bytes) -> bytes:
 class KernelCache(_Cache):
     """The files of one kernel."""
 
-    def __init__(self, name: str, announce: str = "") -> None:
-        self._name, self._announce = name, announce
+    def __init__(self, name: str, announce: str = "", apart: bool = False) -> None:
+        self._name, self._announce, self._apart = name, announce, apart
         self.hits = 0
 
     @property
@@ -98,20 +98,22 @@ class KernelCache(_Cache):
         if usable(folder()):
             with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
                 if data := intact(self._path(sig, target_context.codegen()).read_bytes()):
-                    rebuild: Any = CompileResult._rebuild
-                    found = rebuild(target_context, *pickle.loads(data))
+                    found = unpacked(target_context, data)
         self.hits += found is not None
         if found is None and self._announce:
             log.info("compiling %s, for the first time on this machine", self._announce)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if data.library.has_dynamic_globals or not usable(folder()):
+        if data.library.has_dynamic_globals:
+            return
+        code = packed(data, self._apart)
+        if not usable(folder()):
             return
         path = self._path(sig, data.codegen)
         draft = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.draft")
         try:  # whole or not at all
-            draft.write_bytes(sealed(dumps(data._reduce())))
+            draft.write_bytes(sealed(code))
             os.replace(draft, path)
         except OSError as wrong:
             log.warning("compiled code is not kept: %s", wrong)

@@ -44,7 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
 from maskedbandit.policies.parts.phases import (
@@ -189,14 +189,15 @@ class AdaPTT(Policy):
         return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
-    @kernel
+    @large_kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             weigh(s, law, rng)
         return step(s, rng)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         if n >= s.size[arm]:
             s.mean[arm] = total / n

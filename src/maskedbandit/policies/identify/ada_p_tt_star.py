@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
 from maskedbandit.policies.parts.phases import NEWS, check_forced, fail, lack, ready
@@ -118,7 +118,8 @@ class AdaPTTStar(Policy):
         return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod
-    @kernel
+    @large_kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             weigh(s, law, rng)

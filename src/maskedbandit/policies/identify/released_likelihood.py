@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, close, first, ready
@@ -94,7 +94,7 @@ def beginning(s: State, law: Law) -> int:
     return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
 
 
-@kernel
+@large_kernel
 def compare(s: State, law: Law, b: int) -> None:
     """The evidence against a rival where it should be least, and where it was last found too small."""
     a = s.leader[0]
@@ -109,7 +109,7 @@ def compare(s: State, law: Law, b: int) -> None:
             bet(s, law, b, s.weak[b])
 
 
-@kernel
+@large_kernel
 def bet(s: State, law: Law, b: int, at: float) -> None:
     """The evidence against a rival at a fraction of the way from its mean to the leader's."""
     a = s.leader[0]
@@ -263,7 +263,7 @@ class ReleasedLikelihood(Policy):
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
 
     @staticmethod
-    @kernel
+    @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = beginning(s, law)
@@ -276,7 +276,7 @@ class ReleasedLikelihood(Policy):
         return begin(s, arm, next_cohort(s, law, arm, rival))
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         if s.m[arm] == MOST:  # only if most users drop out of most cohorts; the evidence is valid without it
             close(s, arm, 0)

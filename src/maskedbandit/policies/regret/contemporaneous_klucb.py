@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import WAIT, Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
@@ -199,7 +199,8 @@ class ContemporaneousKLUCB(Policy):
         return means_of(s.total, s.n)
 
     @staticmethod
-    @kernel
+    @large_kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[NEXT] < s.n.size:
             return next_of_plan(s.plan, s.clock)
@@ -217,6 +218,6 @@ class ContemporaneousKLUCB(Policy):
         return next_of_plan(s.plan, s.clock) if begin(s) else WAIT
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         arrive(s.flight, arm, n, total)
