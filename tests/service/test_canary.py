@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,8 @@ from typing import Any
 import pytest
 from prometheus_client import generate_latest
 
-from maskedbandit.service import describe
+from maskedbandit.errors import StorageFailed
+from maskedbandit.service import describe, held
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.session import NAME, new_session
 from maskedbandit.store.connection import connect
@@ -120,7 +122,7 @@ def check_tables(address: str) -> None:
 def test_an_error_that_nobody_expected_says_nothing_either(
     service: Inside, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from maskedbandit.service import held, logs
+    from maskedbandit.service import logs
 
     def broken(study: Any, body: Any) -> Any:
         raise ValueError(f"could not do {body.ticket} {body.value} {body.event}")
@@ -136,6 +138,30 @@ def test_an_error_that_nobody_expected_says_nothing_either(
     said = capfd.readouterr()
     assert "ValueError" in said.err
     check_clean("the log and the answer", found.body.decode() + said.out + said.err)
+
+
+def test_a_report_that_cannot_be_written_leaves_no_trace(
+    service: Inside, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(study: Any, body: Any) -> Any:
+        raise StorageFailed("the disk is full")
+
+    service.begin()
+    ticket = service.seen("ann")
+    before = generate_latest(service.host.metrics.registry)
+    for verb in held.VERBS:
+        monkeypatch.setitem(held.VERBS, verb, full)
+    report = {"ticket": ticket, "value": 1}
+    assert service.study("report", report).status == 503
+    assert service.study("report/batch", {"requests": [report]}).json["items"][0]["status"] == 503
+    assert generate_latest(service.host.metrics.registry) == before
+    assert caplog.records == []
+    assert service.study("assign", {"unit": "ann"}).status == 503  # of which the log may speak
+    assert [record.message for record in caplog.records] == ["a request failed"]
+
+
+def test_the_metrics_have_nothing_that_every_request_adds_to() -> None:
+    assert not re.findall(r"^(?:process|python)_\w+", generate_latest(Metrics().registry).decode(), re.MULTILINE)
 
 
 # --- two studies that differ in reports alone ------------------------------------------------------------------
@@ -197,10 +223,7 @@ def said(service: Inside) -> dict[str, bytes]:
             elif role:
                 found[f"{role} {path}"] = service.run(streamed(service, concrete, role, cookie))
     lines = generate_latest(service.host.metrics.registry).decode().splitlines()
-    timeless = ("process_", "python_", "#")
-    kept = [
-        line for line in lines if not line.startswith(timeless) and "_seconds" not in line and "_created" not in line
-    ]
+    kept = [line for line in lines if not line.startswith("#") and "_seconds" not in line and "_created" not in line]
     return found | {"metrics": "\n".join(kept).encode()}
 
 

@@ -98,6 +98,6 @@ def unknown_metrics(dashboard: str) -> set[str]:
 
 def test_the_dashboard_draws_metrics_that_there_are() -> None:
     text = (DEPLOY / "dashboard.json").read_text()
-    assert len(json.loads(text)["panels"]) == 10
+    assert len(json.loads(text)["panels"]) == 8
     assert unknown_metrics(text) == set()
     assert unknown_metrics(text.replace("_people", "_rewards")) == {"maskedbandit_study_rewards"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,3 +136,23 @@ def test_a_draft_that_is_written_anew_while_it_is_held_is_the_new_one(service: I
     state = service.ask("GET", "/v1/studies/small", key="owner").json
     assert (state["state"], state["of"], state["protocol"]) == ("running", 2000, fresh.digest)
     assert service.ask("POST", "/v1/studies/small/verify", key="owner").status == 200
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"policy": "imported:Policy"},
+        {"policy": {"name": "imported:Policy"}},
+        {"channel": "imported:Channel"},
+        {"channel": {"name": "central", "epsilon": 1, "noise": {"name": "imported:Noise"}}},
+        {"channel": {"name": "central", "epsilon": 1, "noise": "imported:Noise"}},
+    ],
+)
+def test_no_request_has_a_module_imported(
+    service: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: dict[str, Any]
+) -> None:
+    (tmp_path / "imported.py").write_text("raise SystemExit('a module that ends the process')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for path in ("/v1/studies", "/v1/studies/validate"):
+        found = service.ask("POST", path, TABLE | part, "owner")
+        assert (found.status, found.code) == (422, "invalid_value")

@@ -25,12 +25,12 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.lease import LENGTH, wall_clock
 from maskedbandit.store.postgresql import Postgresql
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import check_account, verify
 from maskedbandit.store.witness import Witness
 from tests.store.racers import LATE, PEOPLE, Racing, cases, charge_many, hold
-from tests.store.small_study import Clock, small_study
+from tests.store.small_study import Clock, small_protocol, small_study
 
 PROCESSES = get_context("spawn")
 
@@ -314,3 +314,16 @@ def test_one_process_holds_a_study_and_its_lease_ends_with_it(
     database = connect(address)
     verify(database, witness_of(database, tmp_path / "witness"), "small")
     database.close()
+
+
+def test_whoever_holds_a_draft_that_is_written_anew_is_fenced_off(address: str, tmp_path: Path) -> None:
+    new(small_protocol(), address, tmp_path)
+    with opened(address, tmp_path, "first") as old:
+        new(small_protocol(people=500), address, tmp_path)
+        with opened(address, tmp_path, "second") as fresh:
+            fresh.start()
+            for operation in (old.tick, old.start, lambda: old.assign("bob")):
+                with pytest.raises(FencedOff):
+                    operation()
+            assert fresh.assign("ann").ticket is not None
+            assert (fresh.state, fresh.people) == ("running", 1)

@@ -1,7 +1,8 @@
 """Metrics for Prometheus, on a port of their own.
 
 Nothing is counted that depends on outcomes before they are released. Whether somebody reports is an outcome too, so
-answered reports are not counted and not timed; that a report failed is.
+reports are not counted and not timed, whether or not they could be answered; nor is there what every request adds to,
+such as the time of the processor and open files.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, start_http_server
-from prometheus_client.process_collector import ProcessCollector
 
 from maskedbandit import __version__
 
@@ -22,12 +22,12 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         given: Any = {"registry": self.registry}
-        ProcessCollector(**given)
         Info("maskedbandit", "The version of the server", **given).info({"version": __version__})
         self._requests = Counter(
             "maskedbandit_requests", "Answers, without those to reports", ["route", "status"], **given
         )
-        self._failed = Counter("maskedbandit_failures", "Requests that the server failed to answer", ["route"], **given)
+        failed = "Requests that the server failed to answer, without reports"
+        self._failed = Counter("maskedbandit_failures", failed, ["route"], **given)
         self._seconds = Histogram(
             "maskedbandit_request_seconds", "Time to an answer, without reports", ["route"], buckets=SECONDS, **given
         )
@@ -41,8 +41,6 @@ class Metrics:
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        if status >= 500:
-            self._failed.labels(route).inc()
         if "report" in route:
             return
         if (which := (route, status)) not in self._answers:
@@ -50,6 +48,8 @@ class Metrics:
         requests, times = self._answers[which]
         requests.inc()
         times.observe(seconds)
+        if status >= 500:
+            self._failed.labels(route).inc()
 
     def study(self, name: str, state: str, people: int, entries: int, held: bool) -> None:
         """How a study stands."""

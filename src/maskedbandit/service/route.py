@@ -261,9 +261,13 @@ async def body_of(receive: Any, call: Call, limit: int) -> bytes:
 
 
 def said_of(path: str, why: BaseException) -> Problem:
-    """The problem; what failed in the server is written to its log."""
+    """The problem; what failed in the server is written to its log.
+
+    Of a report it is not, if the store failed: the log would say when somebody has an outcome. That the store fails is
+    known from the clock.
+    """
     said = problem(why)
-    if said.status >= 500:
+    if said.status == 500 or (said.status > 500 and "report" not in path):
         unexpected = why if said.status == 500 else None
         log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
     return said

@@ -58,7 +58,7 @@ def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
         witness = prepared_witness(database, folder)
         witness.add_project(protocol.project)
         with database.transaction():
-            found = database.one("SELECT state FROM study WHERE study = ?", protocol.name)
+            found = database.one("SELECT state, fence FROM study WHERE study = ?", protocol.name)
             if found and found[0] != "draft":
                 raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
             witness.expect(protocol.name)
@@ -69,8 +69,9 @@ def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
             )  # only drafts are deleted
             Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
             database.change(
-                "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, 0, '', 0)",
+                "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0)",
                 *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
+                found[1] + 1 if found else 0,  # whoever holds the draft that was there is fenced off
             )
     finally:
         database.close()

@@ -21,9 +21,16 @@ from maskedbandit.study.protocol import Protocol
 
 
 def checked(body: Any) -> Protocol:
-    """The protocol that was sent."""
+    """The protocol that was sent; it names classes of this package alone, as importing others runs them."""
     if not isinstance(body, dict):
         raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
+    parts = [body.get("policy"), body.get("channel")]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            parts += part.values()
+        elif isinstance(part, str) and ":" in part:
+            raise InvalidValue("name", part, "one of this package: `maskedbandit study new` takes your own classes too")
     return Protocol.from_table(body)
 
 

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Unauthorized
 from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
-from maskedbandit.service.api.studies import MOVES, made
+from maskedbandit.service.api.studies import MOVES, checked, made
 from maskedbandit.service.describe import visible
 from maskedbandit.service.events import event_stream
 from maskedbandit.service.keys import OWNER, STAFF
@@ -32,7 +32,6 @@ from maskedbandit.service.route import held_here
 from maskedbandit.service.session import LENGTH, NAME, new_session
 from maskedbandit.service.statement import statement
 from maskedbandit.service.view import summaries
-from maskedbandit.study.protocol import Protocol
 
 
 async def home(visit: Visit) -> Response:
@@ -147,7 +146,7 @@ async def new_study(visit: Visit) -> Response:
     visit.allow((OWNER,))
     would: list[tuple[str, str]] = []
     try:
-        protocol = Protocol.from_table(table_of(visit.values))
+        protocol = checked(table_of(visit.values))
         visible(visit.who.key, protocol.name)
         if visit.values.get("do") == "create":
             await made(visit.host, protocol)
