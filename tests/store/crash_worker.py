@@ -32,8 +32,9 @@ from maskedbandit.errors import MaskedBanditError, StoreError
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.release import Release
+from maskedbandit.store.requests import Assigned, Reported
 from maskedbandit.store.studies import new, witness_of
-from maskedbandit.store.study import Assigned, Reported, Study
+from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 from tests.store.crash_mutants import MUTANTS

@@ -8,8 +8,10 @@ from typing import Any
 
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
+from maskedbandit.store.release import Release
+from maskedbandit.store.requests import Assigned
 from maskedbandit.store.studies import new, witness_of
-from maskedbandit.store.study import Assigned, Release, Study
+from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 

@@ -1,12 +1,28 @@
-"""What a study is asked, checked; errors end in logs, so they show nothing of a person."""
+"""What a study is asked, checked, and what it answers; errors end in logs, so they show nothing of a person."""
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 from maskedbandit.checks import number
 from maskedbandit.errors import PersonalValue, RewardOutOfRange
 from maskedbandit.study.protocol import Protocol
+
+
+class Assigned(NamedTuple):
+    """What a person gets. Without a ticket the person is served the arm, and nobody asks for a reward."""
+
+    arm: int
+    ticket: str | None
+    propensity: Fraction  # the probability with which the person was to get this arm
+    again: bool = False  # the place that the person had before
+
+
+class Reported(NamedTuple):
+    """A report was taken; `again` if it came before, with the same value."""
+
+    again: bool
 
 
 def checked_unit(unit: Any) -> str:

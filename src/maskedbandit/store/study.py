@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import (
@@ -32,25 +32,10 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.release import Release, do_what_is_due
-from maskedbandit.store.requests import check_report, checked_unit
+from maskedbandit.store.requests import Assigned, Reported, check_report, checked_unit
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.witness import Witness
-
-
-class Assigned(NamedTuple):
-    """What a person gets. Without a ticket the person is served the arm, and nobody asks for a reward."""
-
-    arm: int
-    ticket: str | None
-    propensity: Fraction  # the probability with which the person was to get this arm
-    again: bool = False  # the place that the person had before
-
-
-class Reported(NamedTuple):
-    """A report was taken; `again` if it came before, with the same value."""
-
-    again: bool
 
 
 class Study:
