@@ -15,6 +15,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
 from maskedbandit.store import release, session, study
+from maskedbandit.store.requests import Reported
 from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness
@@ -74,7 +75,7 @@ class TakesLate(Study):
             return super().op_report(ticket, value, event)
         except Late:
             self._session.rows.report(ticket, event, float(value), self._session.now)
-            return study.Reported(again=False)
+            return Reported(again=False)
 
 
 class ChargesLater(Study):
