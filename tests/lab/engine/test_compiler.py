@@ -271,6 +271,14 @@ def test_a_large_kernel_is_called_by_its_symbol(tmp_path: Path, monkeypatch) -> 
     assert not re.search("^declare .*halved", code, re.MULTILINE)
 
 
+def test_a_large_kernel_that_was_compiled_here_is_loaded_as_well(tmp_path: Path, monkeypatch) -> None:
+    """What calls it is not always the first to ask for it."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    for step in (quartered, quarters_and_halves, quartered):
+        compiler.compiled_kernel.cache_clear()
+        assert compiler.compiled_loop.__wrapped__(body, step=step)(8.0) in (2.0, 9.0)
+
+
 APART = """
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.lab.engine import apart, compiler

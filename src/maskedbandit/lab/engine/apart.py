@@ -30,7 +30,7 @@ def packed(found: Any, apart: bool) -> bytes:
         library._shared_module = llvm.parse_assembly(str(library.codegen._create_empty_module(symbol)))
     own = dumps(found._reduce())
     if apart:
-        present[symbol] = found
+        present[symbol] = found._replace(metadata=None)  # with times that Numba adds once
         library.needs = inner | {symbol: own}
     return bytes(dumps((inner, symbol, own, apart)))
 
