@@ -41,9 +41,9 @@ class History:
             else:
                 assert why == "Late", why
                 assert before is None, "an acknowledged report was lost"
-        elif kind == "move":
+        elif kind in ("start", "move"):
             assert why == "NotRunning", why  # it was done before the kill
-            self.state = given[2]
+            self.state = given[2] if given else "running"
         elif kind == "expose" and why == "UnknownTicket":
             assert self.people[given[0]] in self.erased, "an acknowledged place was lost"
         else:
@@ -64,8 +64,8 @@ class History:
             self.shown.add(ticket)
         elif kind == "erase":
             self.erased.add(given[0])
-        elif kind == "move":
-            self.state = given[2]
+        elif kind in ("start", "move"):
+            self.state = given[2] if given else "running"
         else:
             self.told(result)
 
