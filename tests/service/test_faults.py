@@ -34,6 +34,17 @@ def test_a_load_with_faults(tmp_path: Path) -> None:
     assert load.unknown > 5
 
 
+def test_the_server_ends_under_load(tmp_path: Path) -> None:
+    """Every request that was begun is answered, none is done without an answer, and the process ends by itself."""
+    with live(tmp_path) as server:
+        server.start_study(TABLE | {"policy": {"name": "successive_elimination", "least": 10**5}})
+        load = Load(server, NONE, seed=15)
+        assert load.run_until_the_end(300) == 0
+        load.check()
+        assert "Traceback" not in server.said()
+        assert '"level": "error"' not in server.said()
+
+
 @pytest.mark.slow
 def test_kills(address: str, tmp_path: Path) -> None:
     load = run(tmp_path, address, 900, 6, NONE)
