@@ -20,6 +20,7 @@ from bench.logs import logs
 from bench.protocols import protocols
 from bench.report import row
 from bench.searches import identification
+from bench.service import service
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
 from bench.studies import studies
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -101,6 +102,7 @@ def main() -> None:
     identification()
     protocols()
     studies()
+    service()
     logs()
     contextual()
     tree = mb.channels.Tree(epsilon=0.5)

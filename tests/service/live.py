@@ -73,6 +73,11 @@ class Live:
         """Where it is reached."""
         return f"http://127.0.0.1:{self.port}"
 
+    def abandon(self) -> None:
+        """Leave no process behind, whatever happened."""
+        if self.process is not None:
+            self.end(signal.SIGKILL)
+
     def kill_and_begin(self) -> None:
         """End the process at once, and start another where it was."""
         assert self.end(signal.SIGKILL) == -signal.SIGKILL
@@ -129,5 +134,4 @@ def live(
         made.begin(0, *more)
         yield made
     finally:
-        if made.process is not None:
-            made.end(signal.SIGKILL)
+        made.abandon()

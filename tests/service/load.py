@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -49,10 +50,12 @@ class Fault(NamedTuple):
 class Load:
     """The client."""
 
-    def __init__(self, server: Live, fault: Fault, seed: int, table: dict[str, Any] = TABLE) -> None:
-        self.server, self.fault, self.rng, self.table = server, fault, Random(seed), table
-        self.history = History(table["name"], table["name"])
+    def __init__(self, server: Live, fault: Fault, seed: int, others: Sequence[Live] = ()) -> None:
+        self.server, self.fault, self.rng, self.table = server, fault, Random(seed), TABLE
+        self.servers = [server, *others]
+        self.history = History(TABLE["name"], TABLE["name"])
         self.answered = self.unknown = self.came = 0
+        self.over = False  # the server was told to end, so nothing is sent again
         self.accepted: set[tuple[str, str]] = set()
 
     def run(self, people: int, kills: int = 0) -> None:
@@ -67,8 +70,24 @@ class Load:
         for number in range(kills):
             while self.came < people * (number + self.rng.random()) / kills and not all(task.done() for task in tasks):
                 await asyncio.sleep(0.005)
-            await asyncio.to_thread(self.server.kill_and_begin)
+            await asyncio.to_thread(self.servers[number % len(self.servers)].kill_and_begin)
         await asyncio.gather(*tasks)
+
+    def run_until_the_end(self, answers: int) -> int:
+        """The server is told to end after so many answers, while everybody goes on asking: how it ends."""
+        return asyncio.run(self._run_until_the_end(answers))
+
+    async def _run_until_the_end(self, answers: int) -> int:
+        self.left = 10**9
+        tasks = [asyncio.create_task(self._client()) for _ in range(CLIENTS)]
+        while self.answered < answers and not any(task.done() for task in tasks):
+            await asyncio.sleep(0.005)
+        self.over = True
+        ended = await asyncio.to_thread(self.server.end)
+        for found in await asyncio.gather(*tasks, return_exceptions=True):
+            if not isinstance(found, OSError | EOFError):
+                raise AssertionError from found
+        return ended
 
     async def _client(self) -> None:
         while self.left > 0:
@@ -106,12 +125,16 @@ class Load:
                     answers = [await self._ask(verb, body)]
             except (OSError, EOFError):
                 self.unknown += 1
+                if self.over:
+                    raise
                 await asyncio.sleep(0.05)
                 continue
             found = None
             for status, said in sorted(answers, key=lambda each: each[1].get("status") == "duplicate"):
                 assert status < 500 or status == 503, said
                 if status in (429, 503):
+                    if self.over:
+                        raise EOFError
                     break
                 found = self._note(verb, given, status, said)
             else:
@@ -137,7 +160,7 @@ class Load:
         return said
 
     async def _ask(self, verb: str, body: str) -> tuple[int, dict[str, Any]]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.rng.choice(self.servers).port)
         try:
             head = (
                 f"POST /v1/studies/{self.table['name']}/{verb} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.live import COMMAND, live
+from tests.service.live import COMMAND, Live, live
 from tests.service.load import TABLE, Fault, Load
+from tests.store.databases import fresh_postgresql
 
 NONE, ALL = Fault(), Fault(request=0.1, answer=0.1, twice=0.1)
 
@@ -34,11 +35,46 @@ def test_a_load_with_faults(tmp_path: Path) -> None:
     assert load.unknown > 5
 
 
+def test_the_server_ends_under_load(tmp_path: Path) -> None:
+    """Every request that was begun is answered, none is done without an answer, and the process ends by itself."""
+    with live(tmp_path) as server:
+        server.start_study(TABLE | {"policy": {"name": "successive_elimination", "least": 10**5}})
+        load = Load(server, NONE, seed=15)
+        assert load.run_until_the_end(300) == 0
+        load.check()
+        assert "Traceback" not in server.said()
+        assert '"level": "error"' not in server.said()
+
+
 @pytest.mark.slow
 def test_kills(address: str, tmp_path: Path) -> None:
     load = run(tmp_path, address, 900, 6, NONE)
     assert load.answered > 2000
     assert load.releases > 5
+
+
+@pytest.mark.slow
+def test_two_processes_of_which_one_is_killed(tmp_path: Path) -> None:
+    """Either may be asked; one holds the study, and the other takes it over."""
+    first = Live(tmp_path, fresh_postgresql())
+    (tmp_path / "second").mkdir()
+    second = Live(tmp_path / "second", first.address)
+    second.witness, second.keys = first.witness, first.keys
+    try:
+        first.begin()
+        first.start_study(TABLE)
+        second.begin()
+        load = Load(first, Fault(answer=0.05), seed=15, others=[second])
+        load.run(600, 4)
+        load.check()
+        for each in (second, first):
+            assert each.end() == 0
+            assert "Traceback" not in each.said()
+            assert "server_error" not in each.said()
+    finally:
+        for each in (first, second):
+            each.abandon()
+    assert load.releases > 3
 
 
 @pytest.mark.slow

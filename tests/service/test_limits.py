@@ -177,6 +177,29 @@ def test_a_bucket_fills_again() -> None:
     assert not refused(buckets, "c")
 
 
+def test_buckets_forget_whoever_has_a_full_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskedbandit.service.limits.KNOWN", 4)
+    now = [0.0]
+    buckets = Buckets(1, 2, lambda: now[0])
+    for _ in range(2):
+        buckets.take("greedy")
+    for each in "abc":
+        buckets.take(each)
+    now[0] = 1.0
+    for each in "defghi":
+        buckets.take(each)
+        assert len(buckets._left) <= 4
+        now[0] += 0.01
+    buckets = Buckets(1, 2, lambda: now[0])
+    for each in "abc":
+        buckets.take(each)
+    now[0] += 1
+    for _ in range(2):
+        buckets.take("greedy")
+    buckets.take("new")
+    assert refused(buckets, "greedy")  # which is not forgotten with the others
+
+
 def refused(buckets: Buckets, who: str) -> bool:
     """Whether there is no request left."""
     try:

@@ -66,7 +66,7 @@ def schemathesis(server: Live, folder: Path, role: str, *more: str) -> None:
 )
 def test_schemathesis(server: Live, tmp_path: Path, role: str, paths: str) -> None:
     server.start_study(TABLE)
-    schemathesis(server, tmp_path, role, "--include-path-regex", paths, "--max-examples", "60")
+    schemathesis(server, tmp_path, role, "--include-path-regex", paths, "--max-examples", "30")
     ended: Any = server.end()
     assert ended == 0
     assert "Traceback" not in server.said()

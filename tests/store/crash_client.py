@@ -26,7 +26,9 @@ from tests.store.crash_history import History, Stored
 from tests.store.crash_worker import At
 
 ROOT = Path(__file__).parents[2]
-START, PAUSE, STOP = ("start",), ("pause",), ("stop",)
+START = ("start",)
+PAUSE = "move", "paused", ("running",), "paused"
+STOP = "move", "stopped", ("running", "paused"), "stopped"
 
 
 class Nursery:

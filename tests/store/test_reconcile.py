@@ -136,7 +136,7 @@ def test_a_gap_is_burned(restored) -> None:
     with house.open() as study:
         accounts = study._session.accounts
         assert accounts.spent("nobody knows", 0) == Loss.pure(1)
-        assert accounts.spent(study._people.of("person 0"), 0) == 2 * Loss.pure(1)  # as was the charge before
+        assert accounts.spent(study._person("person 0"), 0) == 2 * Loss.pure(1)  # as was the charge before
         in_flight = [places.cohort for places in study._session.driver.deck.unreleased()]
         for cohort in in_flight:  # they may have been released: all of it goes to other people
             live = "SELECT COUNT(*) FROM place WHERE study = 's' AND cohort = ? AND returned IS NULL"
@@ -179,7 +179,7 @@ def test_whoever_was_erased_after_the_copy_is_charged_and_stays_erased(tmp_path,
     house.play(150, 400)
     gone = [f"person {i}" for i in range(100, 250)]
     with house.open() as study:
-        accounts, pseudonym = study._session.accounts, study._people.of
+        accounts, pseudonym = study._session.accounts, study._person
         before = [accounts.spent(pseudonym(unit), 0) for unit in gone]
         if how == "erased":
             for unit in gone:

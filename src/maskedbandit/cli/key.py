@@ -40,7 +40,7 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.store.connection import connect
     from maskedbandit.store.lease import wall_clock
 
-    database = connect(options.database)
+    database = connect(options.database, create=options.verb == "new")
     try:
         if options.verb == "new":
             say(key=keys.make(database, options.given[0], options.study, wall_clock()))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import socket
 
 from maskedbandit.cli import study as studies
+from maskedbandit.errors import InvalidValue
 
 EXAMPLE = (
     "maskedbandit serve --demo\n"
@@ -38,34 +40,39 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.service.host import Host
     from maskedbandit.service.server import bound, serve
 
+    if not 0 < options.rate < float("inf"):
+        raise InvalidValue("--rate", options.rate, "a number of requests above 0")
+    if options.url is not None and not re.fullmatch(r"https?://[!-~]+", options.url):
+        raise InvalidValue("--url", options.url, "an address such as http://first:8000")
     if options.demo and options.database == studies.DATABASE and options.witness is None:
         studies.Data([], "data")(None, options, "demo")
     if getattr(options, "data", None):
         options.data.mkdir(parents=True, exist_ok=True)
-    listener = bound(options.host, options.port)
-    companions = []
-    if options.demo:
-        from maskedbandit.cli.parts.demo import Demo
+    with bound(options.host, options.port) as listener:
+        companions = []
+        if options.demo:
+            from maskedbandit.cli.parts.demo import Demo
 
-        demo = Demo(options.database, options.witness)
-        demo.catch_up()
-        companions.append(demo.people)
-    host = Host(options.database, options.witness, options.rate)
-    everywhere = options.host in ("0.0.0.0", "::")
-    url = f"http://{socket.gethostname() if everywhere else options.host}:{listener.getsockname()[1]}"
-    host.forecast = forecast_in_words
-    host.url = options.url or url
+            demo = Demo(options.database, options.witness)
+            demo.catch_up()
+            companions.append(demo.people)
+        host = Host(options.database, options.witness, options.rate)
+        everywhere = options.host in ("0.0.0.0", "::")
+        name = socket.gethostname() if everywhere else f"[{options.host}]" if ":" in options.host else options.host
+        url = f"http://{name}:{listener.getsockname()[1]}"
+        host.forecast = forecast_in_words
+        host.url = options.url or url
 
-    if options.metrics_port is not None:
-        port = host.metrics.serve(options.host, options.metrics_port)
-
-    def listening() -> None:
-        for line in welcome(host, url):
-            print(line, flush=True)
         if options.metrics_port is not None:
-            print(f"metrics      http://{options.host}:{port}/metrics", flush=True)
+            port = host.metrics.serve(options.host, options.metrics_port)
 
-    serve(host, listener, listening, companions)
+        def listening() -> None:
+            for line in welcome(host, url):
+                print(line, flush=True)
+            if options.metrics_port is not None:
+                print(f"metrics      http://{name}:{port}/metrics", flush=True)
+
+        serve(host, listener, listening, companions)
 
 
 def welcome(host: object, url: str) -> list[str]:

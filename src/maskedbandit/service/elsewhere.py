@@ -85,7 +85,7 @@ class Elsewhere:
             items = DECODE[verb](answer.content).items
             if len(items) != len(waiting):
                 raise self.away()
-        except (MaskedBanditError, msgspec.MsgspecError) as why:
+        except Exception as why:  # whatever it is, nobody waits for ever
             for _, future in waiting:
                 if not future.cancelled():
                     future.set_exception(why if isinstance(why, MaskedBanditError) else self.away())

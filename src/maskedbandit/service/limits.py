@@ -8,7 +8,9 @@ from collections.abc import Callable
 from maskedbandit.errors import TooMany
 
 BODY, BATCH = 64 * 1024, 1024 * 1024  # bytes
-KNOWN = 100_000  # callers of whom a bucket remembers how much they asked
+KNOWN = (
+    10_000  # callers of whom is remembered how much they asked; of those alone who asked just now, if there are more
+)
 
 
 class Buckets:
@@ -33,6 +35,10 @@ class Buckets:
         left = min(left + (now - when) * self.rate, self.burst)
         if left < 1:
             raise TooMany(f"more than {self.rate:g} requests a second: try again later")
-        if len(self._left) >= KNOWN:
-            self._left.clear()  # whoever comes anew has a full bucket
+        if len(self._left) >= KNOWN and who not in self._left:
+            for each, (its, at) in list(self._left.items()):
+                if its + (now - at) * self.rate >= self.burst:
+                    del self._left[each]  # whoever comes anew has a full bucket too
+            if len(self._left) >= KNOWN:
+                self._left.clear()
         self._left[who] = left - many, now

@@ -12,6 +12,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, start_http_server
 
 from maskedbandit import __version__
+from maskedbandit.errors import InvalidValue
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -60,5 +61,8 @@ class Metrics:
 
     def serve(self, address: str, port: int) -> int:
         """Listen; which port it is."""
-        server, _ = start_http_server(port, address, self.registry)
+        try:
+            server, _ = start_http_server(port, address, self.registry)
+        except (OSError, OverflowError) as why:
+            raise InvalidValue("--metrics-port", port, f"one that is free on {address} ({why})") from None
         return int(server.server_port)

@@ -45,6 +45,9 @@ def bound(address: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((address, port))
+    except socket.gaierror as why:
+        found.close()
+        raise InvalidValue("--host", address, f"an address of this machine ({why.strerror})") from None
     except (OSError, OverflowError) as why:
         found.close()
         raise InvalidValue("--port", port, f"one that is free on {address} ({why})") from None

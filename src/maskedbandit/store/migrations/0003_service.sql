@@ -16,3 +16,6 @@ CREATE TABLE made_once (
 );
 -- arrivals over time
 CREATE INDEX arrivals ON place (study, assigned);
+-- with all that is asked of them: otherwise SQLite goes through all arrivals to find the few that nobody saw
+DROP INDEX unseen;
+CREATE INDEX unseen ON place (study, assigned, ticket, cohort, place) WHERE exposed IS NULL AND returned IS NULL;
