@@ -186,6 +186,31 @@ def test_an_old_copy_is_not_served_until_it_is_reconciled(tmp_path: Path, capsys
     assert main(["ledger", "verify", *place]) == 0
 
 
+@pytest.mark.usefixtures("_elsewhere")
+def test_what_was_burned_is_part_of_what_a_person_loses(tmp_path: Path) -> None:
+    address, witness = f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness"
+    service = Inside(address, witness, Clock())
+    try:
+        service.begin(budget={"epsilon": 3})
+        play(service, range(4))
+        backed_up(service, tmp_path / "copy.db")
+        play(service, range(4, 12))
+    finally:
+        service.close()
+    copied = f"sqlite:///{tmp_path}/copy.db"
+    assert main(["study", "reconcile", "--database", copied, "--witness", str(witness)]) == 0
+    restored = Inside(copied, witness, service.clock)
+    try:
+        before = len(released(restored))
+        play(restored, range(4, 12))  # who were released in the database that was lost
+        assert len(released(restored)) > before
+        said = restored.ask("GET", "/v1/studies/small/statement", None, "officer").json
+        assert said["loss"] == "ε = 2"
+        assert "1 time an old copy" in said["composition"]
+    finally:
+        restored.close()
+
+
 def released_or_none(service: Inside) -> list[Any]:
     found = service.ask("GET", "/v1/studies/small/releases", None, "officer")
     return list(found.json["releases"]) if found.status == 200 else []

@@ -7,7 +7,7 @@ from msgspec import Struct
 from maskedbandit import __version__
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.odds import best_guess, in_hundred
-from maskedbandit.service.page.words import count, duration
+from maskedbandit.service.page.words import count, counted, duration
 from maskedbandit.service.view import View
 
 
@@ -91,12 +91,19 @@ def budget(view: View) -> str:
 def composition(view: View) -> str:
     """What several releases cost together."""
     if not view.releases:
-        return "Nothing was released so far. A person's outcome will be in one release at most."
-    releases = "one release" if len(view.releases) == 1 else f"{count(len(view.releases))} releases"
-    return (
-        f"There {'was' if len(view.releases) == 1 else 'were'} {releases} so far. A person's outcome is in one of them "
-        "at most, so all of them together cost nobody more than one."
-    )
+        text = "Nothing was released so far. A person's outcome will be in one release at most."
+    else:
+        releases = "one release" if len(view.releases) == 1 else f"{count(len(view.releases))} releases"
+        text = (
+            f"There {'was' if len(view.releases) == 1 else 'were'} {releases} so far. A person's outcome is in one of "
+            "them at most, so all of them together cost nobody more than one."
+        )
+    if gaps := sum(line.kind == "burned" for line in view.ledger):
+        text += (
+            f" Besides, {counted(gaps, 'time')} an old copy of the database was restored. Whoever was in a release "
+            "that is missing from it may have taken part again, so one more is counted for each time."
+        )
+    return text
 
 
 def trust(view: View) -> str:
@@ -137,6 +144,9 @@ def assumptions(view: View) -> list[str]:
     ]
     if view.protocol.on_devices:
         found.append("A device keeps its report and sends the same one again if it has to.")
+        found.append(
+            "A device reports whatever the outcome is: otherwise the server sees who did, and why."
+        )
     else:
         found.append("Nobody measures how long the server takes to make a release, to find outcomes in that.")
     return found

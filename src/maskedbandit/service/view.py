@@ -167,7 +167,7 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         _simulated(found[: head.entries]),
         arms(protocol, ledger),
         ledger,
-        lost(protocol, counted),
+        lost(protocol, counted, found[: head.entries]),
         counted,
     )
 
@@ -218,9 +218,15 @@ def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
     )
 
 
-def lost(protocol: Protocol, counted: Counts) -> Loss:
-    """What a person loses by all that the study publishes: a person's reward is in one release at most."""
+def lost(protocol: Protocol, counted: Counts, published: list[Entry]) -> Loss:
+    """What a person loses by all that the study publishes: a person's reward is in one release at most.
+
+    Whoever was in a release that is missing from a restored database may take part again: what was burned comes on top.
+    """
     found = ZERO
     for size in {cohort.size for cohort in counted.cohorts} or {protocol.people or 1000}:
         found |= protocol.price(size)
+    for says in (entry.says for entry in published):
+        if says["kind"] == "burned":
+            found += Loss.from_text(says["loss"])
     return found
