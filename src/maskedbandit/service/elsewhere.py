@@ -24,7 +24,8 @@ DECODE: dict[str, Any] = {
 }
 encode = msgspec.json.Encoder().encode
 PATIENCE = 10  # seconds
-TOGETHER = 500  # requests, of which even the longest fit a body
+TOGETHER = 300  # requests, of which even the longest fit a body
+RELAYED = "maskedbandit-relayed"  # a header: whoever is asked so answers, and sends it no further
 
 
 class Said(MaskedBanditError):
@@ -38,9 +39,8 @@ class Said(MaskedBanditError):
 class Elsewhere:
     """A study that the process at `url` holds."""
 
-    def __init__(self, name: str, holder: str, client: httpx.AsyncClient) -> None:
-        self.name, self.holder, self._client = name, holder, client
-        self.url = holder.rpartition(" ")[2]
+    def __init__(self, name: str, holder: str, url: str, client: httpx.AsyncClient) -> None:
+        self.name, self.holder, self.url, self._client = name, holder, url, client
         self._waiting: dict[tuple[str, str], list[tuple[Any, asyncio.Future[Any]]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -59,6 +59,7 @@ class Elsewhere:
 
     async def relay(self, method: str, path: str, headers: dict[str, str], body: bytes) -> httpx.Response:
         """The answer of the holder to a request as it is."""
+        headers = {**headers, RELAYED: "1"}
         try:
             return await self._client.request(method, self.url + path, headers=headers, content=body, timeout=PATIENCE)
         except httpx.HTTPError as why:

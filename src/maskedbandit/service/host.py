@@ -7,18 +7,20 @@ taken over when that process is gone.
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 import httpx
 
-from maskedbandit.errors import FencedOff, MaskedBanditError, StoreError, UnknownStudy
+from maskedbandit.errors import FencedOff, MaskedBanditError, StorageFailed, StoreError, TooMany, UnknownStudy
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
@@ -34,7 +36,10 @@ from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
 log = logging.getLogger("maskedbandit")
+LIMITS = httpx.Limits(max_connections=20, keepalive_expiry=2)  # seconds: fewer than those after which servers close
 READERS = 4  # connections that only read
+QUESTIONS = 1000  # that wait for one of them; more are refused
+STALLED = 10  # seconds after which a round of the clock ends no more
 LIVE = ("running", "paused", "stopped")
 T = TypeVar("T")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
@@ -54,12 +59,18 @@ class Host:
         self.metrics = Metrics()
         self.tallies: dict[str, Tally] = {}  # what was counted for the page, by study
         self.stopping = asyncio.Event()
-        self.ready = False  # whether the last round of the clock wrote everything
+        self._wrote = False  # whether the last round of the clock wrote everything
+        self._round_since: float | None = None  # when the round began that is under way
         self._held: dict[str, Held | Elsewhere] = {}
+        self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, str] = {}  # of studies, when the clock last went round
         self._opening = asyncio.Lock()
         self._readers: SimpleQueue[Database] = SimpleQueue()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._own_thread = ThreadPoolExecutor(
+            1, thread_name_prefix="clock"
+        )  # so that no question keeps the clock waiting
+        self._asked = 0  # questions that wait, or are being answered
         database = connect(address)
         try:
             self.witness = prepared_witness(database, folder)
@@ -70,7 +81,7 @@ class Host:
 
     async def start(self) -> None:
         """Hold all studies, and begin the clock."""
-        self._client = httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=20))
+        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
         self.stops = asyncio.ensure_future(self.stopping.wait())
         await self._round()
         self._clock_task = asyncio.create_task(self._go_on())
@@ -83,34 +94,53 @@ class Host:
             await self.drop(name)
         await self._client.aclose()
         self._threads.shutdown()
+        self._own_thread.shutdown()
         while not self._readers.empty():
             self._readers.get().close()
 
+    @property
+    def ready(self) -> bool:
+        """Whether the last round of the clock wrote everything, and the one that is under way does not hang."""
+        since = self._round_since
+        return self._wrote and not self.stopping.is_set() and (since is None or monotonic() - since < STALLED)
+
     async def hold(self, name: str) -> Held | Elsewhere:
-        """The study of this name: held by this process, or by another one that answers for it."""
+        """The study of this name: held by this process, or by another one that answers for it.
+
+        One that could not be opened is not tried again before the next round of the clock, however many ask for it.
+        """
         if (held := self._held.get(name)) is not None:
             return held
+        await self.read(partial(lease_of, name=name))  # is there such a study?
         async with self._opening:
             if name not in self._held:
+                if name in self._refused:
+                    raise self._refused[name].with_traceback(None)
+                if self.stopping.is_set():
+                    raise StorageFailed("the server is ending: it opens no study")
                 try:
-                    study = await asyncio.to_thread(self._open, name)
-                    self._held[name] = Held(study, Writer(study, asyncio.get_running_loop()))
-                except FencedOff:
-                    holder = await self.read(partial(holder_of, name=name))
-                    if "://" not in holder:
-                        raise  # by a command, which ends soon
-                    self._held[name] = Elsewhere(name, holder, self._client)
+                    self._held[name] = await self._opened(name)
+                except StoreError as why:
+                    self._refused[name] = why
+                    raise
         return self._held[name]
 
     async def drop(self, name: str) -> None:
-        """Give a study back, as it will be another one."""
-        if isinstance(held := self._held.pop(name, None), Held):
-            await asyncio.to_thread(held.writer.close)
-            await asyncio.to_thread(held.study.close)
+        """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
+        async with self._opening:
+            if isinstance(held := self._held.pop(name, None), Held):
+                await asyncio.to_thread(held.writer.close)
+                await asyncio.to_thread(held.study.close)
 
     async def read(self, question: Callable[[Database], T]) -> T:
         """The answer to a question about the database, which goes on meanwhile."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask, question)
+        if self._asked >= QUESTIONS:
+            raise TooMany("more is asked than can be looked up: try again later")
+        self._asked += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask, question)
+        finally:
+            self._asked -= 1
 
     async def version(self, name: str) -> tuple[Any, ...]:
         """What changes whenever something changes that may be shown of a study."""
@@ -124,10 +154,35 @@ class Host:
 
         return await self.read(question)
 
+    async def _opened(self, name: str) -> Held | Elsewhere:
+        try:
+            study = await asyncio.to_thread(self._open, name)
+        except FencedOff:
+            holder = await self.read(partial(holder_of, name=name))
+            if (url := self._reached(holder)) in ("", self.url):
+                raise  # by a command, which ends soon, or by this process, which is about to give it back
+            return Elsewhere(name, holder, url, self._client)
+        return Held(study, Writer(study, asyncio.get_running_loop()))
+
+    def _holder(self) -> str:
+        """The name of a holder in this process, and where others may send what they are asked."""
+        who = own_name()
+        return f"{who} {self._seal(who, self.url)} {self.url}" if self.url else who
+
+    def _seal(self, who: str, url: str) -> str:
+        """What only a process with the same witness can write: the keys of clients are sent nowhere else."""
+        return hmac.digest(self.cookies, f"holder\n{who}\n{url}".encode(), sha256).hex()
+
+    def _reached(self, holder: str) -> str:
+        """Where a holder is reached, or nothing."""
+        rest, _, url = holder.rpartition(" ")
+        who, _, seal = rest.rpartition(" ")
+        return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
+
     def _open(self, name: str) -> Study:
         database = connect(self.address, create=False)
         try:
-            return Study(database, self.witness, name, self.clock, f"{own_name()} {self.url}".strip())
+            return Study(database, self.witness, name, self.clock, self._holder())
         except BaseException:
             database.close()
             raise
@@ -154,23 +209,34 @@ class Host:
             try:
                 await self._round()
             except Exception:
-                self.ready = False
+                self._wrote = False
+                self.metrics.ready.set(False)
                 log.exception("the clock failed, and goes on")
 
     async def _round(self) -> None:
+        self._round_since = monotonic()
+        try:
+            await self._go_round()
+        finally:
+            self._round_since = None
+
+    async def _go_round(self) -> None:
         """Read the keys, hold what is not held yet, and do what is due."""
 
         def question(database: Database) -> list[tuple[str, str, int]]:
             self.keys.read(database)
-            studies = [each for each in listed(database) if each.state in LIVE]
+            witness, studies = self.witness.as_now(), [each for each in listed(database) if each.state in LIVE]
             for each in studies:
-                seen = self.witness.seen(each.name)
+                seen = witness.seen(each.name)
                 held = isinstance(self._held.get(each.name), Held)
                 self.metrics.study(each.name, each.state, each.people, seen.head.entries if seen else 0, held)
             return [(each.name, *lease_of(database, each.name)) for each in studies]
 
         troubles: dict[str, str] = {}
-        for name, holder, lease in await self.read(question):
+        self._refused.clear()
+        for name, holder, lease in await asyncio.get_running_loop().run_in_executor(
+            self._own_thread, self._ask, question
+        ):
             held = self._held.get(name)
             if isinstance(held, Elsewhere) and (
                 holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
@@ -192,8 +258,8 @@ class Host:
         for name, text in troubles.items():
             if self._troubles.get(name) != text:  # not every second
                 log.warning("a study cannot go on", extra={"study": name, "why": text})
-        self._troubles, self.ready = troubles, not troubles
-        self.metrics.ready.set(self.ready)
+        self._troubles, self._wrote = troubles, not troubles
+        self.metrics.ready.set(self._wrote)
 
 
 def lease_of(database: Database, name: str) -> tuple[str, int]:

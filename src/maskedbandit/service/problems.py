@@ -55,7 +55,7 @@ def problem(why: BaseException) -> Problem:
     if status == 500 or not isinstance(why, MaskedBanditError):
         return of_status(500, "server_error", "this should not have happened: the server's log has more")
     if status == 503:  # what failed is for the log of the server
-        return of_status(503, why.code, "the study cannot be written now: nothing was done, so try again")
+        return of_status(503, why.code, "the study cannot be written now: nothing was acknowledged, so send it again")
     return of_status(status, why.code, str(why))
 
 

@@ -20,7 +20,7 @@ import msgspec
 from starlette.responses import StreamingResponse
 
 from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized, UnknownStudy
-from maskedbandit.service.elsewhere import Elsewhere
+from maskedbandit.service.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
@@ -59,7 +59,12 @@ class Call:
 
     async def held(self) -> Held:
         """The study that the path names, if this process holds it; otherwise the request goes to whoever does."""
-        return await held_here(self.host, self.study)
+        return await held_here(self.host, self.study, self.relayed)
+
+    @property
+    def relayed(self) -> bool:
+        """Whether another process sent this here, as it takes this one for the holder."""
+        return RELAYED.encode() in self.headers
 
     @property
     def query(self) -> dict[str, str]:
@@ -181,10 +186,18 @@ class Route:
             raise BadBody(why) from None
 
 
-async def held_here(host: Host, name: str) -> Held:
-    """A study, if this process holds it, or raise `HeldElsewhere`."""
+async def asked_of(host: Host, name: str, relayed: bool) -> Held | Elsewhere:
+    """Whoever answers for a study; what was sent here is sent no further, as it could go round for ever."""
     found = await host.hold(name)
-    if not isinstance(found, Held):
+    if relayed and isinstance(found, Elsewhere):
+        raise found.away()
+    return found
+
+
+async def held_here(host: Host, name: str, relayed: bool) -> Held:
+    """A study, if this process holds it, or raise `HeldElsewhere`."""
+    found = await asked_of(host, name, relayed)
+    if isinstance(found, Elsewhere):
         raise HeldElsewhere(found)
     return found
 

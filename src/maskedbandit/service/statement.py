@@ -144,9 +144,7 @@ def assumptions(view: View) -> list[str]:
     ]
     if view.protocol.on_devices:
         found.append("A device keeps its report and sends the same one again if it has to.")
-        found.append(
-            "A device reports whatever the outcome is: otherwise the server sees who did, and why."
-        )
+        found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
     else:
         found.append("Nobody measures how long the server takes to make a release, to find outcomes in that.")
     return found

@@ -26,13 +26,13 @@ from maskedbandit.service.messages import (
     Reported,
 )
 from maskedbandit.service.problems import problem
-from maskedbandit.service.route import Call, Route
+from maskedbandit.service.route import Call, Route, asked_of
 from maskedbandit.study.signatures import is_signed
 
 
 async def ask(call: Call, verb: str, study: str, body: Any) -> Any:
     """What comes of a request about a person."""
-    held = await call.host.hold(study)
+    held = await asked_of(call.host, study, call.relayed)
     if verb == "assign":
         call.host.people.take(body.unit)
         key = held.study.protocol.signed_by if isinstance(held, Held) else None  # the holder asks for it

@@ -57,9 +57,9 @@ async def create(call: Call, body: Any) -> StudyState:
 
 
 async def made(host: Host, protocol: Protocol) -> None:
-    """Write a study down as a draft."""
-    await host.drop(protocol.name)
+    """Write a study down as a draft; only then, as it may be refused, whoever holds an older draft of it lets it go."""
     await asyncio.to_thread(new, protocol, host.address, host.folder)
+    await host.drop(protocol.name)
 
 
 def came_before(request: str, sent: str, database: Database) -> bool:

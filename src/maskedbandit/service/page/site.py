@@ -20,6 +20,7 @@ from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Una
 from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
 from maskedbandit.service.api.studies import MOVES, checked, made
 from maskedbandit.service.describe import visible
+from maskedbandit.service.elsewhere import RELAYED
 from maskedbandit.service.events import event_stream
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
@@ -185,7 +186,7 @@ def moved(verb: str) -> Handler:
     async def move(visit: Visit) -> Response:
         visit.allow(roles)
         visible(visit.who.key, visit.name)
-        held = await held_here(visit.host, visit.name)
+        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
         await held.do(partial(operation, held.study))
         return RedirectResponse(f"/studies/{visit.name}", 303)
 
