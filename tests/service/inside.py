@@ -58,6 +58,7 @@ class Inside:
         self.host = self.run(self._made(rate))
         self.host.people.rate = self.host.people.burst = rate
         self.host.strangers.rate = self.host.strangers.burst = rate
+        self.host.visitors.rate = self.host.visitors.burst = rate
         database = connect(address)
         self.keys = {role: keys.make(database, role, None, self.clock()) for role in keys.ROLES}
         self.host.keys.read(database)

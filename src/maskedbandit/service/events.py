@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from starlette.responses import StreamingResponse
 
-from maskedbandit.errors import StoreError
+from maskedbandit.errors import StoreError, TooMany
 from maskedbandit.service.describe import protocol_of, simulated
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
@@ -19,6 +19,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.witness import Witness
 
 MOST = 10_000  # entries at once
+STREAMS = 500  # that are open at a time
 QUIET = 15  # seconds after which a connection is shown to live
 
 
@@ -40,19 +41,31 @@ async def event_stream(host: Host, name: str, after: int, key: Key | None) -> St
     which whoever listens asks again.
     """
     await host.version(name)  # is there such a study?
+    if host.streams >= STREAMS:
+        raise TooMany("too many streams of events are open: ask for the ledger, or try again later")
     return StreamingResponse(_stream(host, name, after, key), media_type="text/event-stream", headers=HEADERS)
 
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 
 
+@contextmanager
+def counted(host: Host) -> Iterator[None]:
+    """While a stream is open."""
+    host.streams += 1
+    try:
+        yield
+    finally:
+        host.streams -= 1
+
+
 async def _stream(host: Host, name: str, after: int, key: Key | None) -> AsyncIterator[str]:
     shown, quiet = None, 0
-    yield ": the ledger, as it grows\n\n"
-    with suppress(StoreError):
-        label = await host.read(partial(simulated, name=name))
+    with suppress(StoreError), counted(host):
+        yield ": the ledger, as it grows\n\n"
         while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
             if (version := await host.version(name)) != shown:
+                label = await host.read(partial(simulated, name=name))
                 while found := await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
                     for entry in found:
                         data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})

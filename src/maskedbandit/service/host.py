@@ -56,6 +56,9 @@ class Host:
         self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
+        self.visitors = Buckets(20, 100)  # pages for those who are not signed in
+        self.verifying, self.forecasting = asyncio.Lock(), asyncio.Lock()  # each takes long: one at a time
+        self.streams = 0  # of events, that are open
         self.metrics = Metrics()
         self.tallies: dict[str, Tally] = {}  # what was counted for the page, by study
         self.stopping = asyncio.Event()

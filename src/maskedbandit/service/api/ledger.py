@@ -87,7 +87,8 @@ async def recomputed(host: Host, name: str) -> Verified:
         finally:
             database.close()
 
-    return await asyncio.to_thread(question)
+    async with host.verifying:
+        return await asyncio.to_thread(question)
 
 
 async def events(call: Call) -> StreamingResponse:

@@ -7,7 +7,6 @@ already, and never enrols: a web page evaluates every flag that there is.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, BadBody, Call, Route, encode, study_name
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import listed
+from maskedbandit.store.witness import Witness
 from maskedbandit.study.signatures import is_signed
 
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
@@ -116,29 +116,26 @@ async def every(call: Call, body: Evaluate) -> Evaluations | Answer:
         return Answer(encode(Fault("", code_of(why), str(why))), status=400)
     only = call.key.study if call.key else None
 
-    def question(database: Database) -> list[str]:
-        return [each.name for each in listed(database) if each.state != "draft" and only in (None, each.name)]
+    def question(database: Database) -> list[Assigned]:
+        names = [each.name for each in listed(database) if each.state != "draft" and only in (None, each.name)]
+        found = [has(database, call.host.witness, name, unit) for name in names]
+        return [each for each in found if each is not None]
 
-    found = await asyncio.gather(*[has(call, name, unit) for name in await call.host.read(question)])
-    return Evaluations([as_flag(each) for each in found if each is not None])
+    return Evaluations([as_flag(each) for each in await call.host.read(question)])
 
 
-async def has(call: Call, name: str, body: Assign) -> Assigned | None:
+def has(database: Database, witness: Witness, name: str, body: Assign) -> Assigned | None:
     """The place that a person has in a study."""
-
-    def question(database: Database) -> Assigned | None:
-        protocol = protocol_of(database, name)
-        if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
-            return None
-        person = call.host.witness.pseudonyms(protocol.project).of(body.unit)
-        find = "SELECT arm, ticket, propensity FROM place WHERE study = ? AND person = ? AND returned IS NULL"
-        row = database.one(find, name, person)
-        if row is None:
-            return None
-        arm, payload = protocol.arms[row[0]]
-        return Assigned(name, arm, payload, row[1], row[2], True)
-
-    return await call.host.read(question)
+    protocol = protocol_of(database, name)
+    if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
+        return None
+    person = witness.pseudonyms(protocol.project).of(body.unit)
+    find = "SELECT arm, ticket, propensity FROM place WHERE study = ? AND person = ? AND returned IS NULL"
+    row = database.one(find, name, person)
+    if row is None:
+        return None
+    arm, payload = protocol.arms[row[0]]
+    return Assigned(name, arm, payload, row[1], row[2], True)
 
 
 ROUTES = [

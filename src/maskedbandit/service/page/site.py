@@ -5,6 +5,7 @@ Whoever has no session sees simulated studies only. What changes something is a 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -59,12 +60,12 @@ async def list_all(visit: Visit) -> Response:
 
 async def study(visit: Visit) -> Response:
     """A study."""
-    return HTMLResponse(render.render_study(await visit.view(), visit.who, visit.csrf))
+    return await visit.drawn(render.render_study, await visit.view(), visit.who, visit.csrf)
 
 
 async def ledger_page(visit: Visit) -> Response:
     """Its ledger."""
-    return HTMLResponse(render.render_ledger(await visit.view(), visit.who, visit.csrf))
+    return await visit.drawn(render.render_ledger, await visit.view(), visit.who, visit.csrf)
 
 
 async def events(visit: Visit) -> Response:
@@ -147,7 +148,7 @@ async def new_study(visit: Visit) -> Response:
     visit.allow((OWNER,))
     would: list[tuple[str, str]] = []
     try:
-        protocol = checked(table_of(visit.values))
+        protocol = checked(await asyncio.to_thread(table_of, visit.values))
         visible(visit.who.key, protocol.name)
         if visit.values.get("do") == "create":
             await made(visit.host, protocol)
@@ -155,7 +156,8 @@ async def new_study(visit: Visit) -> Response:
         would = preview(protocol)
         if visit.host.forecast is not None:
             numbers = [as_number(name, visit.values.get(name, "")) for name in ("baseline", "difference", "per_day")]
-            would += await visit.host.forecast(protocol, *numbers)
+            async with visit.host.forecasting:
+                would += await visit.host.forecast(protocol, *numbers)
     except MaskedBanditError as why:
         content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
         return HTMLResponse(content, problem(why).status)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
@@ -15,7 +16,7 @@ from maskedbandit.service.describe import simulated, visible
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
 from maskedbandit.service.page import render
-from maskedbandit.service.route import HeldElsewhere, said_of
+from maskedbandit.service.route import HeldElsewhere, said_of, study_name
 from maskedbandit.service.session import form_token, is_form_token, key_of_session
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import view
@@ -59,7 +60,7 @@ class Visit:
     @property
     def name(self) -> str:
         """The study that the path names."""
-        return str(self.request.path_params["study"])
+        return study_name(str(self.request.path_params["study"]))
 
     @property
     def values(self) -> dict[str, str]:
@@ -80,14 +81,21 @@ class Visit:
         host.tallies[self.name] = tally  # of studies that there are, and no other names
         return found
 
+    async def drawn(self, draw: Callable[..., str], *given: Any) -> HTMLResponse:
+        """A page that takes a while to draw, while the server goes on."""
+        return HTMLResponse(await asyncio.to_thread(draw, *given))
+
     async def read_form(self) -> None:
         """Read the form, or raise unless it comes from a page of this session."""
-        async for part in self.request.stream():
-            self.body += part
-            if len(self.body) > BODY:
-                raise TooLarge(f"the form has more than {BODY} bytes")
-        origin = self.request.headers.get("origin")
-        if origin not in (None, "null") and urlsplit(origin).netloc != self.request.headers.get("host"):
+        try:
+            async for part in self.request.stream():
+                self.body += part
+                if len(self.body) > BODY:
+                    raise TooLarge(f"the form has more than {BODY} bytes")
+        except ClientDisconnect:
+            raise TooLarge("the form ended before its length") from None
+        origin = self.request.headers.get("origin", "null")
+        if origin != "null" and origin.partition("://")[2] != self.request.headers.get("host"):
             raise Forbidden("this form comes from another site")
         if not is_form_token(self.host, self.cookie, self.values.get("csrf", "")):
             raise Forbidden("this form is of another session: load the page again")
@@ -107,6 +115,8 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         visit = Visit(request)
         try:
+            if visit.who.key is None:
+                visit.host.visitors.take(request.client.host if request.client else "")
             if request.method == "POST":
                 await visit.read_form()
             found = await handler(visit)
