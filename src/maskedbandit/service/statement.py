@@ -84,7 +84,8 @@ def budget(view: View) -> str:
     times = in_hundred(best_guess(protocol.budget))
     return (
         f"The budget of each person is {protocol.budget} {period}, {where}, which allows a guess to be right {times} "
-        f"times in 100. A place in this study costs {view.loss}. Whoever has too little budget left is given no place."
+        f"times in 100. A place in this study costs at most {view.loss}. Whoever has too little left is given "
+        "no place."
     )
 
 

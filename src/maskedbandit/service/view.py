@@ -221,11 +221,15 @@ def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
 def lost(protocol: Protocol, counted: Counts, published: list[Entry]) -> Loss:
     """What a person loses by all that the study publishes: a person's reward is in one release at most.
 
-    Whoever was in a release that is missing from a restored database may take part again: what was burned comes on top.
+    If that depends on the size of a cohort, a later one may cost more, but never more than the budget. Whoever was in
+    a release that is missing from a restored database may take part again: what was burned comes on top.
     """
     found = ZERO
     for size in {cohort.size for cohort in counted.cohorts} or {protocol.people or 1000}:
         found |= protocol.price(size)
+    ended = _state([entry.says["kind"] for entry in published]) in ("stopped", "archived")
+    if not ended and protocol.price(1) != protocol.price(1_000_000):
+        found = protocol.budget
     for says in (entry.says for entry in published):
         if says["kind"] == "burned":
             found += Loss.from_text(says["loss"])
