@@ -141,20 +141,20 @@ def test_mutated_bodies(service: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_mutated_bodies(tmp_path: Path) -> None:
+def test_fifty_thousand_mutated_bodies(tmp_path: Path) -> None:
     with inside(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness") as service:
-        found = fuzz(service, 100_000, 2)
-    assert found.total() > 99_000
-    assert found[200] > 5000
+        found = fuzz(service, 50_000, 2)
+    assert found.total() > 49_000
+    assert found[200] > 2500
 
 
 @pytest.mark.slow
-def test_nine_hundred_thousand_more_are_read_or_refused(service: Inside) -> None:
+def test_almost_a_million_more_are_read_or_refused(service: Inside) -> None:
     """By what reads bodies; what it lets pass is of the type that the route has."""
     known = {route.path: route for route in routes() if route.method == "POST"}
     rng, read, refused = Random(3), 0, set[str]()
     source = requests(service, rng, ["0" * 32])
-    for _ in range(900_000):
+    for _ in range(950_000):
         method, path, raw, key, headers = next(source)
         route = known[path.replace("/small", "/{study}").replace("flags/{study}", "flags/{key}")]
         call = Call(service.host, service.scope(method, path, key, headers) | {"path_params": {}}, None, None)
