@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from maskedbandit.service.tally import Tally
 from maskedbandit.store.studies import example
+from maskedbandit.store.study import Study
+
+
+def plans(study: Study, monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Any], words: str) -> list[str]:
+    """How SQLite finds what is asked in statements with these words."""
+    asked: list[tuple[Any, ...]] = []
+    real = study.database.rows
+    with monkeypatch.context() as heard:
+        heard.setattr(study.database, "rows", lambda *given: asked.append(given) or real(*given))
+        ask()
+    found = [real(f"EXPLAIN QUERY PLAN {statement}", *values) for statement, *values in asked if words in statement]
+    said = [row[3] for plan in found for row in plan]
+    assert said
+    return said
+
+
+def test_the_page_looks_for_the_oldest_place_that_nobody_saw(monkeypatch) -> None:
+    with example() as study:
+        said = plans(study, monkeypatch, lambda: Tally().upto(study.database, "example", 2, 10**13), "exposed IS NULL")
+        assert all("unseen" in each for each in said)
 
 
 def test_the_clock_looks_at_places_alone_that_nobody_saw(monkeypatch) -> None:
     with example() as study:
-        asked: list[tuple[Any, ...]] = []
-        real = study.database.rows
-        monkeypatch.setattr(study.database, "rows", lambda *given: asked.append(given) or real(*given))
-        study.tick()
-        plans = [
-            real(f"EXPLAIN QUERY PLAN {statement}", *values) for statement, *values in asked if "place" in statement
-        ]
-        said = [row[3] for plan in plans for row in plan]
-        assert said
+        said = plans(study, monkeypatch, study.tick, "place")
         assert not [each for each in said if "arrivals" in each or "SCAN" in each]

@@ -82,8 +82,9 @@ class Tally:
     def upto(self, database: Database, study: str, k: int, until: int) -> Counted:
         """All places that were given before a time."""
         fence, clock = database.rows("SELECT fence, clock FROM study WHERE study = ?", study)[0]
-        find = "SELECT MIN(assigned) FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
-        (oldest,) = database.rows(find, study)[0]
+        unseen = "FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
+        first = database.one(f"SELECT assigned, ticket {unseen} ORDER BY assigned, ticket LIMIT 1", study)  # as indexed
+        oldest = first[0] if first else None
         settled = self._settled
         if settled is None or settled.fence != fence or settled.until > until:
             settled = Counted.nothing(fence, k)
