@@ -21,7 +21,7 @@ class Broken:
 
 def test_nobody_waits_for_ever() -> None:
     async def ask() -> None:
-        there = Elsewhere("small", "host 1 x http://127.0.0.1:1", Broken())
+        there = Elsewhere("small", "host 1 x", "http://127.0.0.1:1", Broken())
         for _ in range(2):
             answers = await asyncio.gather(
                 *[there.ask("assign", Assign(f"u{i}"), "key") for i in range(3)], return_exceptions=True

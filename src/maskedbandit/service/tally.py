@@ -83,7 +83,7 @@ class Tally:
         """All places that were given before a time."""
         fence, clock = database.rows("SELECT fence, clock FROM study WHERE study = ?", study)[0]
         unseen = "FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
-        first = database.one(f"SELECT assigned, ticket {unseen} ORDER BY assigned, ticket LIMIT 1", study)  # as indexed
+        first = database.one(f"SELECT assigned {unseen} ORDER BY assigned, cohort LIMIT 1", study)  # as indexed
         oldest = first[0] if first else None
         settled = self._settled
         if settled is None or settled.fence != fence or settled.until > until:

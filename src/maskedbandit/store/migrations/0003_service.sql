@@ -18,4 +18,4 @@ CREATE TABLE made_once (
 CREATE INDEX arrivals ON place (study, assigned);
 -- with all that is asked of them: otherwise SQLite goes through all arrivals to find the few that nobody saw
 DROP INDEX unseen;
-CREATE INDEX unseen ON place (study, assigned, ticket, cohort, place) WHERE exposed IS NULL AND returned IS NULL;
+CREATE INDEX unseen ON place (study, assigned, cohort, place, ticket) WHERE exposed IS NULL AND returned IS NULL;
