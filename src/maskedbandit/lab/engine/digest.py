@@ -9,15 +9,24 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
+import maskedbandit
 from maskedbandit.core import OPTIONS, Kernel
 
 COMPILER = Path(__file__).with_name("compiler.py").read_text()  # how kernels are put together and compiled
+
+
+@cache
+def package() -> str:
+    """A name for all code of the package, as it was when it was first asked for."""
+    files = sorted(Path(maskedbandit.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
 def nested(code: CodeType) -> list[CodeType]:
