@@ -58,14 +58,14 @@ class Locks:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        while True:  # whoever ends alone may remove the file, and what is locked then is locked for nobody
+        while True:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            taken(self._file, "LOCK_SH", HERE, 1)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(self._file), path.stat()):
+            here = taken(self._file, "LOCK_SH", HERE, 1)
+            with suppress(FileNotFoundError):  # what was removed in between is locked for nobody
+                if here and os.path.samestat(os.fstat(self._file), path.stat()):
                     break
             os.close(self._file)
+            time.sleep(0 if here else PAUSE)
 
     def __enter__(self) -> Self:
         return self
@@ -95,12 +95,9 @@ class Locks:
                     return
             time.sleep(PAUSE)
 
-    def remove(self) -> bool:
-        """Remove the file if no other process has it open; whether it did."""
-        alone = taken(self._file, "LOCK_EX", HERE, 1)
-        if alone:
-            self._path.unlink(missing_ok=True)
-        return alone
+    def alone(self) -> bool:
+        """Whether no other process has the file open; if so, none has before this one closes it."""
+        return taken(self._file, "LOCK_EX", HERE, 1)
 
     def in_turn(self, tasks: Mapping[tuple[str, range], Callable[[], object]], waits: Callable[[str], object]) -> None:
         """Do every task under its locks: first those that no other process has, the rest as they get free.

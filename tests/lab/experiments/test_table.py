@@ -3,6 +3,7 @@
 import random
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import ResultsExist
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.goals.regret.curves import average, regret
@@ -191,8 +193,8 @@ def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> N
 
 
 def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment, tmp_path) -> None:
-    whole = table.collect(experiment, experiment.settings, tmp_path / "whole", jobs=2)
-    alone = table.collect(experiment, experiment.settings[1:2], tmp_path / "alone", jobs=1)
+    whole = table.collect(experiment, experiment.settings, tmp_path / "whole", executor=partial(Threads, 2))
+    alone = table.collect(experiment, experiment.settings[1:2], tmp_path / "alone", executor=partial(Threads, 1))
     mine = whole.filter(pl.col("id") == "small/1")
     assert alone["regret"].equals(mine["regret"])
     rest = table.collect(experiment, experiment.settings, tmp_path / "alone", resume=True)

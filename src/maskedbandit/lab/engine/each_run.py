@@ -114,7 +114,9 @@ def lent(executor: Workers) -> Iterator[Executor]:
     if isinstance(executor, Executor):
         yield executor
         return
-    made = executor()
+    made = executor() if callable(executor) else executor
+    if not isinstance(made, Executor):
+        raise InvalidValue("executor", executor, "a concurrent.futures.Executor, or what makes one")
     try:
         yield made
     except BaseException:
