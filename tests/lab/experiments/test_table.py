@@ -13,7 +13,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import ResultsExist
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.experiments import table
+from maskedbandit.lab.experiments import parts, table
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.goals.regret.curves import average, regret
 from maskedbandit.lab.goals.regret.rows import summary
@@ -179,13 +179,13 @@ def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> N
     """A file may be whole and say other numbers, or end the reader with an error of its own."""
     path, luck = tmp_path / "part.parquet", random.Random(1)
     whole = pl.DataFrame({"id": ["a"] * 50, "regret": [float(i) for i in range(50)]})
-    table.write(whole, path, {"about": "x" * 300})
+    parts.write(whole, path, {"about": "x" * 300})
     good, other = path.read_bytes(), 0
     for _ in range(400):
         wrong = bytearray(good)
         wrong[luck.randrange(len(wrong))] ^= luck.randrange(1, 256)
         path.write_bytes(wrong)
-        found = table.readable(path)
+        found = parts.readable(path)
         assert found is None or found.equals(whole)
         with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
             other += not pl.read_parquet(path).equals(whole)
