@@ -16,6 +16,7 @@ from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.merge import merge
 from maskedbandit.lab.experiments.parts import FOLDER, Parts, stretches
+from maskedbandit.lab.goals.columns import LOSSES, together
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
 GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "replay")]
@@ -89,7 +90,7 @@ def numbers(out: Path) -> dict[str, list[int]]:
     return {name: sorted(runs) for name, runs in found.items()}
 
 
-@pytest.mark.parametrize("width", [1, 4], ids=["apart", "overlapping"])
+@pytest.mark.parametrize("width", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["overlapping", "apart"])
 def test_eighteen_jobs_in_one_folder_leave_every_run_exactly_once(path, tmp_path, width) -> None:
     out = tmp_path / "out"
     array(path, lambda i: out, [range(i, i + width) for i in range(JOBS)])
@@ -128,18 +129,14 @@ def test_more_runs_in_the_file_add_to_what_is_there_and_fewer_take_the_first(pat
     assert table.collect(less, less.settings, tmp_path / "whole", resume=True).equals(before)
 
 
-def test_the_loss_of_a_user_is_the_worst_in_all_parts(tmp_path) -> None:
-    """Runs close cohorts of different sizes, and so cost different losses."""
-    path = tmp_path / "sizes.toml"
-    channel = '{ name = "distributed", noise = "skellam", grid = "paper" }'
-    text = TEXT.replace('"raw"', channel, 1).replace('"ucb1"', '"successive_elimination"').replace("30", "3000")
-    path.write_text(text.replace("[0.2, 0.8]", "[0.5, 0.55]"))
-    experiment = read(path)
-    settings = experiment.settings[:1]
-    expected = table.collect(experiment, settings, tmp_path / "one")
-    for i in range(18):
-        found = table.collect(experiment, settings, tmp_path / "many", resume=True, runs=range(i, i + 1))
-    assert found.equals(expected)
+def test_the_loss_of_a_user_is_the_worst_in_all_parts_and_bounds_go_by_it() -> None:
+    """Runs may close cohorts of different sizes, which cost different losses; more privacy costs more samples."""
+    parts = [
+        pl.DataFrame({**dict.fromkeys(LOSSES, epsilon), "bound": bound, "run": [run]})
+        for run, epsilon, bound in ((0, 0.5, 100.0), (1, 0.75, 70.0))
+    ]
+    found = together(parts)
+    assert [found[name].to_list() for name in (*LOSSES, "bound")] == [[0.75] * 2, [0.75] * 2, [70.0] * 2]
 
 
 def test_folders_of_other_experiments_do_not_merge(path, tmp_path) -> None:
