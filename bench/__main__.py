@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import maskedbandit as mb
+from bench.clusters import clusters
 from bench.compiling import compiling
 from bench.contextual import contextual
 from bench.least import ONE, least
@@ -103,6 +104,7 @@ def main() -> None:
     studies()
     logs()
     contextual()
+    clusters()
     tree = mb.channels.Tree(epsilon=0.5)
     for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
         row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)

@@ -49,11 +49,11 @@ def test_runs_of_a_worker_that_is_killed_are_done_by_the_other(tmp_path) -> None
     assert len(heard) == 40
 
 
-@pytest.mark.parametrize("name", settings())
-def test_processes_give_the_numbers_of_one_thread(name) -> None:
-    spawned = partial(ProcessPoolExecutor, 2, mp_context=get_context("spawn"))
-    found = settings()[name](runs=3, seed=5, executor=spawned)
-    assert same(found, settings()[name](runs=3, seed=5, executor=ONE))
+def test_processes_give_the_numbers_of_one_thread(monkeypatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        for each in settings().values():
+            assert same(each(runs=3, seed=5, executor=pool), each(runs=3, seed=5, executor=ONE))
 
 
 def test_two_workers_that_die_in_the_middle_of_compiled_runs_leave_the_numbers_of_one_thread() -> None:
