@@ -33,7 +33,7 @@ def clusters() -> None:
     """Two workers, one thread each."""
     from distributed import Client, LocalCluster
 
-    how: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    how: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**how) as local, Client(local, set_as_default=False) as client:
         executor = client.get_executor()
         for each in (executor, executor, Threads):

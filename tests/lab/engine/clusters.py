@@ -13,7 +13,7 @@ from maskedbandit.lab.engine.threads import Threads
 
 ONE = partial(Threads, 1)
 INSTANCE = mb.Bernoulli([0.2, 0.8])
-QUIET = {"dashboard_address": None, "silence_logs": 50}
+QUIET = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
 LOG = mb.Newsroom(events=400)
 
 
