@@ -1,7 +1,9 @@
 """Jobs of an array share the runs of an experiment, in one folder or in one each: every run is there exactly once."""
 
 import os
+import re
 import signal
+import subprocess
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
@@ -10,11 +12,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from maskedbandit.cli import main
+from maskedbandit.cli import main, parser
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.merge import merge
+from maskedbandit.lab.experiments.packaged import find
 from maskedbandit.lab.experiments.parts import FOLDER, Parts, stretches
 from maskedbandit.lab.goals.columns import LOSSES, together
 
@@ -22,6 +25,7 @@ PROCESSES = get_context("forkserver")  # which imports once what all of them nee
 GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "replay")]
 PARTS = ["maskedbandit.policies.regret.ucb1", "maskedbandit.channels.raw", "maskedbandit.lab.delays.constant"]
 PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOALS, *PARTS])
+ROOT = Path(__file__).parents[3]
 JOBS = 18
 TEXT = """
 about = "two curves"
@@ -207,3 +211,29 @@ def test_runs_that_are_missing_are_stretches(tmp_path) -> None:
     assert list(stretches([3])) == [range(3, 4)]
     parts = Parts(tmp_path, "x", range(9), print)
     assert parts.missing(range(2, 9)) == [range(2, 9)]
+
+
+def script() -> str:
+    """The script for Slurm in the documents."""
+    (found,) = re.findall(
+        r"^```bash\n(.*?)^```$", (ROOT / "docs" / "clusters.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    return found
+
+
+def test_the_script_for_slurm_does_every_run_of_its_experiment_once(tmp_path) -> None:
+    """What each of its jobs asks for is what the command takes, and together they ask for all runs."""
+    options = dict(re.findall(r"^#SBATCH --([\w-]+)=(.+)$", script(), re.MULTILINE))
+    first, last = map(int, options["array"].split("-"))
+    asked = list[int]()
+    (tmp_path / "array.sh").write_text(f'maskedbandit() {{ printf "%s\\n" "$@"; }}\n{script()}')
+    for number in range(first, last + 1):
+        job = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_CPUS_PER_TASK": options["cpus-per-task"]}
+        bash = ["bash", "-eu", str(tmp_path / "array.sh")]
+        words = subprocess.run(bash, env=job, check=True, capture_output=True, text=True).stdout.splitlines()
+        found = parser().parse_args(words)
+        assert found.resume
+        assert found.jobs == 4
+        asked += range(found.runs_from, found.runs_from + found.runs)
+    runs = max(each.runs for each in read(find(found.experiment)).settings)
+    assert asked == list(range(runs))
