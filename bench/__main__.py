@@ -13,9 +13,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import maskedbandit as mb
+from bench.clusters import clusters
 from bench.compiling import compiling
 from bench.contextual import contextual
-from bench.least import least
+from bench.least import ONE, least
 from bench.logs import logs
 from bench.protocols import protocols
 from bench.report import row
@@ -45,7 +46,7 @@ def peak(horizon: int) -> float:
     code = (
         "import resource, maskedbandit as mb\n"
         "mb.simulate(mb.policies.SuccessiveElimination(), mb.channels.Distributed(epsilon=0.5),"
-        f" mb.Bernoulli([{', '.join(map(str, MEANS))}]), {horizon}, runs=20, jobs=1)\n"
+        f" mb.Bernoulli([{', '.join(map(str, MEANS))}]), {horizon}, runs=20)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
@@ -62,7 +63,7 @@ def batched() -> None:
     for name, channel in studies:
         policy = getattr(mb.policies, name)()
         short, long = (
-            10 * least(lambda: mb.simulate(policy, channel, FIVE, horizon, runs=100, jobs=1))  # noqa: B023
+            10 * least(lambda: mb.simulate(policy, channel, FIVE, horizon, runs=100, executor=ONE))  # noqa: B023
             for horizon in (10**6, 10**9)
         )
         note = f"{long:.2g} ms at T = 10^9, {long / short:.1f} times that"
@@ -96,7 +97,7 @@ def main() -> None:
     for horizon, goal in ((10**6, 1.0), (10**9, 2.0)):
         for name, channel in channels.items():
             policy = mb.policies.SuccessiveElimination()
-            took = least(lambda: mb.simulate(policy, channel, INSTANCE, horizon, runs=100, jobs=1))  # noqa: B023
+            took = least(lambda: mb.simulate(policy, channel, INSTANCE, horizon, runs=100, executor=ONE))  # noqa: B023
             row(f"elimination, T = {horizon:.0e}, {name}", 10 * took, "ms/run", goal)
     batched()
     identification()
@@ -105,6 +106,7 @@ def main() -> None:
     service()
     logs()
     contextual()
+    clusters()
     tree = mb.channels.Tree(epsilon=0.5)
     for one in (mb.policies.DPUCB(), mb.policies.DPThompson()):
         row(f"{type(one).__name__}, K = 5, T = 10^6, on a tree", engine(one, 10**6, 5, tree, FIVE), "ns/step", 400)

@@ -17,7 +17,7 @@ STUDY = """
 import time
 import maskedbandit as mb
 start = time.process_time()
-mb.simulate(mb.policies.{}(), mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.9, 0.8, 0.8]), 1000, jobs=1)
+mb.simulate(mb.policies.{}(), mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.9, 0.8, 0.8]), 1000)
 print(time.process_time() - start)
 """
 LEAST = """

@@ -17,7 +17,7 @@ from contextualbandits.online import LinUCB
 from mabwiser.mab import MAB, LearningPolicy
 
 import maskedbandit as mb
-from bench.least import least
+from bench.least import ONE, least
 from bench.report import row
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine.checkpoints import checkpoints
@@ -78,7 +78,7 @@ def replays() -> None:
         return EVENTS / least(work, repeats=3) / 1e6
 
     def whole(policy: Any, log: Log, channel: Any = RAW) -> float:
-        return speed(lambda: mb.replay(policy, channel, log, jobs=1))
+        return speed(lambda: mb.replay(policy, channel, log, executor=ONE))
 
     held = Held(made)
     row("LinUCB, replay of a log in memory", whole(policy, held), "M/s", None, goal)
@@ -96,7 +96,7 @@ def replays() -> None:
 
 def simulated(policy: Any, channel: Any, horizon: int = USERS) -> float:
     """Microseconds per step."""
-    return 1e6 * least(lambda: mb.simulate(policy, channel, CONTEXTS, horizon, jobs=1), repeats=3) / horizon
+    return 1e6 * least(lambda: mb.simulate(policy, channel, CONTEXTS, horizon, executor=ONE), repeats=3) / horizon
 
 
 def served(step: Callable[[Reals], int], learn: Callable[[Reals, int, float], object]) -> None:

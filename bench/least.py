@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+
+from maskedbandit.lab.engine.threads import Threads
+
+ONE = partial(Threads, 1)  # an executor
 
 
 def least(work: Callable[[], object], repeats: int = 5) -> float:

@@ -9,7 +9,7 @@ from best_arm.algorithms.top_two import TopTwoBAI
 from best_arm.stopping_conditions import TopTwoStoppingCondition
 
 import maskedbandit as mb
-from bench.least import least
+from bench.least import ONE, least
 from bench.report import row
 from maskedbandit.lab.worlds.named_means import named_means
 
@@ -50,7 +50,7 @@ def search(policy: Any, channel: Any = RAW, means: str = "mu1", runs: int = 20) 
     instance = mb.Bernoulli(named_means(means, 5, 0))
 
     def work() -> Any:
-        return mb.identify(policy, channel, instance, delta=0.01, runs=runs, seed=1, max_pulls=10**6, jobs=1)
+        return mb.identify(policy, channel, instance, delta=0.01, runs=runs, seed=1, max_pulls=10**6, executor=ONE)
 
     return 1e9 * least(work, repeats=3) / int(work().samples.sum())
 

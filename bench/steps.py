@@ -15,7 +15,7 @@ import numpy as np
 from river import bandit, proba
 
 import maskedbandit as mb
-from bench.least import least
+from bench.least import ONE, least
 from bench.report import row
 
 MEANS = np.linspace(0.1, 0.9, 10)
@@ -25,7 +25,9 @@ RAW = mb.channels.Raw()
 
 def engine(policy: Any, horizon: int, runs: int, channel: Any = RAW, instance: Any = INSTANCE) -> float:
     """Nanoseconds per step."""
-    return 1e9 * least(lambda: mb.simulate(policy, channel, instance, horizon, runs=runs, jobs=1)) / (horizon * runs)
+    return (
+        1e9 * least(lambda: mb.simulate(policy, channel, instance, horizon, runs=runs, executor=ONE)) / (horizon * runs)
+    )
 
 
 def in_c(horizon: int, runs: int) -> tuple[float, float] | None:

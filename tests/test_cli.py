@@ -16,7 +16,7 @@ import maskedbandit
 from maskedbandit.cli import main
 from maskedbandit.cli.parts import progress
 from maskedbandit.cli.parts.progress import Progress
-from maskedbandit.lab.experiments.table import readable
+from maskedbandit.lab.experiments.parts import readable
 
 INSTALL = "pip install 'maskedbandit[lab]'"
 TEXT = """

@@ -37,7 +37,8 @@
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
     ├── BiasedLog                   a log whose arms were not shown with the probabilities that it states
-    └── ResultsExist                a run would overwrite the results of another
+    ├── ResultsExist                a run would overwrite the results of another
+    └── WorkersLost                 the workers of an executor ended, and runs with them
 
 On the command line each becomes one line on standard error and exit code 2. Each has a `code` for programs: the name of
 its class in lower case, as `budget_exceeded`.
@@ -48,6 +49,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 LONGEST = 400  # characters of a value in a message
 
@@ -77,6 +79,19 @@ class MaskedBanditError(Exception):
     def code(self) -> str:
         """What programs may rely on: the name of the class."""
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (type(self), *self.args), self.__dict__
+
+
+def restored(kind: type[MaskedBanditError], *said: object) -> MaskedBanditError:
+    """An error that comes from another process, with what it says there.
+
+    >>> from pickle import dumps, loads
+    >>> loads(dumps(InvalidValue("epsilon", -1, "positive")))
+    InvalidValue('epsilon is -1: it must be positive')
+    """
+    return kind.__new__(kind, *said)
 
 
 class InvalidValue(MaskedBanditError, ValueError):
@@ -227,6 +242,10 @@ class BiasedLog(MaskedBanditError):
 
 class ResultsExist(MaskedBanditError):
     """A folder already holds results, and the run was not asked to resume them."""
+
+
+class WorkersLost(MaskedBanditError):
+    """Workers of an executor ended again and again, or cannot be replaced. The runs that they had are not done."""
 
 
 class ProtocolError(MaskedBanditError):

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
@@ -168,7 +169,9 @@ def test_text_that_is_no_state_is_refused(any_policy):
 def test_same_seed_same_run_however_many_threads(policy):
     jobs = iter((1, 4))
     where = channel_for(policy), INSTANCE, LONG
-    check_repeats(lambda: mb.simulate(policy, *where, runs=9, seed=3, jobs=next(jobs)).pulls.tolist())
+    check_repeats(
+        lambda: mb.simulate(policy, *where, runs=9, seed=3, executor=partial(Threads, next(jobs))).pulls.tolist()
+    )
 
 
 @pytest.mark.parametrize("name", slow(DEAR))

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.policies.policy import Policy
 from tests.contracts.rules import LONG, RAW, THREE, check_repeats, check_same_pulls, drive, of_goal, survivors
@@ -122,7 +123,7 @@ def test_same_seed_same_runs_however_many_threads(policy):
     jobs = iter((1, 4))
 
     def play() -> list[Any]:
-        found = search(policy, runs=9, seed=3, jobs=next(jobs))
+        found = search(policy, runs=9, seed=3, executor=partial(Threads, next(jobs)))
         return [found.pulls.tolist(), found.answer.tolist(), found.releases.tolist()]
 
     check_repeats(play)

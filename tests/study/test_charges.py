@@ -5,6 +5,7 @@ Seeds are fixed; under a new seed each random assertion rejects a correct subjec
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, InvalidValue, TooFew
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.rehearsal import rehearse
 from maskedbandit.lab.rehearsal.rehearse import carried
 from maskedbandit.privacy.loss import Loss
@@ -187,7 +189,7 @@ class Once(Watched):
 def test_the_loss_of_all_runs_is_that_of_the_worst(at) -> None:
     """Each of three runs is one cohort, and one of them is tried twice."""
     backend = Once(attempts=2, at=at if at < 4 else 99)
-    run = mb.simulate(Scripted(1, 20), over(backend), INSTANCE, 20, runs=3, jobs=1)
+    run = mb.simulate(Scripted(1, 20), over(backend), INSTANCE, 20, runs=3, executor=partial(Threads, 1))
     assert run.loss == Loss.pure(1) * (2 if at < 4 else 1)
     assert run.releases.tolist() == [1, 1, 1]
 

@@ -19,7 +19,7 @@ from maskedbandit.errors import MaskedBanditError
 
 DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
 # what an installation may lack, and the extra that has it
-OPTIONAL = {"polars": "lab", "matplotlib": "lab", "apsw": "service", "psycopg": "postgres"}
+OPTIONAL = {"polars": "lab", "matplotlib": "lab", "apsw": "service", "psycopg": "postgres", "distributed": "cluster"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from maskedbandit.cli.parts.progress import Progress
-from maskedbandit.errors import InvalidValue
+from maskedbandit.cli.parts.results import finished, show
+from maskedbandit.errors import InvalidValue, MaskedBanditError
+
+if TYPE_CHECKING:
+    from maskedbandit.lab.engine.each_run import Workers
+    from maskedbandit.lab.experiments.parts import AnySetting
 
 EXAMPLE = (
     "maskedbandit run quickstart --out results/quickstart --jobs 2\n"
@@ -27,7 +35,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=int, metavar="N", help="threads (one for each core); the numbers do not depend on it"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on in a DIR with results; processes with other --only may share it"
+        "--cluster", metavar="ADDRESS", help="do the runs on the workers of a Dask scheduler, as in tcp://10.0.0.1:8786"
+    )
+    parser.add_argument("--runs", type=int, metavar="M", help="so many runs of every setting (all)")
+    parser.add_argument("--runs-from", type=int, metavar="N", default=0, help="from number N on (0); see also `merge`")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on in a DIR with results, which any number of processes may share"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
@@ -42,11 +55,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Run all settings, or one, and show the summary."""
     from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.figure import save
     from maskedbandit.lab.experiments.packaged import find
     from maskedbandit.lab.experiments.protocol_option import over
-    from maskedbandit.lab.experiments.table import AnySetting, collect
-    from maskedbandit.lab.goals.text import text
+    from maskedbandit.lab.experiments.table import collect, these
 
     path = find(options.experiment)
     experiment, folder, left = read(path), path.stem, list[str]()
@@ -57,13 +68,20 @@ def do(options: argparse.Namespace) -> None:
     settings = experiment.settings
     if options.jobs is not None and options.jobs < 1:
         raise InvalidValue("--jobs", options.jobs, "a whole number of at least 1")
+    most = max(each.runs for each in settings)
+    if not 0 <= options.runs_from < max(most, 1):
+        raise InvalidValue("--runs-from", options.runs_from, f"a whole number from 0 to {max(most, 1) - 1}")
+    runs = range(options.runs_from, most if options.runs is None else options.runs_from + options.runs)
+    if not runs and most:
+        raise InvalidValue("--runs", options.runs, "a whole number of at least 1")
     if options.only is not None:
         settings = [each for each in settings if options.only in (each.id, each.id.rpartition("/")[2])]
         if not settings:
             first, last = experiment.settings[0].id, experiment.settings[-1].id
             raise InvalidValue("--only", options.only, f"an id from {first} to {last}")
     out = options.out or Path("results") / folder
-    with Progress(sum(each.runs for each in settings), "run", quiet=options.quiet) as progress:
+    total = sum(len(these(each, runs)) for each in settings if each.runs)
+    with Progress(total, "run", quiet=options.quiet) as progress, workers(options.jobs, options.cluster) as executor:
 
         def advance(setting: AnySetting, runs: int) -> None:
             if runs == 0:
@@ -72,10 +90,26 @@ def do(options: argparse.Namespace) -> None:
 
         if left:
             progress.note(f"without {protocol}, as their channels take none: {', '.join(left)}")
-        table = collect(experiment, settings, out, options.resume, options.jobs, advance, progress.note)
-    if experiment.about:
-        print(f"\n{experiment.about}\n")
-    width = shutil.get_terminal_size((80, 24)).columns
-    print(text(experiment.goal.summary(table), experiment.goal.cells, width))
-    save(experiment.draw(table), out / "figure")
-    print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")
+        how = advance, progress.note, runs, finished(experiment, out)
+        table = collect(experiment, settings, out, options.resume, executor, *how)
+    show(experiment, table, out)
+
+
+@contextmanager
+def workers(jobs: int | None, cluster: str | None) -> Iterator[Workers]:
+    """Threads here, or the workers of a cluster."""
+    from maskedbandit.lab.engine.threads import Threads
+
+    if cluster is None:
+        yield partial(Threads, jobs)
+        return
+    import distributed
+
+    connect: Any = distributed.Client
+    try:
+        with connect(cluster, set_as_default=False) as client:
+            yield client.get_executor()
+    except (TimeoutError, ValueError) as wrong:
+        if isinstance(wrong, MaskedBanditError):
+            raise
+        raise InvalidValue("--cluster", cluster, f"the address of a Dask scheduler ({wrong})") from None

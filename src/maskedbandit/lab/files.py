@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -13,6 +14,9 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 PAUSE = 0.2  # seconds until a process that waits for others looks again
+ONE = range(1)  # the numbers of a name that is locked as a whole
+HERE = 2**62  # the byte that everybody shares who has the file open
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # how file systems say that they have none
 
 
 @contextmanager
@@ -44,8 +48,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 class Locks:
     """Locks between processes, any number in one file. The system frees those of a process that ends, however it ends.
 
-    They do not hold between threads of one process; on a system without `fcntl` (Windows) they do not hold at all, and
-    a folder of results is for one process at a time.
+    They do not hold between threads of one process. On a system without `fcntl` (Windows), and on a file system that
+    has no locks, they do not hold at all.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, Locks(Path(folder) / "lock") as locks, locks.held("part 1") as mine:
@@ -54,7 +58,14 @@ class Locks:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        while True:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            here = taken(self._file, "LOCK_SH", HERE, 1)
+            with suppress(FileNotFoundError):  # what was removed in between is locked for nobody
+                if here and os.path.samestat(os.fstat(self._file), path.stat()):
+                    break
+            os.close(self._file)
+            time.sleep(0 if here else PAUSE)
 
     def __enter__(self) -> Self:
         return self
@@ -63,42 +74,66 @@ class Locks:
         os.close(self._file)
 
     @contextmanager
-    def held(self, name: str) -> Iterator[bool]:
-        """Whether this process got the lock of this name, which it then has until the end of the block."""
+    def held(self, name: str, numbers: range = ONE) -> Iterator[bool]:
+        """Whether this process got the locks of these numbers of a name, which it then has to the end of the block."""
+        # a lock is that of one byte, which need not be there; names meet with a chance of 2^-37
+        start = (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") >> 27 << 24) + numbers.start
+        mine = taken(self._file, "LOCK_EX", start, len(numbers))
         try:
-            import fcntl
-        except ImportError:
-            yield True
-            return
-        # a lock is that of one byte, which need not be there; names meet with a chance of 2^-62
-        byte = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") >> 2
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-        except (BlockingIOError, PermissionError):  # systems differ in how they say that another process has it
-            yield False
-            return
-        try:
-            yield True
+            yield mine
         finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, byte)
+            if mine:
+                taken(self._file, "LOCK_UN", start, len(numbers))
 
-    def in_turn(self, tasks: Mapping[str, Callable[[], object]], waits: Callable[[str], object]) -> None:
-        """Do every task under the lock of its name: first those that no other process has, the rest as they get free.
+    @contextmanager
+    def waited(self, name: str) -> Iterator[None]:
+        """This process has the lock of a name to the end of the block, for which it waits."""
+        while True:
+            with self.held(name) as mine:
+                if mine:
+                    yield
+                    return
+            time.sleep(PAUSE)
+
+    def alone(self) -> bool:
+        """Whether no other process has the file open; if so, none has before this one closes it."""
+        return taken(self._file, "LOCK_EX", HERE, 1)
+
+    def in_turn(self, tasks: Mapping[tuple[str, range], Callable[[], object]], waits: Callable[[str], object]) -> None:
+        """Do every task under its locks: first those that no other process has, the rest as they get free.
 
         `waits` is called once, with the name of a task, if there is nothing else to do.
         """
         left, quiet = dict(tasks), True
         while left:
             busy = {}
-            for name, task in left.items():
-                with self.held(name) as mine:
+            for (name, numbers), task in left.items():
+                with self.held(name, numbers) as mine:
                     if mine:
                         task()
                     else:
-                        busy[name] = task
+                        busy[name, numbers] = task
             if len(busy) == len(left):
                 if quiet:
-                    waits(next(iter(busy)))
+                    waits(next(iter(busy))[0])
                 quiet = False
                 time.sleep(PAUSE)
             left = busy
+
+
+def taken(file: int, how: str, start: int, length: int) -> bool:
+    """Whether these bytes could be locked, or where no locks are."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    kind: int = getattr(fcntl, how)
+    try:
+        fcntl.lockf(file, kind | (0 if how == "LOCK_UN" else fcntl.LOCK_NB), length, start)
+    except OSError as wrong:
+        if wrong.errno in NO_LOCKS:
+            return True
+        if wrong.errno in (errno.EAGAIN, errno.EACCES):  # systems differ in how they say that another process has it
+            return False
+        raise
+    return True

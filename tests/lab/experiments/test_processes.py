@@ -30,7 +30,7 @@ LATE = 60  # seconds after which a test has failed; what works waits for process
 
 
 @contextmanager
-def nobody(locks: files.Locks, name: str) -> Any:
+def nobody(locks: files.Locks, name: str, numbers: range = files.ONE) -> Any:
     """The mutant of a lock: everybody gets it."""
     yield True
 
@@ -136,7 +136,7 @@ def test_a_process_that_dies_frees_its_locks(tmp_path) -> None:
             assert (mine, free) == (False, True)
         heard: list[str] = []
         other.kill()
-        locks.in_turn({"part": lambda: heard.append("done")}, heard.append)
+        locks.in_turn({("part", files.ONE): lambda: heard.append("done")}, heard.append)
         assert heard[-1] == "done"
 
 

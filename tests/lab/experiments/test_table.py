@@ -3,6 +3,7 @@
 import random
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import ResultsExist
-from maskedbandit.lab.experiments import table
+from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.lab.experiments import parts, table
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.goals.regret.curves import average, regret
 from maskedbandit.lab.goals.regret.rows import summary
@@ -177,13 +179,13 @@ def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> N
     """A file may be whole and say other numbers, or end the reader with an error of its own."""
     path, luck = tmp_path / "part.parquet", random.Random(1)
     whole = pl.DataFrame({"id": ["a"] * 50, "regret": [float(i) for i in range(50)]})
-    table.write(whole, path, {"about": "x" * 300})
+    parts.write(whole, path, {"about": "x" * 300})
     good, other = path.read_bytes(), 0
     for _ in range(400):
         wrong = bytearray(good)
         wrong[luck.randrange(len(wrong))] ^= luck.randrange(1, 256)
         path.write_bytes(wrong)
-        found = table.readable(path)
+        found = parts.readable(path)
         assert found is None or found.equals(whole)
         with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
             other += not pl.read_parquet(path).equals(whole)
@@ -191,8 +193,8 @@ def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> N
 
 
 def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment, tmp_path) -> None:
-    whole = table.collect(experiment, experiment.settings, tmp_path / "whole", jobs=2)
-    alone = table.collect(experiment, experiment.settings[1:2], tmp_path / "alone", jobs=1)
+    whole = table.collect(experiment, experiment.settings, tmp_path / "whole", executor=partial(Threads, 2))
+    alone = table.collect(experiment, experiment.settings[1:2], tmp_path / "alone", executor=partial(Threads, 1))
     mine = whole.filter(pl.col("id") == "small/1")
     assert alone["regret"].equals(mine["regret"])
     rest = table.collect(experiment, experiment.settings, tmp_path / "alone", resume=True)

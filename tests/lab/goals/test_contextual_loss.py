@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ import maskedbandit as mb
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine import context_play as contextual
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay import replay as replays
 from maskedbandit.privacy.loss import ORDERS, Loss
 from maskedbandit.privacy.statistics import linear
@@ -64,8 +66,8 @@ def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses)
     each = iter(losses)
     monkeypatch.setattr(contextual.Play, "loss", property(lambda play: Loss.pure(next(each))))
     go = {
-        "simulate": lambda: mb.simulate(FIRST, RAW, CONTEXTS, 20, runs=3, jobs=1),
-        "replay": lambda: replays.replay(FIRST, RAW, Corner(20), runs=3, jobs=1),
+        "simulate": lambda: mb.simulate(FIRST, RAW, CONTEXTS, 20, runs=3, executor=partial(Threads, 1)),
+        "replay": lambda: replays.replay(FIRST, RAW, Corner(20), runs=3, executor=partial(Threads, 1)),
     }
     assert go[study]().loss == Loss.pure(3)
 

@@ -1,6 +1,7 @@
 """The engine: one loop for every policy, the same numbers however it is run, and nothing released that must not be."""
 
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, ModulusTooSmall
 from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from tests.statistics import mean_is
@@ -86,9 +88,9 @@ def same(a, b) -> bool:
 
 
 def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> None:
-    one = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, jobs=1)
-    four = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, jobs=4)
-    few = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=11, seed=3, jobs=3)
+    one = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, executor=partial(Threads, 1))
+    four = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, executor=partial(Threads, 4))
+    few = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=11, seed=3, executor=partial(Threads, 3))
     assert same(one, four)
     assert (few.regret == one.regret[:11]).all()
 
@@ -199,7 +201,7 @@ def test_a_modulus_that_is_too_small_is_refused() -> None:
         ({"horizon": float("nan")}, "horizon is nan"),
         ({"runs": 0}, "runs is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"jobs": -1}, "jobs is -1"),
+        ({"executor": partial(Threads, -1)}, "jobs is -1"),
         ({"policy": "ucb1"}, "policy is 'ucb1'"),
         ({"channel": None}, "channel is None"),
         ({"instance": [0.1, 0.2]}, r"instance is \[0.1, 0.2\]"),
@@ -213,7 +215,9 @@ def test_bad_values_are_named(wrong, said) -> None:
 
 def test_every_run_is_reported() -> None:
     ended: list[int] = []
-    mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 100, runs=25, jobs=2, advance=lambda: ended.append(1))
+    mb.simulate(
+        UCB, mb.channels.Raw(), INSTANCE, 100, runs=25, executor=partial(Threads, 2), advance=lambda: ended.append(1)
+    )
     assert len(ended) == 25
 
 
@@ -266,5 +270,5 @@ def test_an_interrupt_stops_before_the_next_run() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 100, runs=1000, jobs=1, advance=advance)
+        mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 100, runs=1000, executor=partial(Threads, 1), advance=advance)
     assert len(ended) == 5  # one thread stops at once, whenever the one that waits for it wakes up

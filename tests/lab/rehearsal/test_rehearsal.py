@@ -4,6 +4,7 @@ Seeds are fixed; under a new seed each random assertion rejects a correct subjec
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments.protocol_option import takes
 from maskedbandit.law import draws_of_one
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -77,7 +79,7 @@ class Greedy(Policy):
 
 def outcomes(channel: Channel, runs: int) -> np.ndarray:
     """Users of the first arm, and its sums, of each run, as one number."""
-    run = mb.simulate(Greedy(), channel, INSTANCE, 20, runs, seed=11, jobs=1)
+    run = mb.simulate(Greedy(), channel, INSTANCE, 20, runs, seed=11, executor=partial(Threads, 1))
     return (run.pulls[:, 0] * 100 + np.clip(run.findings["first"], -20, 40)).astype(np.int64)
 
 
@@ -159,7 +161,9 @@ def test_realised_regret_is_known_where_the_compiled_lab_rounds() -> None:
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     channel = over(SecAgg(smallest=1, dropout=0.1, attempts=2), honest=0.75)
-    one, two = (mb.simulate(Greedy(), channel, INSTANCE, 24, 4, seed=3, jobs=jobs) for jobs in (1, 2))
+    one, two = (
+        mb.simulate(Greedy(), channel, INSTANCE, 24, 4, seed=3, executor=partial(Threads, jobs)) for jobs in (1, 2)
+    )
     other = mb.simulate(Greedy(), channel, INSTANCE, 24, 4, seed=4)
     assert (one.pulls == two.pulls).all()
     assert (one.realised_regret == two.realised_regret).all()

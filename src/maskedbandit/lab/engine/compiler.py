@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -37,17 +38,23 @@ def interpreted() -> bool:
     return asked == "python" or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
+ONE = Lock()
+
+
 class Loop:
     """A function with its kernels."""
 
-    def __init__(self, run: Callable[..., Any]) -> None:
-        self._run = run
+    def __init__(self, run: Callable[..., Any], prepare: Callable[[tuple[Any, ...]], None] | None = None) -> None:
+        self._run, self._prepare = run, prepare
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            if getattr(self._run, "overloads", True):
+            if self._prepare is None and getattr(self._run, "overloads", True):
                 return self._run(*arguments)
             with uncollected():
+                if prepare := self._prepare:
+                    prepare(arguments)
+                    self._prepare = None
                 return self._run(*arguments)
         except IndexError as wrong:
             raise KernelError(f"{where(wrong)}: {wrong}") from wrong
@@ -142,7 +149,8 @@ def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
     if interpreted():
         own = FunctionType(function.__code__, {**function.__globals__, **bound}, function.__name__)
         return Loop(np.errstate(over="ignore")(own))  # whole numbers count modulo 2^64, as in compiled code
-    return compiled_loop(function, **bound)
+    with ONE:  # threads that ask for one loop get one
+        return compiled_loop(function, **bound)
 
 
 @cache
@@ -170,5 +178,11 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     njit: Any = numba.njit
     found = njit(**OPTIONS)(loop)
     main = bound["ask"].function if "ask" in bound else function  # the policy's name says more than the loop's
-    found._cache = KernelCache(name, announce=main.__qualname__)
-    return Loop(found)
+    found._cache = kept = KernelCache(name, announce=main.__qualname__)
+
+    def prepare(arguments: tuple[Any, ...]) -> None:
+        kinds = tuple(found.typeof_pyval(each) for each in arguments)
+        with kept.turn(kinds, found.targetctx.codegen()):
+            found.compile(kinds)
+
+    return Loop(found, prepare)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,19 @@ from maskedbandit.privacy.loss import ZERO, Loss
 
 SIZES = 4096  # different sizes of cohorts in a run
 NAMES = ("ask", "tell", "due", "direction", "arrived")
+
+
+class Finished(NamedTuple):
+    """The result of a run; the arrays are those of its `Progress`."""
+
+    counts: npt.NDArray[np.int64]
+    totals: npt.NDArray[np.float64]
+    tallies: npt.NDArray[np.float64]
+    regret: npt.NDArray[np.float64]
+    reward: npt.NDArray[np.float64]
+    pulls: npt.NDArray[np.int64]
+    loss: Loss
+    findings: dict[str, float]
 
 
 class Play:
@@ -72,8 +85,13 @@ class Play:
         fault = int(self.progress.counts[-1])
         explain(status, fault, fault, self.policy, self.channel, self.memory)
 
-    @property
-    def loss(self) -> Loss:
+    def finished(self) -> Finished:
+        """What is left of the run."""
+        it = self.progress
+        found = it.counts, it.totals, it.tallies, it.regret, it.reward, it.pulls
+        return Finished(*found, self._loss(), self.policy.findings(self.state))
+
+    def _loss(self) -> Loss:
         """Of one user, the worst over the cohorts that occurred; each is in the releases of one cohort of a model."""
         worst = ZERO
         sizes = [*self.progress.sizes[self.progress.sizes > 0].tolist(), *set(self.progress.open.tolist()) - {0}]
@@ -106,7 +124,14 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
     channel.carrying(policy.statistics(contexts.d, contexts.signed))  # or it refuses
 
 
-def gathered(plays: Iterable[Play]) -> dict[str, npt.NDArray[np.float64]]:
+def worst(rows: Iterable[Finished]) -> Loss:
+    """The loss of a user of any of these runs."""
+    loss = ZERO
+    for row in rows:
+        loss |= row.loss
+    return loss
+
+
+def gathered(rows: Sequence[Finished]) -> dict[str, npt.NDArray[np.float64]]:
     """What the last states of the runs say."""
-    found = [play.policy.findings(play.state) for play in plays]
-    return {name: np.array([each[name] for each in found]) for name in found[0]}
+    return {name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings}

@@ -9,17 +9,26 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
+import maskedbandit
 from maskedbandit.core import OPTIONS, Kernel
 
 COMPILER = "".join(  # how kernels are put together, compiled and written
     Path(__file__).with_name(name).read_text() for name in ("compiler.py", "apart.py")
 )
+
+
+@cache
+def package() -> str:
+    """A name for all code of the package, as it was when it was first asked for."""
+    files = sorted(Path(maskedbandit.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
 def nested(code: CodeType) -> list[CodeType]:

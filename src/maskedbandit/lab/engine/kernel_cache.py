@@ -4,8 +4,9 @@ A file is named by a digest of all that the kernel runs (digest.py) and of the t
 and the order of the fields of every tuple in them: compiled code knows fields only by their position. Numba's own cache
 looks at the age of one source file instead and would serve stale code.
 
-A file begins with the digest of what follows; one that was cut off or changed on the disk is compiled anew. Threads and
-processes that compile the same kernel at once each write a file of their own, and the last to be renamed stays.
+A file begins with the digest of what follows; one that was cut off or changed on the disk is compiled anew. Of the
+processes that begin with one loop at once, one compiles it, and the others wait. Where files have no locks, each
+compiles it and writes a file of its own, and the last to be renamed stays.
 
 What is in a file is run when it is loaded, so a folder that another user owns, or may write, is not used. A folder that
 cannot be written (it is read-only, or the disk is full) costs time and nothing else: kernels are compiled in memory.
@@ -20,7 +21,8 @@ import os
 import pickle
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
 
 from maskedbandit.lab.engine.apart import packed, unpacked
+from maskedbandit.lab.files import Locks
 
 log = logging.getLogger("maskedbandit")
 
@@ -56,6 +59,12 @@ def usable(where: Path) -> bool:
         log.warning("kernels are compiled in memory: the cache folder %s is not yours alone to write", where)
         return False
     return True
+
+
+@cache
+def locks(where: Path) -> Locks:
+    """The locks of a folder: one object for a process, which would lose all of them if it closed one."""
+    return Locks(where / ".lock")
 
 
 def described(kind: Any) -> str:
@@ -91,6 +100,16 @@ class KernelCache(_Cache):
     def _path(self, arguments: Any, codegen: Any) -> Path:
         key = f"{self._name} {[described(kind) for kind in arguments]} {codegen.magic_tuple()}"
         return folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.kernel"
+
+    @contextmanager
+    def turn(self, arguments: Any, codegen: Any) -> Iterator[None]:
+        """If the file is not there, one process at a time is inside: the others wait, and find what it compiled."""
+        path = self._path(arguments, codegen)
+        with ExitStack() as inside:
+            if usable(folder()) and not path.exists():
+                with suppress(OSError):
+                    inside.enter_context(locks(folder()).waited(path.stem))
+            yield
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()

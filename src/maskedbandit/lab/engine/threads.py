@@ -1,69 +1,64 @@
-"""Numbered runs on threads. The numbers do not depend on the threads, and an interrupt does not wait for a run to end.
+"""An executor of threads that an interrupt does not wait for.
 
 Compiled loops run without the interpreter's lock, so threads share all cores. Nothing can stop such a loop within a
-run, and a run may take minutes; so the thread that asked does none itself. It waits for one result at a time, in short
-steps, as a signal that arrives on another thread wakes nobody who waits without an end. On an interrupt it leaves, and
-the threads end with the run that they are in, or with the process.
+run, and a run may take minutes: a process that ends waits for the threads of Python's own executor, and not for these.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from queue import SimpleQueue
-from threading import Event, Thread
-from typing import Any, TypeVar
+from concurrent.futures import Executor, Future
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
 
-from maskedbandit.lab.streams import Streams
 from maskedbandit.privacy.exact import whole
 
-STEP = 0.1  # seconds until a waiting thread looks for an interrupt
-
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def on_threads(
-    single: Callable[[int, Streams], T],
-    runs: int,
-    jobs: int | None,
-    seed: int,
-    study: str,
-    advance: Callable[[], object],
-) -> list[T]:
-    """What `single(run, streams)` gives for each run, in order; `advance` is called after every run, here."""
-    jobs = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
-    numbers, results, stopped, wake = iter(range(runs)), SimpleQueue[tuple[int, Any]](), Event(), Event()
+class Threads(Executor):
+    """At most `jobs` threads, by default one for each core, which end with the process.
 
-    def work() -> None:
-        streams = Streams(seed, study)  # one object serves one thread
-        try:
-            while not stopped.is_set() and (run := next(numbers, -1)) >= 0:
-                results.put((run, single(run, streams)))
-                if run == 0:
-                    wake.set()
-        except BaseException as wrong:
-            stopped.set()
-            results.put((-1, wrong))
-        wake.set()
+    >>> with Threads(2) as threads:
+    ...     threads.submit(max, 3, 4).result()
+    4
+    """
 
-    found: dict[int, T] = {}
-    threads = list[Thread]()
-    try:
-        while len(found) < runs:
-            # the first run alone, so that threads do not all compile
-            while len(threads) < (min(jobs, runs) if found else 1):
-                threads.append(Thread(target=work, daemon=True))
-                threads[-1].start()
-            wake.wait(STEP)
-            wake.clear()
-            while not results.empty():
-                run, result = results.get()
-                if run < 0:
-                    raise result
-                found[run] = result
-                advance()
-    finally:
-        stopped.set()
-    for thread in threads:
-        thread.join()
-    return [found[run] for run in range(runs)]
+    def __init__(self, jobs: int | None = None) -> None:
+        self._most = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
+        self._calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]()
+        self._threads = list[Thread]()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future = Future[T]()
+        self._calls.put((future, partial(fn, *args, **kwargs)))
+        if len(self._threads) < self._most:
+            self._threads.append(Thread(target=self._work, daemon=True))
+            self._threads[-1].start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        while cancel_futures:
+            try:
+                call = self._calls.get_nowait()
+            except Empty:
+                break
+            if call is not None:
+                call[0].cancel()
+        for _ in self._threads:
+            self._calls.put(None)
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            future, run = call
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(run())
+                except BaseException as wrong:
+                    future.set_exception(wrong)

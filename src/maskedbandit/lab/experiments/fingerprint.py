@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import maskedbandit
 from maskedbandit.backends.backend import Backend
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.digest import ingredients
+from maskedbandit.lab.engine.digest import ingredients, package
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
@@ -27,9 +26,12 @@ PARTS = Policy | Channel | Noise | Backend | Instance | Contexts | Log | Delay
 
 
 def fingerprint(setting: Setting | TheoryCurve | PublishedPoint) -> str:
-    """A name for a setting and all code that it may run: that of the package, and of the setting's own classes."""
+    """A name for a setting and all code that it may run: that of the package, and of the setting's own classes.
+
+    How many runs it has does not matter: a run is the same beside any number of others.
+    """
     own = {f"{kind.__module__}.{kind.__qualname__}": code(kind) for each in parts(setting) for kind in type(each).mro()}
-    found = [repr(setting).encode(), package(), *(own[name] for name in sorted(own))]
+    found = [repr(replace(setting, runs=0)).encode(), package().encode(), *(own[name] for name in sorted(own))]
     return hashlib.sha256(b"\0".join(found)).hexdigest()[:16]
 
 
@@ -39,12 +41,6 @@ def parts(whole: Any) -> Iterator[Any]:
         if isinstance(each, PARTS):
             yield each
             yield from parts(each)
-
-
-@cache
-def package() -> bytes:
-    """All code of the package, as it was when it was first asked for."""
-    return b"\0".join(path.read_bytes() for path in sorted(Path(maskedbandit.__file__).parent.rglob("*.py")))
 
 
 def code(kind: type) -> bytes:

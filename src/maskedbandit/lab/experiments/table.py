@@ -1,21 +1,18 @@
 """Results as tidy tables in Parquet files that say where they come from.
 
-Every setting is written as a part of its own as soon as it is done, whole or not at all; a part is named by a
-digest of its setting and of the code that ran, so a run that is resumed redoes exactly what is missing or changed.
-Several processes may fill one folder: a part belongs to whoever has its lock, and the last one gathers all parts.
+Every setting is written as a part of its own as soon as it is done (parts.py). Several processes may fill one folder:
+a run belongs to whoever has its lock, and the last one gathers all parts.
 """
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import subprocess
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from importlib.metadata import version
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +20,17 @@ import polars as pl
 
 import maskedbandit
 from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
+from maskedbandit.lab.engine.each_run import MOST, Workers
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments.experiment import Experiment
-from maskedbandit.lab.experiments.fingerprint import fingerprint
+from maskedbandit.lab.experiments.parts import FOLDER, AnySetting, Parts, write
 from maskedbandit.lab.files import Locks, whole_file
 from maskedbandit.lab.goals.columns import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.worlds.instance import Instance
 
 LOCK = ".lock"
-AnySetting = Setting | TheoryCurve | PublishedPoint
+EVERY = range(MOST)
 
 
 def provenance(experiment: Experiment) -> dict[str, str]:
@@ -42,6 +41,7 @@ def provenance(experiment: Experiment) -> dict[str, str]:
         "commit": commit(),
         "python": platform.python_version(),
         **versions,
+        "name": experiment.name,
         "experiment": experiment.text,
         **({"protocol": experiment.protocol} if experiment.protocol else {}),
     }
@@ -56,65 +56,34 @@ def commit() -> str:
         return ""
 
 
-def write(table: pl.DataFrame, path: Path, about: dict[str, str]) -> None:
-    """A Parquet file, whole or not at all."""
-    content = BytesIO()
-    table.write_parquet(content, metadata=about | {"digest": digest(table)})
-    with whole_file(path) as file:
-        file.write(content.getbuffer())
-
-
-def digest(table: pl.DataFrame) -> str:
-    """A name for all values of a table."""
-    return hashlib.sha256(table.write_csv().encode()).hexdigest()
-
-
-def readable(path: Path) -> pl.DataFrame | None:
-    """A table as it was written; None if it is not: a copy was cut short, or the disk forgot."""
-    try:
-        table = pl.read_parquet(path)
-        return table if pl.read_parquet_metadata(path).get("digest") == digest(table) else None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
-        return None
-
-
 @dataclass(frozen=True)
 class Results:
     """A folder of results that this process works on, maybe beside others."""
 
     experiment: Experiment
     out: Path
-    locks: Locks
     note: Callable[[str], object]
-    paths: dict[str, Path]  # of the part of each setting, by its id
+    finish: Callable[[pl.DataFrame], object]
 
-    def kept(self, setting: AnySetting) -> bool:
-        """Whether the part of a setting is there. Call it under the lock of the part: a damaged one is removed."""
-        path = self.paths[setting.id]
-        if not path.exists():
-            return False
-        if readable(path) is None:
-            path.unlink()
-            self.note(f"{path} is damaged and was removed")
-            return False
-        return True
+    @cached_property
+    def parts(self) -> dict[str, Parts]:
+        """The parts of each setting, by its id."""
+        return {each.id: Parts.of(each, self.out, self.note) for each in self.experiment.settings}
 
-    def gather(self, about: dict[str, str]) -> pl.DataFrame:
-        """The table of all parts that are there, written with its summary. Call it under the lock of the table."""
-        found = []
-        for path in self.paths.values():
-            part = readable(path) if path.exists() else None
-            if part is not None:
-                found.append(part)
-            elif path.exists():
-                self.note(f"{path} is damaged and was left out: --resume redoes it")
-        table = pl.concat(found, how="diagonal_relaxed")
-        with whole_file(self.out / "experiment.toml") as file:
-            file.write(self.experiment.text.encode())
-        with whole_file(self.out / "summary.csv") as file:
-            file.write(self.experiment.goal.summary(table).write_csv().encode())
-        write(table, self.out / "table.parquet", about)  # the last, as it says that the folder holds results
-        return table
+    def gathered(self, locks: Locks, about: dict[str, str]) -> pl.DataFrame:
+        """The table of all parts that are there, written with its summary, by one process at a time."""
+        with locks.waited("the table"):
+            found = [part for each in self.parts.values() if (part := each.read()) is not None]
+            if not found:
+                raise InvalidValue("results", str(self.out), "a folder with parts of this experiment, by this code")
+            table = pl.concat(found, how="diagonal_relaxed")
+            with whole_file(self.out / "experiment.toml") as file:
+                file.write(self.experiment.text.encode())
+            with whole_file(self.out / "summary.csv") as file:
+                file.write(self.experiment.goal.summary(table).write_csv().encode())
+            write(table, self.out / "table.parquet", about)  # the last, as it says that the folder holds results
+            self.finish(table)
+            return table
 
 
 def collect(
@@ -122,60 +91,81 @@ def collect(
     settings: Iterable[AnySetting],
     out: Path,
     resume: bool = False,
-    jobs: int | None = None,
+    executor: Workers = Threads,
     advance: Callable[[AnySetting, int], object] = lambda setting, runs: None,
     note: Callable[[str], object] = print,
+    runs: range = EVERY,
+    finish: Callable[[pl.DataFrame], object] = lambda table: None,
 ) -> pl.DataFrame:
     """Run the settings and gather all parts of the experiment in `out/table.parquet`, and its summary in a CSV file.
 
-    `advance` is called with a setting and 0 when it begins, and with 1 as each of its runs ends. A part that is there
-    already is kept; one that cannot be read is removed, with a `note`. A folder that holds a table is left alone unless
-    `resume`. Processes may share a folder: each part is run by one of them, and the others wait for it.
+    `advance` is called with a setting and 0 when it begins, and with 1 for each of its runs that is done. What is there
+    already is kept; a part that cannot be read is removed, with a `note`. A folder that holds a table is left alone
+    unless `resume`. Of every setting those of `runs` are done that it has. `finish` is called with the table, by one
+    process at a time. Processes may share a folder: each run is done by one of them, and the others wait for it.
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
     check(experiment)
     about, new, written = provenance(experiment), not out.exists(), list[Path]()
-    paths = {s.id: out / "parts" / f"{s.id.replace('/', '-')}-{fingerprint(s)}.parquet" for s in experiment.settings}
-    try:
-        (out / "parts").mkdir(parents=True, exist_ok=True)
-        locks = Locks(out / LOCK)
-    except OSError as wrong:
-        raise InvalidValue("--out", str(out), f"a folder that can be written ({wrong.strerror})") from None
-    results = Results(experiment, out, locks, note, paths)
+    results = Results(experiment, out, note, finish)
 
-    def complete(setting: AnySetting) -> None:
-        if results.kept(setting):
-            advance(setting, setting.runs)
-            return
-        advance(setting, 0)
-        write(part(experiment, setting, jobs, partial(advance, setting, 1)), paths[setting.id], about)
-        written.append(paths[setting.id])
+    def complete(setting: AnySetting, wanted: range) -> None:
+        parts = results.parts[setting.id]
+        missing = parts.missing(wanted)
+        left = sum(map(len, missing))
+        if not left or len(wanted) > left:
+            advance(setting, min(len(wanted) - left, setting.runs))
+        for each in missing:
+            advance(setting, 0)
+            write(part(experiment, setting, each, executor, partial(advance, setting, 1)), parts.path(each), about)
+            written.append(parts.path(each))
 
     def waits(name: str) -> None:
         note(f"waiting for another process that works on {name} in {out}")
 
-    try:
-        with locks:
-            locks.in_turn({setting.id: partial(complete, setting) for setting in settings}, waits)
-            tables = list[pl.DataFrame]()
-            locks.in_turn({"the table": lambda: tables.append(results.gather(about))}, lambda name: None)
-        return tables[0]
-    except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
-        for path in written if new else ():
-            path.unlink(missing_ok=True)
-        raise
-    finally:
-        if new:
-            remove_without_parts(out)
+    with opened(out) as locks:
+        try:
+            wanted = [(each, these(each, runs)) for each in settings]
+            locks.in_turn({(each.id, some): partial(complete, each, some) for each, some in wanted if some}, waits)
+            return results.gathered(locks, about)
+        except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
+            for path in written if new else ():
+                path.unlink(missing_ok=True)
+            raise
+        finally:
+            if new and locks.alone():
+                remove_without_parts(out)
 
 
-def part(experiment: Experiment, setting: AnySetting, jobs: int | None, advance: Callable[[], object]) -> pl.DataFrame:
-    """The rows of a setting: run, computed or published."""
+def these(setting: AnySetting, runs: range) -> range:
+    """Those of the runs that a setting has; a curve that is computed or published is one."""
+    return range(runs.start, min(runs.stop, setting.runs)) if setting.runs else range(1)
+
+
+def opened(out: Path) -> Locks:
+    """The locks of a folder, which is made; whoever else made it may remove it again in between."""
+    while True:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            locks = Locks(out / LOCK)
+            (out / FOLDER).mkdir(exist_ok=True)
+            return locks
+        except FileNotFoundError:
+            continue
+        except OSError as wrong:
+            raise InvalidValue("--out", str(out), f"a folder that can be written ({wrong.strerror})") from None
+
+
+def part(
+    experiment: Experiment, setting: AnySetting, runs: range, executor: Workers, advance: Callable[[], object]
+) -> pl.DataFrame:
+    """The rows of some runs of a setting, or of one that is computed or was published."""
     if isinstance(setting, TheoryCurve | PublishedPoint):
         found = experiment.goal.drawn(setting)
     else:
-        found = experiment.goal.run(setting, jobs=jobs, advance=advance).to_frame()
+        some = replace(setting, runs=len(runs))
+        found = experiment.goal.run(some, runs_from=runs.start, executor=executor, advance=advance).to_frame()
     named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
     values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.asked}
     if "delay" in values and isinstance(setting, Setting):
@@ -186,7 +176,7 @@ def part(experiment: Experiment, setting: AnySetting, jobs: int | None, advance:
 def remove_without_parts(out: Path) -> None:
     """Remove a folder in which nothing was written but its lock."""
     with suppress(OSError):  # it holds something
-        (out / "parts").rmdir()
+        (out / FOLDER).rmdir()
         (out / LOCK).unlink(missing_ok=True)
         out.rmdir()
 

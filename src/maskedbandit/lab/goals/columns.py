@@ -28,6 +28,13 @@ def who(run: Result) -> dict[str, Any]:
     }
 
 
+def together(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Parts of the runs of a setting as one table: a user's loss is the worst in all of them, and bounds go by it."""
+    table = pl.concat(parts)
+    worst = [pl.col(LOSSES).max(), *(pl.col(name).min() for name in ("bound",) if name in table.columns)]
+    return table if len(parts) == 1 else table.with_columns(worst)
+
+
 def axes(table: pl.DataFrame) -> list[str]:
     """The columns of what varied, except the horizon, and the seeds of instances, over which everything is averaged."""
     named = [name for name in table.columns if name.startswith(VARIED)]
@@ -42,7 +49,6 @@ def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """
     one = pl.col(name)
     if "instance.seed" in table.columns:
-        one = pl.when(pl.col("run").fill_null(0) == 0).then(
-            one.mean().over([each for each in ("id", "label", "t") if each in table.columns])
-        )
+        same, run = [each for each in ("id", "label", "t") if each in table.columns], pl.col("run").fill_null(0)
+        one = pl.when(run == run.min().over(same)).then(one.mean().over(same))
     return table.with_columns(one.alias("observed"))

@@ -1,4 +1,4 @@
-"""All runs of a policy over a channel on an instance, compiled and on threads, and what they cost a user.
+"""All runs of a policy over a channel on an instance, and what they cost a user.
 
 What the runs of a setting share is computed once: a run of a few thousand steps takes less time than Python needs for
 a few dozen calls.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,9 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
+from maskedbandit.lab.engine.each_run import Task, Workers, each_run
 from maskedbandit.lab.engine.earnings import earning
 from maskedbandit.lab.engine.outcomes import MORE_SIZES, Out, explain
-from maskedbandit.lab.engine.threads import on_threads
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
@@ -66,6 +66,72 @@ class Driven:
     findings: dict[str, npt.NDArray[np.float64]]  # [runs]
 
 
+class Row(NamedTuple):
+    """The result of a run."""
+
+    out: Out
+    losses: dict[int | str, Loss]  # by the size of a cohort, or by the name of a rehearsal
+    findings: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drive(Task[Row]):
+    """The runs of a policy with this aim; the last of the marks is the horizon."""
+
+    policy: Policy
+    channel: Channel
+    instance: Instance
+    aim: float
+    marks: npt.NDArray[np.int64]
+    delay: Delay
+
+    def made(self) -> Callable[[int, Streams], Row]:
+        if real(self.channel) is not None:
+            return self.rehearsed
+        policy, channel, marks = self.policy, self.channel, self.marks
+        go: Any = compiled(loop, **kernels(policy, channel, self.instance, self.delay))
+        law, parameters = channel.law(), channel.parameters()
+        world, lags = self.instance.parameters(), self.delay.parameters()
+        k, horizon, serve = self.arms, int(marks[-1]), policy.goal == "regret"
+        priced = dict[int, Loss]()
+
+        def single(run: int, streams: Streams, capacity: int = 64) -> Row:
+            out, memory, state = self.empty(capacity), channel.memory(k), policy.init(k, self.aim)
+            drawn: Any = streams.of(run)
+            status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
+            if status == MORE_SIZES:
+                return single(run, streams, 8 * capacity)
+            explain(status, int(out.last[0]), int(out.last[1]), policy, channel, memory)
+            sizes: list[int] = out.sizes[out.sizes > 0].tolist()
+            for n in sizes:
+                if n not in priced:  # now, because a channel may refuse a size
+                    priced[n] = channel.loss(n)
+            return Row(out._replace(sizes=out.sizes[:0]), {n: priced[n] for n in sizes}, policy.findings(state))
+
+        return single
+
+    def rehearsed(self, run: int, streams: Streams) -> Row:
+        """A run with all parties of a protocol."""
+        name, out, horizon = f"{self.study}, run {run}", self.empty(1), int(self.marks[-1])
+        drawn: Any = streams.of(run)
+        *others, of_policy, _ = drawn
+        driver = Driver(self.policy, self.channel.law(), self.arms, self.aim, of_policy.bytes(32))
+        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
+            spent = rehearse(driver, self.channel, self.instance, name, horizon, self.marks, out, *others)
+        loss, thrown_away = spent
+        return Row(out, {name: loss}, self.policy.findings(driver.state) | {"thrown_away": thrown_away})
+
+    @property
+    def arms(self) -> int:
+        return len(self.instance.true_means())
+
+    def empty(self, capacity: int) -> Out:
+        """Where a run writes, with room for so many sizes of cohorts."""
+        sizes = (self.arms, 1, capacity, 2)
+        counts = [np.zeros(size, np.int64) for size in sizes]
+        return Out(np.zeros(self.marks.size), np.zeros(self.marks.size), *counts)
+
+
 def drive(
     policy: Policy,
     channel: Channel,
@@ -73,66 +139,35 @@ def drive(
     *,
     aim: float,
     marks: npt.NDArray[np.int64],
-    runs: int,
+    runs: range,
     seed: int,
     study: str,
-    jobs: int | None,
+    executor: Workers,
     advance: Callable[[], object],
     delay: Delay,
 ) -> Driven:
-    """All runs of a policy with this aim, on threads; the last of the marks is the horizon."""
-    runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
-    k, horizon, serve, law = len(instance.true_means()), int(marks[-1]), policy.goal == "regret", channel.law()
-    rehearsed = real(channel) is not None
+    """These runs of a policy with this aim; the last of the marks is the horizon."""
     refuse_unrehearsed(channel, instance, delay)
-    go: Any = None
-    if not rehearsed:
-        go = compiled(loop, **kernels(policy, channel, instance, delay))
-    parameters, world, lags = channel.parameters(), instance.parameters(), delay.parameters()
-    regret, realised = np.zeros((runs, marks.size)), np.zeros((runs, marks.size))
-    pulls, releases, last = (np.zeros((runs, size), np.int64) for size in (k, 1, 2))
-    losses: dict[int | str, Loss] = {}  # by the size of a cohort, or by the name of a rehearsal
-    findings: list[dict[str, float]] = [{}] * runs
-
-    def single(run: int, streams: Streams, capacity: int = 64) -> None:
-        cohorts = np.zeros(capacity, np.int64)
-        pulls[run], releases[run] = 0, 0
-        out = Out(regret[run], realised[run], pulls[run], releases[run], cohorts, last[run])
-        drawn: Any = streams.of(run)
-        if rehearsed:
-            name, (*others, of_policy, _) = f"{study}, run {run}", drawn
-            driver = Driver(policy, law, k, aim, of_policy.bytes(32))
-            with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-                losses[name], thrown_away = rehearse(driver, channel, instance, name, horizon, marks, out, *others)
-            findings[run] = policy.findings(driver.state) | {"thrown_away": thrown_away}
-            return
-        memory = channel.memory(k)
-        state = policy.init(k, aim)
-        status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
-        if status == MORE_SIZES:
-            return single(run, streams, 8 * capacity)
-        explain(status, int(last[run, 0]), int(last[run, 1]), policy, channel, memory)
-        findings[run] = policy.findings(state)
-        for n in cohorts[cohorts > 0].tolist():
-            if n not in losses:  # now, because a channel may refuse a size
-                losses[n] = channel.loss(n)
-
-    on_threads(single, runs, jobs, seed, study, advance)
-    if law.grid > 0 and not instance.bits and not rehearsed:
+    parts: dict[str, Any] = {"policy": policy, "channel": channel, "instance": instance, "delay": delay}
+    task = Drive(**parts, aim=aim, marks=marks, seed=whole("seed", seed, 0), study=study)
+    rows = each_run(task, runs, executor, advance)
+    outs = [row.out for row in rows]
+    realised = np.array([out.realised for out in outs])
+    if channel.law().grid > 0 and not instance.bits and real(channel) is None:
         realised[:] = np.nan
     loss = ZERO
-    for each in losses.values():
+    for each in {name: each for row in rows for name, each in row.losses.items()}.values():
         loss |= each  # different cohorts are different users
-    found = {name: np.array([each[name] for each in findings]) for name in findings[0]}
+    last = np.array([out.last for out in outs])
     return Driven(
-        regret=regret,
+        regret=np.array([out.regret for out in outs]),
         realised=realised,
-        pulls=pulls,
-        releases=releases[:, 0],
+        pulls=np.array([out.pulls for out in outs]),
+        releases=np.array([out.releases[0] for out in outs]),
         stopped=last[:, 1] == 0,
         answer=last[:, 0],
-        loss=policy.loss(loss, horizon),
-        findings=found,
+        loss=policy.loss(loss, int(marks[-1])),
+        findings={name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings},
     )
 
 

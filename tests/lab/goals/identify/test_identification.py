@@ -5,6 +5,7 @@ The policies here are throw-away ones; those of the room are in the contracts.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.policies.policy import Policy
 
@@ -135,9 +137,9 @@ def test_wrong_answers_are_told_from_right_ones() -> None:
 
 
 def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> None:
-    one = mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=3, jobs=1)
-    four = mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=3, jobs=4)
-    few = mb.identify(UntilAhead(), RAW, INSTANCE, runs=11, seed=3, jobs=3)
+    one = mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=3, executor=partial(Threads, 1))
+    four = mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=3, executor=partial(Threads, 4))
+    few = mb.identify(UntilAhead(), RAW, INSTANCE, runs=11, seed=3, executor=partial(Threads, 3))
     assert same(one, four)
     assert (few.samples == one.samples[:11]).all()
     assert not same(one, mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=4))
@@ -146,7 +148,7 @@ def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> Non
 
 def test_every_run_is_reported() -> None:
     ended: list[int] = []
-    mb.identify(Turns(), RAW, INSTANCE, runs=25, jobs=2, advance=lambda: ended.append(1))
+    mb.identify(Turns(), RAW, INSTANCE, runs=25, executor=partial(Threads, 2), advance=lambda: ended.append(1))
     assert len(ended) == 25
 
 
@@ -176,7 +178,7 @@ def test_a_table_has_a_row_for_each_run() -> None:
         ({"max_pulls": 10**16}, "max_pulls is 10000000000000000: it must be at most"),
         ({"runs": 0}, "runs is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"jobs": 0}, "jobs is 0"),
+        ({"executor": partial(Threads, 0)}, "jobs is 0"),
         (
             {"policy": mb.policies.UCB1()},
             "policy is UCB1.*: it must be a policy whose goal is 'identify', not 'regret'",

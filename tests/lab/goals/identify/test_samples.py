@@ -1,5 +1,6 @@
 """Tables, summaries and figures of searches: unstopped runs stay in, and say that they do."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.stats import binomtest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
 from maskedbandit.lab.goals.identify import figure as stopping
@@ -63,7 +65,7 @@ def collected(tmp_path_factory) -> tuple[pl.DataFrame, Experiment]:
     """The results of the experiment, and itself."""
     folder = tmp_path_factory.mktemp("search")
     found = experiment(folder)
-    return table.collect(found, found.settings, folder / "out", jobs=1), found
+    return table.collect(found, found.settings, folder / "out", executor=partial(Threads, 1)), found
 
 
 def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
@@ -121,7 +123,7 @@ def test_keys_of_searches_are_unknown_where_regret_counts(tmp_path) -> None:
 def test_the_table_holds_every_run_and_theory(collected) -> None:
     found, named = collected
     assert found.filter(pl.col("trust") != "theory").height == 9 * 6
-    alone = named.goal.run(named.settings[2], jobs=1)
+    alone = named.goal.run(named.settings[2], executor=partial(Threads, 1))
     assert found.filter(pl.col("id") == "search/2")["samples"].to_list() == alone.samples.tolist()
     means = named_means("SS19b")
     line = found.filter((pl.col("label") == "bound") & (pl.col("instance.means") == "SS19b"))
@@ -217,7 +219,7 @@ def test_the_bound_is_that_of_the_trust_model() -> None:
 
 def test_numbers_do_not_depend_on_jobs_and_resuming_redoes_what_is_missing(collected, tmp_path) -> None:
     whole, found = collected
-    again = table.collect(found, found.settings, tmp_path / "out", jobs=3)
+    again = table.collect(found, found.settings, tmp_path / "out", executor=partial(Threads, 3))
     assert again.equals(whole)
     lost = sorted((tmp_path / "out" / "parts").iterdir())[2]
     lost.unlink()

@@ -1,10 +1,13 @@
 """What contextual simulations and replays give back, and that `simulate` leads to the former."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.columns import who
 from maskedbandit.lab.goals.regret.result import ContextualRun
 
@@ -19,10 +22,10 @@ def as_python(monkeypatch):
 
 
 def test_simulate_runs_contextual_policies_on_contexts() -> None:
-    how = {"horizon": 300, "runs": 3, "seed": 5, "study": "s", "jobs": 2, "delay": LATE}
+    how = {"horizon": 300, "runs": 3, "seed": 5, "study": "s", "executor": partial(Threads, 2), "delay": LATE}
     calls: list[None] = []
     found = mb.simulate(POLICY, RAW, CONTEXTS, **how, advance=lambda: calls.append(None))
-    again = mb.simulate(POLICY, RAW, CONTEXTS, **{**how, "jobs": 1})
+    again = mb.simulate(POLICY, RAW, CONTEXTS, **{**how, "executor": partial(Threads, 1)})
     assert isinstance(found, ContextualRun)
     assert found.delay == LATE
     assert len(calls) == 3

@@ -6,6 +6,7 @@ Random tests have fixed seeds; under a new one each assertion fails for a correc
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.context_loop import loop
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.replay import replay
 from maskedbandit.lab.goals.replay.result import Replayed
@@ -71,10 +73,10 @@ class Asked(Corner):
 def test_every_run_of_every_seed_has_visits_of_its_own() -> None:
     log = Asked(30)
     for seed in range(3):
-        replay(ANY, RAW, log, runs=4, seed=seed, jobs=1)
+        replay(ANY, RAW, log, runs=4, seed=seed, executor=partial(Threads, 1))
     assert len(set(log.seeds)) == len(log.seeds) == 12
     again = Asked(30)
-    replay(ANY, RAW, again, runs=2, seed=1, jobs=1)
+    replay(ANY, RAW, again, runs=2, seed=1, executor=partial(Threads, 1))
     assert again.seeds == log.seeds[4:6]
 
 
@@ -92,15 +94,20 @@ def test_every_run_and_study_has_streams_of_its_own() -> None:
     """On the same visits of a policy that chooses at random."""
     log = Same(200)
     kept = [(seed, study) for seed in (7, 8) for study in ("", "a")]
-    clicks = np.array([replay(ANY, RAW, log, runs=3, seed=seed, study=study, jobs=1).reward for seed, study in kept])
+    clicks = np.array(
+        [
+            replay(ANY, RAW, log, runs=3, seed=seed, study=study, executor=partial(Threads, 1)).reward
+            for seed, study in kept
+        ]
+    )
     rows = clicks.reshape(12, -1)
     assert len({row.tobytes() for row in rows}) == 12
-    again = replay(ANY, RAW, log, runs=3, seed=8, study="a", jobs=1)
+    again = replay(ANY, RAW, log, runs=3, seed=8, study="a", executor=partial(Threads, 1))
     np.testing.assert_array_equal(again.reward, clicks[3])
 
 
 def test_runs_on_a_recorded_log_have_the_rate_of_random_choice_of_the_log() -> None:
-    found = replay(ANY, RAW, Same(200), runs=3, jobs=1)
+    found = replay(ANY, RAW, Same(200), runs=3, executor=partial(Threads, 1))
     assert np.unique(found.random).size == 1
 
 
@@ -155,7 +162,7 @@ class Looped:
 
 def short(biased: bool) -> Replayed:
     """Many runs that end with the second visit that is taken."""
-    found = replay(WEIGHTS, RAW, Corner(120, biased), horizon=2, runs=RUNS, seed=9, jobs=1)
+    found = replay(WEIGHTS, RAW, Corner(120, biased), horizon=2, runs=RUNS, seed=9, executor=partial(Threads, 1))
     assert np.all(found.users == 2)
     return found
 

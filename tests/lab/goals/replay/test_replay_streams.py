@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +14,7 @@ import maskedbandit as mb
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine import context_play as contextual
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay.replay import replay
 from maskedbandit.lab.goals.replay.result import Replayed
 from maskedbandit.lab.logs.log import CHUNK
@@ -41,7 +43,7 @@ def as_python(monkeypatch):
 
 @pytest.mark.usefixtures("as_python")
 def test_threads_and_other_runs_change_nothing():
-    alone, both = (replay(LEARNS, RAW, Corner(), runs=5, seed=3, jobs=jobs) for jobs in (1, 3))
+    alone, both = (replay(LEARNS, RAW, Corner(), runs=5, seed=3, executor=partial(Threads, jobs)) for jobs in (1, 3))
     for mine, other in zip(numbers_of(alone), numbers_of(both), strict=True):
         np.testing.assert_array_equal(mine, other)
     first = replay(LEARNS, RAW, Corner(), seed=3)

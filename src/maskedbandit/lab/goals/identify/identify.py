@@ -18,6 +18,8 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.each_run import Workers, numbered
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.lab.worlds.instance import Instance
@@ -56,14 +58,15 @@ def identify(
     seed: int = 0,
     max_pulls: int = 10**8,
     study: str = "",
-    jobs: int | None = None,
+    executor: Workers = Threads,
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
+    runs_from: int = 0,
 ) -> Found:
     """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
 
-    `delta` is the allowed probability of a wrong answer; `study`, `jobs`, `advance` and `delay` are
-    those of `simulate`.
+    `delta` is the allowed probability of a wrong answer; `study`, `executor`, `advance`, `delay` and
+    `runs_from` are those of `simulate`.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -80,10 +83,10 @@ def identify(
         instance,
         aim=delta,
         marks=np.array([max_pulls]),
-        runs=runs,
+        runs=numbered(runs, runs_from),
         seed=seed,
         study=study,
-        jobs=jobs,
+        executor=executor,
         advance=advance,
         delay=delay,
     )
@@ -103,4 +106,5 @@ def identify(
         loss=found.loss,
         findings=found.findings,
         delay=delay,
+        runs_from=runs_from,
     )

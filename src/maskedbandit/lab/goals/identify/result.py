@@ -37,6 +37,7 @@ class Found:
     loss: Loss  # of one user, the worst over the cohorts that occurred
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
     delay: Delay = AT_ONCE
+    runs_from: int = 0  # the number of the first run
 
     def __repr__(self) -> str:
         mean, stopped = f"{self.samples.mean():,.1f}", np.count_nonzero(self.stopped)
@@ -58,7 +59,7 @@ class Found:
                 "delta": self.delta,
                 "max_pulls": self.max_pulls,
                 "bound": pl.Series([bound(self)] * self.samples.size, dtype=pl.Float64),
-                "run": np.arange(self.samples.size),
+                "run": self.runs_from + np.arange(self.samples.size),
                 "samples": self.samples.astype(float),
                 "answer": self.answer,
                 "correct": self.correct,

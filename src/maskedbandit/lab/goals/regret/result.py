@@ -39,6 +39,7 @@ class Run:
     loss: Loss  # of one user, the worst over the cohorts that occurred
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
     delay: Delay = AT_ONCE
+    runs_from: int = 0  # the number of the first run
 
     def __repr__(self) -> str:
         return brief(self, len(self.regret), f"mean regret {self.regret[:, -1].mean():,.1f}")
@@ -64,6 +65,7 @@ class ContextualRun:
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
+    runs_from: int = 0  # the number of the first run
 
     def __repr__(self) -> str:
         return brief(self, len(self.regret), f"mean regret {self.regret[:, -1].mean():,.1f}")
@@ -84,7 +86,7 @@ def frame(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> An
         {
             **who(run),
             "horizon": run.horizon,
-            "run": np.repeat(np.arange(runs), c),
+            "run": np.repeat(run.runs_from + np.arange(runs), c),
             "t": np.tile(run.t, runs),
             "regret": run.regret.ravel(),
             **{name: values.ravel() for name, values in cumulative.items()},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -14,8 +15,9 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.context_loop import RELEASES
-from maskedbandit.lab.engine.context_play import Play, gathered
-from maskedbandit.lab.engine.threads import on_threads
+from maskedbandit.lab.engine.context_play import Finished, Play, gathered, worst
+from maskedbandit.lab.engine.each_run import Task, Workers, each_run, numbered
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.regret.result import ContextualRun, Run
 from maskedbandit.lab.streams import Streams
@@ -24,7 +26,6 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
-from maskedbandit.privacy.loss import ZERO
 
 
 @overload
@@ -36,9 +37,10 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     study: str = "",
-    jobs: int | None = None,
+    executor: Workers = ...,
     advance: Callable[[], object] = ...,
     delay: Delay = AT_ONCE,
+    runs_from: int = ...,
 ) -> ContextualRun: ...
 
 
@@ -51,9 +53,10 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     study: str = "",
-    jobs: int | None = None,
+    executor: Workers = ...,
     advance: Callable[[], object] = ...,
     delay: Delay = AT_ONCE,
+    runs_from: int = ...,
 ) -> Run: ...
 
 
@@ -65,16 +68,19 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     study: str = "",
-    jobs: int | None = None,
+    executor: Workers = Threads,
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
+    runs_from: int = 0,
 ) -> Run | ContextualRun:
     """Run a policy through a channel on an instance, `runs` times independently.
 
     A contextual policy runs on contexts, such as `LinearContexts`, and gives a `ContextualRun`.
 
-    `study` names the random streams (the id of a setting in an experiment); `jobs` is the number of threads, by default
-    one for each core; `advance` is called after every run; `delay` is how late rewards are (see delays).
+    `study` names the random streams (the id of a setting in an experiment); `delay` is how late rewards are (see
+    delays). `executor` is a `concurrent.futures.Executor`, or what makes one: by default a thread for each core, and
+    the numbers do not depend on it. `advance` is called for every run that is done. `runs_from` is the number of the
+    first run, where some are done elsewhere.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -84,7 +90,8 @@ def simulate(
     """
     horizon = whole("horizon", horizon, 1, LONGEST)
     marks = checkpoints(horizon)
-    how: dict[str, Any] = {"runs": runs, "seed": seed, "study": study, "jobs": jobs, "advance": advance, "delay": delay}
+    how: dict[str, Any] = {"runs": numbered(runs, runs_from), "seed": seed, "study": study, "delay": delay}
+    how |= {"executor": executor, "advance": advance}
     if isinstance(policy, ContextualPolicy):
         contexts: Any = instance
         return drive_contexts(policy, channel, contexts, marks=marks, **how)
@@ -104,7 +111,29 @@ def simulate(
         loss=found.loss,
         findings=found.findings,
         delay=delay,
+        runs_from=runs_from,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contextual(Task[Finished]):
+    """The runs of a contextual policy; the last of the marks is the horizon."""
+
+    policy: ContextualPolicy
+    channel: Channel
+    contexts: Contexts
+    marks: npt.NDArray[np.int64]
+    delay: Delay
+
+    def made(self) -> Callable[[int, Streams], Finished]:
+        world, horizon = self.contexts.parameters(), int(self.marks[-1])
+
+        def single(run: int, streams: Streams) -> Finished:
+            play = Play(self.policy, self.channel, self.contexts, horizon, self.marks, self.delay)
+            play.go(world, horizon, 1.0, streams.of(run))
+            return play.finished()
+
+        return single
 
 
 def drive_contexts(
@@ -113,40 +142,30 @@ def drive_contexts(
     contexts: Contexts,
     *,
     marks: npt.NDArray[np.int64],
-    runs: int,
+    runs: range,
     seed: int,
     study: str,
-    jobs: int | None,
+    executor: Workers,
     advance: Callable[[], object],
     delay: Delay,
 ) -> ContextualRun:
-    """All runs of a contextual policy, on threads; the last of the marks is the horizon."""
+    """These runs of a contextual policy; the last of the marks is the horizon."""
     context_play.check_compatible(policy, channel, contexts, delay)
-    horizon = int(marks[-1])
-    runs, seed = whole("runs", runs, 1, 10**7), whole("seed", seed, 0)
-    world = contexts.parameters()
-
-    def single(run: int, streams: Streams) -> Play:
-        play = Play(policy, channel, contexts, horizon, marks, delay)
-        play.go(world, horizon, 1.0, streams.of(run))
-        return play
-
-    plays = on_threads(single, runs, jobs, seed, study, advance)
-    rows = [play.progress for play in plays]
-    loss = ZERO
-    for play in plays:
-        loss |= play.loss
+    parts: dict[str, Any] = {"policy": policy, "channel": channel, "contexts": contexts, "delay": delay}
+    task = Contextual(**parts, marks=marks, seed=whole("seed", seed, 0), study=study)
+    rows = each_run(task, runs, executor, advance)
     return ContextualRun(
         policy=policy,
         channel=channel,
         instance=contexts,
-        horizon=horizon,
+        horizon=int(marks[-1]),
         t=marks,
         regret=np.array([row.regret for row in rows]),
         reward=np.array([row.reward for row in rows]),
         pulls=np.array([row.pulls for row in rows]),
         releases=np.array([row.counts[RELEASES] for row in rows]),
-        loss=loss,
-        findings=gathered(plays),
+        loss=worst(rows),
+        findings=gathered(rows),
         delay=delay,
+        runs_from=runs.start,
     )

@@ -22,9 +22,11 @@ A log whose stated probabilities are wrong is detected, see scrutiny.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
@@ -43,8 +45,9 @@ from maskedbandit.lab.engine.context_loop import (
     VALUE_SQUARE,
     WEIGHT,
 )
-from maskedbandit.lab.engine.context_play import Play, gathered
-from maskedbandit.lab.engine.threads import on_threads
+from maskedbandit.lab.engine.context_play import Finished, Play, gathered, worst
+from maskedbandit.lab.engine.each_run import MOST, Task, Workers, each_run, numbered
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import LONGEST
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.result import Replayed
@@ -53,9 +56,40 @@ from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.exact import whole
-from maskedbandit.privacy.loss import ZERO
 
-MOST = 10**7  # runs
+
+@dataclass(frozen=True, kw_only=True)
+class Replay(Task[tuple[Finished, float]]):
+    """The replays of a policy: what is left of a run, and the click rate of random choice in the visits it looked at.
+
+    The last of the marks is the horizon.
+    """
+
+    policy: ContextualPolicy
+    channel: Channel
+    log: Log
+    context: Literal["user", "product"]
+    marks: npt.NDArray[np.int64]
+    delay: Delay
+
+    def made(self) -> Callable[[int, Streams], tuple[Finished, float]]:
+        log, horizon, contexts = self.log, int(self.marks[-1]), LogContexts(self.log, self.context)
+
+        def single(run: int, streams: Streams) -> tuple[Finished, float]:
+            play, scrutiny = Play(self.policy, self.channel, contexts, horizon, self.marks, self.delay), Scrutiny(log)
+            own = streams.of(run)
+            for chunk in log.chunks(self.seed * MOST + run):
+                page = contexts.page(chunk)
+                if run == 0 or not log.recorded:
+                    scrutiny.add(chunk)
+                play.go(page, chunk.arm.size, log.least, own)
+                if play.progress.counts[USERS] >= horizon:
+                    break
+            if scrutiny.visits:
+                scrutiny.judge()
+            return play.finished(), scrutiny.random / max(scrutiny.visits, 1)
+
+        return single
 
 
 def replay(
@@ -67,15 +101,17 @@ def replay(
     runs: int = 1,
     seed: int = 0,
     study: str = "",
-    jobs: int | None = None,
+    executor: Workers = Threads,
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
+    runs_from: int = 0,
 ) -> Replayed:
     """Replay a log for a policy, `runs` times: a generated log differs in every run, so its runs are independent.
 
     Runs on a recorded log share its visits. At most `horizon` visits are taken (by default any number). `context` is
     what policies see: numbers of the user, or ("product") their products with those of each article, for shared models.
-    `advance` is called after every run.
+    `study`, `executor`, `advance`, `delay` and `runs_from` are those of `simulate`; workers read a recorded log from
+    its folder.
 
     >>> import maskedbandit as mb
     >>> found = mb.replay(mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.Newsroom(events=20_000), seed=7)
@@ -84,35 +120,20 @@ def replay(
     """
     contexts = LogContexts(log, context)
     context_play.check_compatible(policy, channel, contexts, delay)
-    whole("seed", seed, 0)
     horizon = whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
-    marks = checkpoints(horizon)
-
-    def single(run: int, streams: Streams) -> tuple[Play, Scrutiny]:
-        play, scrutiny = Play(policy, channel, contexts, horizon, marks, delay), Scrutiny(log)
-        own = streams.of(run)
-        for chunk in log.chunks(seed * MOST + run):
-            page = contexts.page(chunk)
-            if run == 0 or not log.recorded:
-                scrutiny.add(chunk)
-            play.go(page, chunk.arm.size, log.least, own)
-            if play.progress.counts[USERS] >= horizon:
-                break
-        if scrutiny.visits:
-            scrutiny.judge()
-        return play, scrutiny
-
-    both = on_threads(single, whole("runs", runs, 1, MOST), jobs, seed, study, advance)
-    plays = [play for play, _ in both]
-    looked = [each if each.visits else both[0][1] for _, each in both]
-    rows = [play.progress for play in plays]
+    marks, numbers = checkpoints(horizon), numbered(runs, runs_from)
+    parts: dict[str, Any] = {"policy": policy, "channel": channel, "log": log, "context": context, "delay": delay}
+    task = Replay(**parts, marks=marks, seed=whole("seed", seed, 0), study=study)
+    both = each_run(task, numbers, executor, advance)
+    rows = [row for row, _ in both]
+    random = [share for _, share in both]
+    if log.recorded:  # runs share its visits, and the first of all looks at them
+        first = random[0] if numbers.start == 0 else each_run(task, range(1), executor, lambda: None)[0][1]
+        random = [first] * len(rows)
     tallies, events = np.array([row.tallies for row in rows]).T, np.array([max(row.counts[EVENTS], 1) for row in rows])
     w, total = tallies[WEIGHT], tallies[VALUE]
     weighted, normalised = total / events, total / np.maximum(w, 1e-300)
     squares = tallies[VALUE_SQUARE] - 2 * normalised * tallies[BOTH] + normalised**2 * tallies[SQUARE]
-    loss = ZERO
-    for play in plays:
-        loss |= play.loss
     return Replayed(
         policy=policy,
         channel=channel,
@@ -126,9 +147,10 @@ def replay(
         weighted_error=np.sqrt(np.maximum(tallies[VALUE_SQUARE] / events - weighted**2, 0) / events),
         normalised=normalised,
         normalised_error=np.sqrt(np.maximum(squares, 0)) / np.maximum(w, 1e-300),
-        random=np.array([each.random / each.visits for each in looked]),
+        random=np.array(random),
         releases=np.array([row.counts[RELEASES] for row in rows]),
-        loss=loss,
-        findings=gathered(plays),
+        loss=worst(rows),
+        findings=gathered(rows),
         delay=delay,
+        runs_from=numbers.start,
     )

@@ -38,6 +38,7 @@ class Replayed:
     loss: Loss  # of a user of the study that is replayed; a published replay has no guarantee, see replay.py
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
+    runs_from: int = 0  # the number of the first run
 
     @property
     def rate(self) -> npt.NDArray[np.float64]:
@@ -66,7 +67,7 @@ class Replayed:
                 **who(self),
                 "log": str(self.log),
                 "recorded": self.log.recorded,
-                "run": np.arange(self.users.size),
+                "run": self.runs_from + np.arange(self.users.size),
                 "taken": self.users,
                 "matched": self.matched,
                 "rate": self.rate,

@@ -1,0 +1,158 @@
+"""Numbered runs on an executor: threads, processes or a cluster. The numbers do not depend on it, nor on the pieces.
+
+Runs are given out in pieces. A piece comes back after a slice of time, with what it has by then, and the rest of it is
+given out again: so runs of microseconds share the cost of a message, long ones keep all workers busy to the end, and
+little is lost with a worker. A run draws from streams of its own number, so it gives the same wherever it is.
+
+An interrupt does not wait for a run to end: the process that asked does none itself, and waits in short steps, as a
+signal that arrives on another thread wakes nobody who waits without an end. It leaves; a worker ends with its piece.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from maskedbandit.errors import InvalidValue, WorkersLost
+from maskedbandit.lab.engine.digest import package
+from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.lab.streams import Streams
+from maskedbandit.privacy.exact import whole
+
+STEP = 0.1  # seconds until whoever waits looks for an interrupt
+SLICE = 1.0  # seconds after which a piece comes back
+PIECES = 256  # at first
+MOST = 10**7  # runs
+POOLS = 3  # that may lose a worker, one after the other
+
+T = TypeVar("T")
+Workers: TypeAlias = Executor | Callable[[], Executor]  # an executor, or what makes one
+KEPT = threading.local()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC, Generic[T]):
+    """What the runs of a setting share. Its fields travel to workers; the rest is made there."""
+
+    seed: int
+    study: str
+
+    @abstractmethod
+    def made(self) -> Callable[[int, Streams], T]:
+        """What gives one run, by its number and its streams; threads may share it."""
+
+    @cached_property
+    def single(self) -> Callable[[int, Streams], T]:
+        """It, made once."""
+        return self.made()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def numbered(runs: int, runs_from: int) -> range:
+    """The numbers of so many runs."""
+    first = whole("runs_from", runs_from, 0, MOST - 1)
+    return range(first, first + whole("runs", runs, 1, MOST - first))
+
+
+def streams_of(task: Task[Any]) -> Streams:
+    """The streams of a task for the thread that asks, which are made once."""
+    key = task.seed, task.study
+    if getattr(KEPT, "key", None) != key:
+        KEPT.key, KEPT.streams = key, Streams(*key)
+    streams: Streams = KEPT.streams
+    return streams
+
+
+def piece(task: Task[T], runs: range, code: str) -> list[T]:
+    """What the first of these runs give: as many as end in a slice of time, and at least one."""
+    if code and code != package():
+        said = "a worker's copy of maskedbandit", package(), f"{code}, the code of the process that asks"
+        raise InvalidValue(*said)
+    found, end = list[T](), time.monotonic() + SLICE
+    streams = streams_of(task)
+    for run in runs:
+        found.append(task.single(run, streams))
+        if time.monotonic() > end:
+            break
+    return found
+
+
+def each_run(task: Task[T], runs: range, executor: Workers, advance: Callable[[], object]) -> list[T]:
+    """What the runs of these numbers give, in order; `advance` is called for each, here, once its piece is back.
+
+    A pool that lost a worker cannot be used again. If `executor` makes pools, another one does the runs that are
+    missing. A cluster gives them to its other workers itself.
+    """
+    found = dict[int, T]()
+    for left in reversed(range(POOLS)):
+        try:
+            with lent(executor) as workers:
+                gather(task, runs, workers, found, advance)
+            return [found[run] for run in runs]
+        except (BrokenExecutor, CancelledError) as wrong:
+            if isinstance(executor, Executor) or not left:
+                kind = type(workers).__name__
+                hint = " (an executor that is made anew, as executor=ProcessPoolExecutor, goes on)"
+                said = f"{kind} lost workers, and {len(runs) - len(found)} of {len(runs)} runs with them: {wrong}"
+                raise WorkersLost(said + (hint if isinstance(executor, Executor) else "")) from wrong
+    raise AssertionError
+
+
+@contextmanager
+def lent(executor: Workers) -> Iterator[Executor]:
+    """The executor, or one that is made, and ended after its use."""
+    if isinstance(executor, Executor):
+        yield executor
+        return
+    made = executor() if callable(executor) else executor
+    if not isinstance(made, Executor):
+        raise InvalidValue("executor", executor, "a concurrent.futures.Executor, or what makes one")
+    try:
+        yield made
+    except BaseException:
+        made.shutdown(wait=False, cancel_futures=True)
+        raise
+    made.shutdown()
+
+
+def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], advance: Callable[[], object]) -> None:
+    """Have the runs that are missing done."""
+    code = "" if isinstance(workers, Threads) else package()
+    size = -(-len(runs) // PIECES)
+    given, back = dict[Future[list[T]], range](), SimpleQueue[Future[list[T]]]()
+
+    def give(part: range) -> None:
+        future = workers.submit(piece, task, part, code)
+        given[future] = part
+        future.add_done_callback(back.put)
+
+    try:
+        for start in range(0, len(runs), size):
+            left = [run for run in runs[start : start + size] if run not in found]
+            if left:  # what came back of a piece is its beginning
+                give(range(left[0], left[-1] + 1))
+        while given:
+            try:
+                future = back.get(timeout=STEP)
+            except Empty:
+                continue
+            part = given.pop(future)
+            results = future.result()
+            found.update(zip(part, results, strict=False))
+            for _ in results:
+                advance()
+            if rest := part[len(results) :]:
+                give(rest)
+    finally:
+        for future in given:
+            future.cancel()

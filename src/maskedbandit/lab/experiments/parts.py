@@ -1,0 +1,116 @@
+"""Parts of results: Parquet files, each with the rows of some runs of one setting, whole or not there.
+
+A part is named by its setting, by a digest of that and of the code that ran, and by its first run and the one after its
+last. So a run that is resumed redoes exactly what is missing or changed, and parts of several jobs fit together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from maskedbandit.lab.experiments.fingerprint import fingerprint
+from maskedbandit.lab.files import whole_file
+from maskedbandit.lab.goals.columns import together
+from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
+
+FOLDER = "parts"
+AnySetting = Setting | TheoryCurve | PublishedPoint
+
+
+def write(table: pl.DataFrame, path: Path, about: dict[str, str]) -> None:
+    """A Parquet file, whole or not at all."""
+    content = BytesIO()
+    table.write_parquet(content, metadata=about | {"digest": digest(table)})
+    with whole_file(path) as file:
+        file.write(content.getbuffer())
+
+
+def digest(table: pl.DataFrame) -> str:
+    """A name for all values of a table."""
+    return hashlib.sha256(table.write_csv().encode()).hexdigest()
+
+
+def readable(path: Path) -> pl.DataFrame | None:
+    """A table as it was written; None if it is not: a copy was cut short, or the disk forgot."""
+    try:
+        table = pl.read_parquet(path)
+        return table if pl.read_parquet_metadata(path).get("digest") == digest(table) else None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a setting in a folder of results; a curve that is computed or published counts as one run."""
+
+    folder: Path
+    name: str
+    runs: range
+    note: Callable[[str], object]
+
+    @classmethod
+    def of(cls, setting: AnySetting, out: Path, note: Callable[[str], object]) -> Parts:
+        """Those of a setting."""
+        name = f"{setting.id.replace('/', '-')}-{fingerprint(setting)}"
+        return cls(out / FOLDER, name, range(max(setting.runs, 1)), note)
+
+    def path(self, runs: range) -> Path:
+        """The file of these runs."""
+        return self.folder / f"{self.name}-{runs.start}-{runs.stop}.parquet"
+
+    def there(self) -> list[tuple[range, Path]]:
+        """The runs and the files of all parts that are there, in the order of runs."""
+        found = list[tuple[range, Path]]()
+        for path in self.folder.glob(f"{self.name}-*.parquet"):
+            if ends := re.fullmatch(r"-(\d+)-(\d+)", path.stem.removeprefix(self.name)):
+                found.append((range(int(ends[1]), int(ends[2])), path))
+        return sorted(found, key=lambda each: (each[0].start, each[0].stop))
+
+    def missing(self, wanted: range) -> list[range]:
+        """Which of these runs are in no part. Call it under their locks: a part that is damaged is removed."""
+        kept = set[int]()
+        for runs, path in self.there():
+            if readable(path) is None:
+                path.unlink(missing_ok=True)
+                self.note(f"{path} is damaged and was removed")
+            else:
+                kept |= {run for run in runs if run in wanted}
+        return list(stretches(run for run in wanted if run not in kept))
+
+    def read(self) -> pl.DataFrame | None:
+        """The rows of all runs that are there, each once; None if there are none."""
+        tables, left = list[pl.DataFrame](), set(self.runs)
+        for runs, path in self.there():
+            new = left & set(runs)
+            table = readable(path) if new else None
+            if table is not None:
+                left -= new
+                tables.append(table.filter(pl.col("run").is_null() | pl.col("run").is_in(sorted(new))))
+            elif new and path.exists():
+                self.note(f"{path} is damaged and was left out: --resume redoes it")
+        return together(tables) if tables else None
+
+
+def stretches(runs: Iterable[int]) -> Iterator[range]:
+    """Numbers in order, as ranges.
+
+    >>> list(stretches([0, 1, 2, 5, 7, 8]))
+    [range(0, 3), range(5, 6), range(7, 9)]
+    """
+    open: range | None = None
+    for run in runs:
+        if open is not None and run == open.stop:
+            open = range(open.start, run + 1)
+            continue
+        if open is not None:
+            yield open
+        open = range(run, run + 1)
+    if open is not None:
+        yield open
