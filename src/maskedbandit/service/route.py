@@ -7,7 +7,6 @@ and the log says no more than the route and the error's name.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import tomllib
@@ -20,7 +19,8 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import StreamingResponse
 
-from maskedbandit.errors import FencedOff, Forbidden, InvalidValue, TooLarge, Unauthorized, UnknownStudy
+from maskedbandit.errors import FencedOff, Forbidden, Unauthorized, UnknownStudy
+from maskedbandit.service.bodies import BadBody, body_of, check_names, suspicious
 from maskedbandit.service.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
@@ -138,7 +138,7 @@ class Route:
             if self.method == "GET":
                 found = await self.handler(call)
             else:
-                call.raw = await body_of(receive, call, self.limit)
+                call.raw = await body_of(receive, call.headers, self.limit)
                 found = await (self.handler(call, await self.read(call)) if self.body else self.handler(call))
         except HeldElsewhere as other:
             found = await relayed(call, other.holder)
@@ -207,23 +207,6 @@ async def held_here(host: Host, name: str, relayed: bool) -> Held:
     return found
 
 
-def suspicious(raw: bytes, names: Sequence[bytes]) -> bool:
-    """Whether an object in JSON may have a name twice. Few that have not are taken for such."""
-    return b"\\" in raw or raw.count(b"{") > 1 or any(raw.count(name) > 1 for name in names)
-
-
-def check_names(raw: bytes) -> None:
-    """Raise `ValueError` if an object in JSON has a name twice: two readers of it could take it for different ones."""
-
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise ValueError("an object has a name twice")
-        return found
-
-    json.loads(raw, object_pairs_hook=checked)
-
-
 class HeldElsewhere(Exception):
     """Another process holds the study."""
 
@@ -242,40 +225,6 @@ async def relayed(call: Call, holder: Elsewhere) -> Answer:
     except FencedOff as why:
         return refused(call.scope["path"], why)
     return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)
-
-
-class BadBody(InvalidValue):
-    """The body is not of the type that the route has; it may be personal, so only the place of the fault is named."""
-
-    def __init__(self, why: BaseException) -> None:
-        text = str(why) or "not JSON"
-        if "unknown field" in text:  # its name may be that of a person
-            text = "an object has a field that is not known here"
-        Exception.__init__(self, f"the body is not what it must be: {text}")
-
-    @property
-    def code(self) -> str:
-        """That of its parent."""
-        return "invalid_value"
-
-
-async def body_of(receive: Any, call: Call, limit: int) -> bytes:
-    """All bytes of a body, or raise `TooLarge`."""
-    length = call.headers.get(b"content-length", b"0")
-    if length.isdigit() and int(length) > limit:
-        raise TooLarge(f"the body has {int(length)} bytes, and at most {limit} are allowed")
-    parts, size = list[bytes](), 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise TooLarge("the body ended before its length")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > limit:
-            raise TooLarge(f"the body has more than {limit} bytes")
-        if not message.get("more_body"):
-            return part if not parts else b"".join((*parts, part))
-        parts.append(part)
 
 
 def said_of(path: str, why: BaseException) -> Problem:

@@ -14,11 +14,12 @@ from msgspec import Struct
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
 from maskedbandit.service.api.people import ask
+from maskedbandit.service.bodies import BadBody
 from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
-from maskedbandit.service.route import Answer, BadBody, Call, Route, encode, study_name
+from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import listed
 from maskedbandit.store.witness import Witness
