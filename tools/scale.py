@@ -3,7 +3,7 @@
     python -m tools.scale        # a minute; starts a PostgreSQL server of its own
 
 People come, see their arm and report once. Everything is measured in one process that holds the study, which reads and
-writes in batches as the service does; what HTTP costs is measured by the service's own load test.
+writes in batches as the service does. HTTP comes on top of it, in any number of processes.
 """
 
 from __future__ import annotations
