@@ -259,7 +259,7 @@ def test_a_cohort_of_pieces_is_asked_for_again_as_a_whole() -> None:
 def test_hope_comes_back_with_a_release() -> None:
     """Cohorts are counted that were thrown away in a row."""
     policy, channel = Scripted(1, 2), over(Watched(fails=HOPELESS - 1))
-    run = mb.simulate(policy, channel, INSTANCE, 2 * 3 * HOPELESS, runs=2)
+    run = mb.simulate(policy, channel, INSTANCE, 2 * 3 * HOPELESS, runs=2, executor=partial(Threads, 1))
     assert run.releases.tolist() == [3, 3]
     assert run.findings["thrown_away"].tolist() == [3 * (HOPELESS - 1)] * 2
 

@@ -89,9 +89,10 @@ class Play:
         """What is left of the run."""
         it = self.progress
         found = it.counts, it.totals, it.tallies, it.regret, it.reward, it.pulls
-        return Finished(*found, self._loss(), self.policy.findings(self.state))
+        return Finished(*found, self.loss, self.policy.findings(self.state))
 
-    def _loss(self) -> Loss:
+    @property
+    def loss(self) -> Loss:
         """Of one user, the worst over the cohorts that occurred; each is in the releases of one cohort of a model."""
         worst = ZERO
         sizes = [*self.progress.sizes[self.progress.sizes > 0].tolist(), *set(self.progress.open.tolist()) - {0}]
