@@ -16,7 +16,7 @@ import pytest
 
 from maskedbandit.errors import InvalidValue, WorkersLost
 from maskedbandit.lab.engine import each_run as module
-from maskedbandit.lab.engine.each_run import Task, each_run, numbered
+from maskedbandit.lab.engine.each_run import Task, each_run, numbered, stretches
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.streams import Streams
 
@@ -69,7 +69,7 @@ def test_results_are_in_order_and_do_not_depend_on_threads_or_pieces(executor, s
     assert heard == [threading.get_ident()] * 600  # so that whoever draws a bar needs no lock
 
 
-@pytest.mark.parametrize(("slice_", "calls"), [(0.0, 600), (1000.0, 200)])
+@pytest.mark.parametrize(("slice_", "calls"), [(0.0, 600), (1000.0, 60)])
 def test_a_piece_comes_back_after_a_slice_of_time_and_its_rest_goes_out_again(slice_, calls, monkeypatch) -> None:
     monkeypatch.setattr(module, "SLICE", slice_)
     pretended = Pretended()
@@ -190,3 +190,35 @@ def test_a_pool_that_cannot_be_made_anew_says_what_to_give_instead(tmp_path) -> 
     forks = partial(ProcessPoolExecutor, 1, mp_context=get_context("forkserver"))
     with forks() as pool, pytest.raises(WorkersLost, match="executor=ProcessPoolExecutor"):
         each_run(task(partial(dies, tmp_path, 1)), range(20), pool, lambda: None)
+
+
+class KilledWorker(Exception):
+    """What Dask raises for a piece that ended three workers."""
+
+    __module__ = "distributed.scheduler"
+
+
+def killed(run: int, streams: Streams) -> None:
+    raise KilledWorker("piece", "worker")
+
+
+def test_a_cluster_that_gives_up_is_one_line() -> None:
+    with pytest.raises(WorkersLost, match="Failing lost workers, and 3 of 3 runs with them"):
+        each_run(task(killed), range(3), Failing(), lambda: None)
+
+
+class Failing(Pretended):
+    """Pretended, with errors in futures."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as wrong:
+            future.set_exception(wrong)
+        return future
+
+
+def test_numbers_are_stretches() -> None:
+    assert list(stretches([])) == []
+    assert list(stretches([3])) == [range(3, 4)]

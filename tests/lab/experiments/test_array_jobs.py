@@ -18,7 +18,7 @@ from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.merge import merge
 from maskedbandit.lab.experiments.packaged import find
-from maskedbandit.lab.experiments.parts import FOLDER, Parts, stretches
+from maskedbandit.lab.experiments.parts import FOLDER, Parts
 from maskedbandit.lab.goals.columns import LOSSES, together
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
@@ -206,9 +206,7 @@ def test_the_command_does_a_range_and_merges(path, tmp_path, capsys) -> None:
     assert not (tmp_path / "d").exists()
 
 
-def test_runs_that_are_missing_are_stretches(tmp_path) -> None:
-    assert list(stretches([])) == []
-    assert list(stretches([3])) == [range(3, 4)]
+def test_where_no_part_is_all_runs_are_missing(tmp_path) -> None:
     parts = Parts(tmp_path, "x", range(9), print)
     assert parts.missing(range(2, 9)) == [range(2, 9)]
 

@@ -1,11 +1,12 @@
 """Numbered runs on an executor: threads, processes or a cluster. The numbers do not depend on it, nor on the pieces.
 
 Runs are given out in pieces. A piece comes back after a slice of time, with what it has by then, and the rest of it is
-given out again: so runs of microseconds share the cost of a message, long ones keep all workers busy to the end, and
-little is lost with a worker. A run draws from streams of its own number, so it gives the same wherever it is.
+given out again in halves: so runs of microseconds share the cost of a message, long ones keep all workers busy to the
+end, and little is lost with a worker. A run draws from streams of its own number, so it gives the same wherever it is.
 
 An interrupt does not wait for a run to end: the process that asked does none itself, and waits in short steps, as a
-signal that arrives on another thread wakes nobody who waits without an end. It leaves; a worker ends with its piece.
+signal that arrives on another thread wakes nobody who waits without an end. It leaves; a thread ends with its run, and
+another worker with its piece.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -29,9 +30,10 @@ from maskedbandit.privacy.exact import whole
 
 STEP = 0.1  # seconds until whoever waits looks for an interrupt
 SLICE = 1.0  # seconds after which a piece comes back
-PIECES = 256  # at first
+PIECES = 64  # at first
 MOST = 10**7  # runs
 POOLS = 3  # that may lose a worker, one after the other
+ENGINES = ("distributed.scheduler", "ray.exceptions")  # whose errors say that a worker died again and again
 
 T = TypeVar("T")
 Workers: TypeAlias = Executor | Callable[[], Executor]  # an executor, or what makes one
@@ -53,6 +55,11 @@ class Task(ABC, Generic[T]):
     def single(self) -> Callable[[int, Streams], T]:
         """It, made once."""
         return self.made()
+
+    @cached_property
+    def stopped(self) -> threading.Event:
+        """Set when nobody waits for more runs; known to the threads of one process."""
+        return threading.Event()
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
@@ -79,10 +86,10 @@ def piece(task: Task[T], runs: range, code: str) -> list[T]:
         said = "a worker's copy of maskedbandit", package(), f"{code}, the code of the process that asks"
         raise InvalidValue(*said)
     found, end = list[T](), time.monotonic() + SLICE
-    streams = streams_of(task)
+    streams, stopped = streams_of(task), task.stopped
     for run in runs:
         found.append(task.single(run, streams))
-        if time.monotonic() > end:
+        if stopped.is_set() or time.monotonic() > end:
             break
     return found
 
@@ -99,10 +106,13 @@ def each_run(task: Task[T], runs: range, executor: Workers, advance: Callable[[]
             with lent(executor) as workers:
                 gather(task, runs, workers, found, advance)
             return [found[run] for run in runs]
-        except (BrokenExecutor, CancelledError) as wrong:
-            if isinstance(executor, Executor) or not left:
+        except Exception as wrong:
+            broken = isinstance(wrong, BrokenExecutor)
+            if not broken and not isinstance(wrong, CancelledError) and type(wrong).__module__ not in ENGINES:
+                raise
+            if isinstance(executor, Executor) or not broken or not left:
                 kind = type(workers).__name__
-                hint = " (an executor that is made anew, as executor=ProcessPoolExecutor, goes on)"
+                hint = " (an executor that is made anew, as executor=ProcessPoolExecutor, goes on)" if broken else ""
                 said = f"{kind} lost workers, and {len(runs) - len(found)} of {len(runs)} runs with them: {wrong}"
                 raise WorkersLost(said + (hint if isinstance(executor, Executor) else "")) from wrong
     raise AssertionError
@@ -128,7 +138,8 @@ def lent(executor: Workers) -> Iterator[Executor]:
 def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], advance: Callable[[], object]) -> None:
     """Have the runs that are missing done."""
     code = "" if isinstance(workers, Threads) else package()
-    size = -(-len(runs) // PIECES)
+    size, stopped = -(-len(runs) // PIECES), task.stopped
+    stopped.clear()
     given, back = dict[Future[list[T]], range](), SimpleQueue[Future[list[T]]]()
 
     def give(part: range) -> None:
@@ -137,10 +148,9 @@ def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], a
         future.add_done_callback(back.put)
 
     try:
-        for start in range(0, len(runs), size):
-            left = [run for run in runs[start : start + size] if run not in found]
-            if left:  # what came back of a piece is its beginning
-                give(range(left[0], left[-1] + 1))
+        for missing in stretches(run for run in runs if run not in found):
+            for start in range(0, len(missing), size):
+                give(missing[start : start + size])
         while given:
             try:
                 future = back.get(timeout=STEP)
@@ -151,8 +161,30 @@ def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], a
             found.update(zip(part, results, strict=False))
             for _ in results:
                 advance()
-            if rest := part[len(results) :]:
-                give(rest)
+            rest = part[len(results) :]
+            middle = len(rest) // 2
+            for half in filter(None, (rest[:middle], rest[middle:])):  # more workers than pieces get some
+                give(half)
     finally:
+        if given:
+            stopped.set()
         for future in given:
             future.cancel()
+
+
+def stretches(runs: Iterable[int]) -> Iterator[range]:
+    """Numbers in order, as ranges.
+
+    >>> list(stretches([0, 1, 2, 5, 7, 8]))
+    [range(0, 3), range(5, 6), range(7, 9)]
+    """
+    open: range | None = None
+    for run in runs:
+        if open is not None and run == open.stop:
+            open = range(open.start, run + 1)
+            continue
+        if open is not None:
+            yield open
+        open = range(run, run + 1)
+    if open is not None:
+        yield open

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
+from maskedbandit.lab.engine.each_run import stretches
 from maskedbandit.lab.experiments.fingerprint import fingerprint
 from maskedbandit.lab.files import whole_file
 from maskedbandit.lab.goals.columns import together
@@ -96,21 +97,3 @@ class Parts:
             elif new and path.exists():
                 self.note(f"{path} is damaged and was left out: --resume redoes it")
         return together(tables) if tables else None
-
-
-def stretches(runs: Iterable[int]) -> Iterator[range]:
-    """Numbers in order, as ranges.
-
-    >>> list(stretches([0, 1, 2, 5, 7, 8]))
-    [range(0, 3), range(5, 6), range(7, 9)]
-    """
-    open: range | None = None
-    for run in runs:
-        if open is not None and run == open.stop:
-            open = range(open.start, run + 1)
-            continue
-        if open is not None:
-            yield open
-        open = range(run, run + 1)
-    if open is not None:
-        yield open

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,15 +122,14 @@ class Drive(Task[Row]):
         loss, thrown_away = spent
         return Row(out, {name: loss}, self.policy.findings(driver.state) | {"thrown_away": thrown_away})
 
-    @property
+    @cached_property
     def arms(self) -> int:
         return len(self.instance.true_means())
 
     def empty(self, capacity: int) -> Out:
         """Where a run writes, with room for so many sizes of cohorts."""
-        sizes = (self.arms, 1, capacity, 2)
-        counts = [np.zeros(size, np.int64) for size in sizes]
-        return Out(np.zeros(self.marks.size), np.zeros(self.marks.size), *counts)
+        pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (self.arms, 1, capacity, 2))
+        return Out(np.zeros(self.marks.size), np.zeros(self.marks.size), pulls, releases, sizes, last)
 
 
 def drive(
