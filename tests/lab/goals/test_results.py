@@ -31,7 +31,7 @@ RESULTS = {
     "<Found: TTUCB, Central, 1,000,000 runs, mean samples at least 499,999.5 (999,999 stopped), ε = 0.5>": Found(
         policy=mb.policies.TTUCB(), instance=ARMS, stopped=MILLION > 0, pulls=TABLE, **COMMON, **SEARCHED
     ),
-    "<Replayed: LinUCB, Central, 1,000,000 runs, mean click rate 0.25, ε = 0.5>": Replayed(
+    "<Replayed: LinUCB, Central, 1,000,000 runs, mean click rate 0.2500, ε = 0.5>": Replayed(
         policy=mb.policies.LinUCB(),
         log=mb.Newsroom(events=10),
         users=MILLION + 1,
