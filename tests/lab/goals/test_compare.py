@@ -167,7 +167,7 @@ def test_figures_are_as_wide_as_columns_and_say_what_bands_are(made, columns, tm
     axes = found.plot(columns, file=tmp_path / "figure.svg")
     assert axes.figure.get_figwidth() == {1: 3.4, 2: 7.0}[columns]
     text = (tmp_path / "figure.svg").read_text()
-    meant = {regret: "Bands are ± 2 standard errors", search: "Boxes are quartiles", replayed: "intervals of 95 %"}
+    meant = {regret: "bands ± 2 standard errors", search: "Boxes are quartiles", replayed: "intervals of 95 %"}
     assert meant[made] in " ".join(axes.get_xlabel().split())
     names = found.results if len(found.results) > 1 else ["bounds, Central"]
     for label in names:

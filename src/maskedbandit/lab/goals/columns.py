@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from maskedbandit.lab.goals.result import LOSSES
+
 VARIED = ("policy.", "channel.", "instance.", "delay")  # prefixes of the columns of what may vary
 
 

@@ -17,7 +17,7 @@ from maskedbandit.lab.goals.style import PLAIN, TEXT_STAYS_TEXT, name_ends
 
 WIDTHS = {1: 3.4, 2: 7.0}  # inches
 ENTRY = 0.15  # inches of an entry of a legend
-CHARACTERS = 14  # of a note, per inch
+CHARACTERS = 15  # of a note, per inch
 PAPER: Any = {"font.size": 8, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
 DATES = {"pdf": "CreationDate", "svg": "Date"}  # left out: the same figure is the same file
 

@@ -57,8 +57,8 @@ def plot(axes: Axes, table: pl.DataFrame) -> Plotted:
     if lines := [np.asarray(curve.get_ydata()) for curve in axes.lines]:
         axes.set_ylim(bottom=0.7 * min(float(each.min()) for each in lines))
     axes.set_ylabel("cumulative pseudo-regret", **PLAIN)
-    bands = " Bands are ± 2 standard errors." * (table["run"].n_unique() > 1)
-    return Plotted(f"Lines are means of runs.{bands}", 3.0, look, ends)
+    bands = ", bands ± 2 standard errors" * (table["run"].n_unique() > 1)
+    return Plotted(f"Lines are means of runs{bands}.", 3.0, look, ends)
 
 
 def curves(table: pl.DataFrame, ylabel: str, errors: float, title: str, against: str = "t") -> Figure:
