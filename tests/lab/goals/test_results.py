@@ -47,6 +47,14 @@ def test_a_result_says_on_one_line_what_came_out(text, result) -> None:
     assert repr(result) == str(result) == text
 
 
+@pytest.mark.parametrize("result", RESULTS.values())
+def test_a_notebook_shows_a_table_of_one_line(result) -> None:
+    shown = result._repr_html_()
+    assert shown.startswith(f"<table><caption>{result.title()}</caption>")
+    assert shown.count("<tr>") == 2
+    assert f"<td>{type(result.policy).__name__}</td><td>Central</td>" in shown
+
+
 def test_every_result_has_arrays_that_would_fill_pages() -> None:
     """Negative control: the arrays are there, so that a repr of all fields would show them."""
     for result in RESULTS.values():

@@ -8,6 +8,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
@@ -41,8 +42,10 @@ def parts() -> Iterator[tuple[str, str]]:
 
 def required() -> Iterator[tuple[str, str]]:
     """The packages that ours needs, and the first extra of each."""
-    seen = {"maskedbandit"}
-    for line in requires("maskedbandit") or ():
+    seen, lines = {"maskedbandit"}, list[str]()
+    with suppress(PackageNotFoundError):  # it runs from its source, without being installed
+        lines = requires("maskedbandit") or []
+    for line in lines:
         name = re.match(r"[\w.-]+", line)
         extra = re.search(r"extra == ['\"](\w+)['\"]", line)
         if name and name[0] not in seen and not (extra and extra[1] in OURS):
