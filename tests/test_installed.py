@@ -185,6 +185,9 @@ def test_with_the_extras_the_commands_of_the_readme_work(wheel, tmp_path_factory
     assert "newsletter: " in whole.says("ledger", "verify")
     assert '"key"' in whole.says("key", "new", "owner")
     assert whole.run("python", "-c", "import maskedbandit.client.openfeature").returncode == 0
+    done = whole.run("maskedbandit", "run", "quickstart", "--cluster", "tcp://127.0.0.1:1", "--out", "other")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.endswith("pip install 'maskedbandit[cluster]'\n")
     command = [whole.home / "bin" / "maskedbandit", "serve", "--demo", "--port", "0"]
     with subprocess.Popen(command, cwd=whole.work, env=whole.env(), stdout=subprocess.PIPE, text=True) as process:
         said = process.stdout.readline()

@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -62,6 +63,14 @@ def test_every_pair_is_run_as_it_is_alone() -> None:
         assert (result.realised_regret == alone.realised_regret).all()
     other = regret(seed=8).results
     assert any((found.results[name].realised_regret != other[name].realised_regret).any() for name in other)
+
+
+def test_what_runs_it_changes_nothing_and_every_run_is_counted() -> None:
+    done = []
+    with ThreadPoolExecutor(2) as executor:
+        found = regret(executor=executor, advance=lambda: done.append(1))
+    assert len(done) == 8
+    assert found.to_frame().equals(regret().to_frame())
 
 
 def test_a_search_and_a_replay_are_run_as_they_are_alone() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,8 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
+from maskedbandit.lab.engine.each_run import Workers
+from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals import drive
 from maskedbandit.lab.goals.comparison import Comparison
 from maskedbandit.lab.goals.identify.identify import identify
@@ -34,14 +36,17 @@ def compare(
     delta: float | None = None,
     runs: int = 20,
     seed: int = 0,
+    executor: Workers = Threads,
+    advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
     **more: Any,
 ) -> Comparison:
     """Run every policy over every channel: up to a `horizon`, or until it stops with an error of at most `delta`.
 
     Run i of all pairs has the same random streams, so that differences between pairs have less variance than each of
-    them. A mapping names its policies or channels; otherwise their classes do. `more` are further arguments of
-    `simulate`, `identify` or, if the instance is a log, `replay`; `advance` is called after every run of every pair.
+    them. A mapping names its policies or channels; otherwise their classes do. `executor`,
+    `advance` and `delay` are those of `simulate`, and `more` what else it, `identify` or, if the instance is a log,
+    `replay` has.
 
     >>> import maskedbandit as mb
     >>> channels = [mb.channels.Raw(), mb.channels.Central(epsilon=0.5)]
@@ -54,6 +59,7 @@ def compare(
     """
     named, carried = labels("policies", policies, Policy), labels("channels", channels, Channel)
     how: dict[str, Any] = {"runs": runs, "seed": seed, "delay": delay, **more}
+    how |= {"executor": executor, "advance": advance}
     if isinstance(instance, Log):
         if delta is not None:
             raise InvalidValue("delta", delta, "left out for a log: nothing is searched for in it")
