@@ -336,14 +336,16 @@ def test_a_report_of_a_bug_says_what_is_installed(tmp_path, monkeypatch, capsys)
     (tmp_path / "one.kernel").write_bytes(bytes(2**20))
     monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
     monkeypatch.setattr(
-        versions, "requires", lambda name: ["numpy>=2", "no_such>=1; extra == 'lab'", "ruff; extra == 'dev'"]
+        versions,
+        "requires",
+        lambda name: ["numpy>=2", "no_such>=1; extra == 'lab'", "no_such; extra == 'cluster'", "ruff; extra == 'dev'"],
     )
     assert main(["--version", "--verbose"]) == 0
     said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert said["maskedbandit"].startswith(f"{maskedbandit.__version__}, in ")
     assert said["Python"].startswith(platform.python_version())
     assert said["numpy"] == version("numpy")
-    assert said["no_such"] == "not installed ([lab] brings it)"
+    assert said["no_such"] == "not installed (it comes with lab, cluster)"
     assert said["compiled"] == f"kernels    1, 1 of at most 1024 MiB, in {tmp_path}"
     assert {"system", "SQLite"} <= set(said)
     assert "ruff" not in said

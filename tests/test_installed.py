@@ -145,7 +145,7 @@ def test_it_works_alone_on_every_python(wheel, tmp_path_factory) -> None:
         assert "ε = 0.5 Comparison of 1, 20 runs each" in done.stdout
         assert (each.work / "run.csv").exists()
         assert each.says("--version") == f"maskedbandit {maskedbandit.__version__}\n"
-        assert "polars              not installed ([lab] brings it)" in each.says("--version", "--verbose")
+        assert "polars              not installed (it comes with cluster, lab)" in each.says("--version", "--verbose")
     check_commands_without_an_extra(environments[-1])
 
 

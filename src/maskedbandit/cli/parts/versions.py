@@ -30,24 +30,23 @@ def parts() -> Iterator[tuple[str, str]]:
     usable_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield "system", f"{platform.platform()}, {usable_cores} of {os.cpu_count()} CPUs"
     yield "SQLite of Python", sqlite3.sqlite_version
-    for name, extra in required():
+    for name, extras in required().items():
         try:
             yield name, version(name)
         except PackageNotFoundError:
-            yield name, f"not installed ([{extra}] brings it)"
+            yield name, f"not installed (it comes with {', '.join(extras)})"
     kept, where = files(folder()), folder()
     size = f"{sum(each.size for each in kept) / 2**20:.0f} of at most {MOST / 2**20:.0f} MiB"
     yield "compiled kernels", f"{len(kept)}, {size}, in {where}{'' if usable(where) else ', which cannot be used'}"
 
 
-def required() -> Iterator[tuple[str, str]]:
-    """The packages that ours needs, and the first extra of each."""
-    seen, lines = {"maskedbandit"}, list[str]()
+def required() -> dict[str, list[str]]:
+    """The packages that ours needs, and the extras of each."""
+    found, lines = dict[str, list[str]](), list[str]()
     with suppress(PackageNotFoundError):  # it runs from its source, without being installed
         lines = requires("maskedbandit") or []
     for line in lines:
-        name = re.match(r"[\w.-]+", line)
-        extra = re.search(r"extra == ['\"](\w+)['\"]", line)
-        if name and name[0] not in seen and not (extra and extra[1] in OURS):
-            seen.add(name[0])
-            yield name[0], extra[1] if extra else ""
+        name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"](\w+)['\"]", line)
+        if name and name[0] != "maskedbandit" and not (extra and extra[1] in OURS):
+            found.setdefault(name[0], []).extend([extra[1]] if extra else [])
+    return found
