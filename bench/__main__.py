@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -16,6 +15,7 @@ import maskedbandit as mb
 from bench.clusters import clusters
 from bench.compiling import compiling
 from bench.contextual import contextual
+from bench.installing import installing
 from bench.least import ONE, least
 from bench.logs import logs
 from bench.protocols import protocols
@@ -29,16 +29,6 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits, discrete_laplace
 
 FIVE = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
-
-
-def wall(code: list[str], repeats: int = 7) -> float:
-    """Seconds from the start of a new Python process to its end, the fastest of some repeats."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, *code], check=True, capture_output=True)
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def peak(horizon: int) -> float:
@@ -141,13 +131,7 @@ def main() -> None:
     row("exact Skellam noise share, n = 1000, ε = 1", microseconds(lambda: skellam.noise_share(1000, bits)), "µs")
     row("all that a device does to a reward, n = 1000", microseconds(sends), "µs")
 
-    empty = wall(["-c", "pass"])
-    row("a Python process that does nothing", empty, "s")
-    row("import maskedbandit", wall(["-c", "import maskedbandit"]) - empty, "s", 0.15)
-    row("maskedbandit --help", wall(["-m", "maskedbandit", "--help"]), "s", 0.4)
-    study = "mb.policies.SuccessiveElimination(), mb.channels.Distributed(epsilon=0.5), mb.Bernoulli([0.2, 0.8]), 1"
-    first = f"import maskedbandit as mb; mb.simulate({study})"
-    row("a new process until the first step of a cached study", wall(["-c", first]), "s", 1.5)
+    installing()
     compiling()
 
 

@@ -3,9 +3,13 @@
 import errno
 import logging
 import os
+import platform
+import re
 import subprocess
 import sys
 import threading
+import tomllib
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 
@@ -14,10 +18,12 @@ import pytest
 
 import maskedbandit
 from maskedbandit.cli import main
-from maskedbandit.cli.parts import progress
+from maskedbandit.cli.parts import progress, versions
 from maskedbandit.cli.parts.progress import Progress
+from maskedbandit.extras import lacking
 from maskedbandit.lab.experiments.parts import readable
 
+ROOT = Path(__file__).parent.parent
 INSTALL = "pip install 'maskedbandit[lab]'"
 TEXT = """
 about = "two curves"
@@ -322,9 +328,47 @@ def test_help_has_an_example(command, capsys) -> None:
 
 
 def test_version(capsys) -> None:
-    with pytest.raises(SystemExit):
-        main(["--version"])
+    assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"maskedbandit {maskedbandit.__version__}\n"
+
+
+def test_a_report_of_a_bug_says_what_is_installed(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "one.kernel").write_bytes(bytes(2**20))
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(
+        versions,
+        "requires",
+        lambda name: ["numpy>=2", "no_such>=1; extra == 'lab'", "no_such; extra == 'cluster'", "ruff; extra == 'dev'"],
+    )
+    assert main(["--version", "--verbose"]) == 0
+    said = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert said["maskedbandit"].startswith(f"{maskedbandit.__version__}, in ")
+    assert said["Python"].startswith(platform.python_version())
+    assert said["numpy"] == version("numpy")
+    assert said["no_such"] == "not installed (it comes with lab, cluster)"
+    assert said["compiled"] == f"kernels    1, 1 of at most 1024 MiB, in {tmp_path}"
+    assert {"system", "SQLite"} <= set(said)
+    assert "ruff" not in said
+
+
+def test_no_command_is_an_error(capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([])
+    assert left.value.code == 2
+    assert "required: COMMAND" in capsys.readouterr().err
+
+
+def test_every_package_that_an_extra_brings_is_known() -> None:
+    """So that a command without it says in one line what to install."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    called = {"openfeature-sdk": "openfeature", "prometheus-client": "prometheus_client"}
+    for extra in set(extras) - {"dev", "bench"}:
+        names = [re.match(r"[\w-]+", each)[0] for each in extras[extra]]
+        for name in names:
+            module = called.get(name, name)
+            assert name == "maskedbandit" or lacking(ModuleNotFoundError(name=f"{module}.part")), name
+    assert lacking(ModuleNotFoundError(name="numpy")) is None
+    assert str(lacking(ModuleNotFoundError(name="psycopg"))).endswith("pip install 'maskedbandit[postgres]'")
 
 
 @pytest.mark.parametrize(

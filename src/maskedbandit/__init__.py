@@ -42,6 +42,7 @@ _HOME = {
     "Newsroom": "lab.logs.newsroom",
     "RecordedLog": "lab.logs.recorded_log",
     "Release": "core",
+    "compare": "lab.goals.compare",
     "identify": "lab.goals.identify.identify",
     "kernel": "core",
     "plan": "reports.plan",

@@ -41,6 +41,10 @@ class Kernel(partial[R], Generic[P, R]):
         own.function, own.options = function, options
         return own
 
+    def __get__(self, instance: object, owner: type | None = None) -> Kernel[P, R]:
+        """Itself: classes have kernels as attributes, and from Python 3.14 on a `partial` would become a method."""
+        return self
+
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...

@@ -16,15 +16,22 @@ from typing import Any
 
 from maskedbandit import __version__
 from maskedbandit.errors import MaskedBanditError
+from maskedbandit.extras import lacking
 
 DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
-# what an installation may lack, and the extra that has it
-OPTIONAL = {"polars": "lab", "matplotlib": "lab", "apsw": "service", "psycopg": "postgres", "distributed": "cluster"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0, or 2 after one line on standard error that names what is wrong."""
-    options = parser().parse_args(arguments)
+    top = parser()
+    options = top.parse_args(arguments)
+    if options.version:
+        from maskedbandit.cli.parts.versions import versions
+
+        print("\n".join(versions() if options.verbose else [f"maskedbandit {__version__}"]))
+        return 0
+    if options.do is None:
+        top.error("the following arguments are required: COMMAND")
     if "" not in sys.path:
         sys.path.append("")  # classes that an experiment names may be in the current folder
     try:
@@ -33,10 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MaskedBanditError as wrong:
         return refused(str(wrong))
     except ModuleNotFoundError as missing:
-        name = (missing.name or "").partition(".")[0]
-        if name not in OPTIONAL:
+        if not (said := lacking(missing)):
             raise
-        return refused(f"{name} is not installed, and this needs it: pip install 'maskedbandit[{OPTIONAL[name]}]'")
+        return refused(str(said))
     except MemoryError:
         return refused("not enough memory: ask for fewer runs, fewer arms or a shorter tree")
     except BrokenPipeError:  # whoever reads the output went away
@@ -59,8 +65,10 @@ def refused(reason: str) -> int:
 def parser() -> argparse.ArgumentParser:
     """All commands and their options, with an example of each."""
     top = documented(argparse.ArgumentParser, "maskedbandit", DESCRIPTION, "maskedbandit run quickstart")
-    top.add_argument("--version", action="version", version=f"maskedbandit {__version__}")
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    top.add_argument("--version", action="store_true", help="show the version, and with --verbose all of the machine")
+    top.add_argument("--verbose", action="store_true", help="what a report of a bug needs: goes with --version")
+    top.set_defaults(do=None)
+    commands = top.add_subparsers(metavar="COMMAND")
     for each in iter_modules(__path__):
         if not each.ispkg:
             module = import_module(f"{__name__}.{each.name}")

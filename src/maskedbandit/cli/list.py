@@ -1,4 +1,4 @@
-"""List policies, channels, noises, backends and experiments."""
+"""List policies, channels, noises, backends, experiments and studies."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """List what experiments can name, and what experiments there are."""
     from maskedbandit import backends, channels, noises, policies
-    from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.packaged import folder
+    from maskedbandit.lab.experiments.packaged import STUDIES, described, folder
 
     width = max(60, shutil.get_terminal_size((80, 24)).columns)
     rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GOALS.values()}
@@ -36,9 +35,10 @@ def do(options: argparse.Namespace) -> None:
     where = options.experiments or folder()
     print(f"experiment (in {where}):")
     for path in sorted(where.glob("*.toml")):
-        experiment = read(path)
-        source = experiment.source if experiment.source.startswith("[") else f"({experiment.source})"
-        print(line(path.stem, f"{experiment.about} {source}" if experiment.source else experiment.about, width))
+        print(line(path.stem, described(path), width))
+    print(f"study (in {where / STUDIES}):")
+    for path in sorted((where / STUDIES).glob("*.toml")):
+        print(line(path.stem, described(path), width))
 
 
 def line(name: str, about: str, width: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from maskedbandit.errors import InvalidValue, PersonalValue
 
 EXAMPLE = (
-    "maskedbandit study new experiments/studies/newsletter.toml --database sqlite:///studies.db\n"
+    "maskedbandit study new newsletter --database sqlite:///studies.db\n"
     "  maskedbandit study simulate --database sqlite:///studies.db\n"
     "  maskedbandit study start && maskedbandit study assign ann\n"
     "  maskedbandit study expose TICKET && maskedbandit study report TICKET 1"
@@ -18,7 +18,7 @@ EXAMPLE = (
 INTERRUPTED = "; all that was acknowledged is kept: the same command goes on from there"
 DATABASE = "sqlite:///studies.db"
 VERBS = {
-    "new": ("FILE", "write a study down as a draft, from its protocol in a TOML file"),
+    "new": ("FILE", "write a study down as a draft, from its protocol in a TOML file, or one that `list` shows"),
     "start": ("", "freeze the protocol and begin"),
     "assign": ("UNIT", "the arm for a person, whom the application calls UNIT"),
     "expose": ("TICKET", "the person saw the arm"),
@@ -97,10 +97,11 @@ def say(**what: Any) -> None:
 
 def do_new(options: argparse.Namespace, file: str) -> None:
     """A draft."""
+    from maskedbandit.lab.experiments.packaged import STUDIES, find
     from maskedbandit.store.studies import new
     from maskedbandit.study.protocol import Protocol
 
-    protocol = Protocol.from_file(Path(file))
+    protocol = Protocol.from_file(find(file, "study", STUDIES))
     new(protocol, options.database, options.witness)
     say(study=protocol.name, state="draft", protocol=protocol.digest)
 

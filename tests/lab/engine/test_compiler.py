@@ -241,6 +241,13 @@ def halves_constants(x):
     return halved(1) + halved(2) + halved(int(x))
 
 
+def test_a_kernel_that_a_class_has_stays_itself() -> None:
+    """A `partial` becomes a method there, from Python 3.14 on, and is warned of in 3.13."""
+    holder = type("Holder", (), {"halved": halved})
+    assert holder().halved is holder.halved is halved
+    assert halved.__get__(holder(), holder) is halved
+
+
 def test_a_constant_makes_no_kernel_of_its_own(tmp_path: Path, monkeypatch) -> None:
     """To Numba 1, 2 and an integer that it does not know are three types: `halved` would be compiled for each."""
     monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))

@@ -19,7 +19,8 @@ from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.merge import merge
 from maskedbandit.lab.experiments.packaged import find
 from maskedbandit.lab.experiments.parts import FOLDER, Parts
-from maskedbandit.lab.goals.columns import LOSSES, together
+from maskedbandit.lab.goals.columns import together
+from maskedbandit.lab.goals.result import LOSSES
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
 GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "replay")]

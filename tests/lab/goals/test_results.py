@@ -31,7 +31,7 @@ RESULTS = {
     "<Found: TTUCB, Central, 1,000,000 runs, mean samples at least 499,999.5 (999,999 stopped), ε = 0.5>": Found(
         policy=mb.policies.TTUCB(), instance=ARMS, stopped=MILLION > 0, pulls=TABLE, **COMMON, **SEARCHED
     ),
-    "<Replayed: LinUCB, Central, 1,000,000 runs, mean click rate 0.25, ε = 0.5>": Replayed(
+    "<Replayed: LinUCB, Central, 1,000,000 runs, mean click rate 0.2500, ε = 0.5>": Replayed(
         policy=mb.policies.LinUCB(),
         log=mb.Newsroom(events=10),
         users=MILLION + 1,
@@ -45,6 +45,14 @@ RESULTS = {
 @pytest.mark.parametrize(("text", "result"), RESULTS.items())
 def test_a_result_says_on_one_line_what_came_out(text, result) -> None:
     assert repr(result) == str(result) == text
+
+
+@pytest.mark.parametrize("result", RESULTS.values())
+def test_a_notebook_shows_a_table_of_one_line(result) -> None:
+    shown = result._repr_html_()
+    assert shown.startswith(f"<table><caption>{result.title()}</caption>")
+    assert shown.count("<tr>") == 2
+    assert f"<td>{type(result.policy).__name__}</td><td>Central</td>" in shown
 
 
 def test_every_result_has_arrays_that_would_fill_pages() -> None:

@@ -10,6 +10,7 @@ compiles it and writes a file of its own, and the last to be renamed stays.
 
 What is in a file is run when it is loaded, so a folder that another user owns, or may write, is not used. A folder that
 cannot be written (it is read-only, or the disk is full) costs time and nothing else: kernels are compiled in memory.
+The folder has at most a gibibyte, see kernel_folder.py.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import logging
 import os
 import pickle
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -32,6 +32,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
 
 from maskedbandit.lab.engine.apart import packed, unpacked
+from maskedbandit.lab.engine.kernel_folder import ROOM, folder, mark, usable
 from maskedbandit.lab.files import Locks
 
 log = logging.getLogger("maskedbandit")
@@ -39,26 +40,6 @@ log = logging.getLogger("maskedbandit")
 # Numba numbers what it compiles, from 1 in every process, and the numbers become part of linked symbols: two kernels
 # of two processes must not meet under one symbol in a third.
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
-
-
-def folder() -> Path:
-    """Where compiled kernels are kept: $MASKEDBANDIT_CACHE, or the user's cache folder."""
-    home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
-    return Path(home).expanduser()
-
-
-@cache
-def usable(where: Path) -> bool:
-    """Whether the folder is there and nobody else can put files into it; it is made if it can be."""
-    try:
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = where.stat()
-    except OSError:
-        return False
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
-        log.warning("kernels are compiled in memory: the cache folder %s is not yours alone to write", where)
-        return False
-    return True
 
 
 @cache
@@ -116,8 +97,10 @@ class KernelCache(_Cache):
         found = None
         if usable(folder()):
             with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
-                if data := intact(self._path(sig, target_context.codegen()).read_bytes()):
+                path = self._path(sig, target_context.codegen())
+                if data := intact(path.read_bytes()):
                     found = unpacked(target_context, data)
+                    mark(path)
         self.hits += found is not None
         if found is None and self._announce:
             log.info("compiling %s, for the first time on this machine", self._announce)
@@ -132,8 +115,10 @@ class KernelCache(_Cache):
         path = self._path(sig, data.codegen)
         draft = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.draft")
         try:  # whole or not at all
-            draft.write_bytes(sealed(code))
+            content = sealed(code)
+            draft.write_bytes(content)
             os.replace(draft, path)
+            ROOM.take(folder(), len(content))
         except OSError as wrong:
             log.warning("compiled code is not kept: %s", wrong)
             draft.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskedbandit.lab.files import whole_file
+from maskedbandit.lab.goals.style import TEXT_STAYS_TEXT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +19,7 @@ def save(figure: Figure, path: Path) -> None:
     import matplotlib
 
     drawing, picture = StringIO(), BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "maskedbandit", "svg.fonttype": "none"}):  # text stays text
+    with matplotlib.rc_context(TEXT_STAYS_TEXT):
         figure.savefig(drawing, format="svg", metadata={"Date": None})
     figure.savefig(picture, format="png", dpi=150)
     # hundredths of a point are enough, and halve the file

@@ -1,11 +1,16 @@
-"""The experiments that come with the package: in its folder where it is installed, at the root of a checkout."""
+"""The experiments and studies that come with the package: in its folder where it is installed, at the root of a
+checkout.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import maskedbandit
-from maskedbandit.errors import UnknownName
+from maskedbandit.errors import InvalidValue, UnknownName
+
+STUDIES = "studies"  # the folder, of the experiments', in which protocols of studies are
 
 
 def folder() -> Path:
@@ -19,8 +24,8 @@ def folder() -> Path:
     return installed if installed.is_dir() else package.parents[1] / "experiments"
 
 
-def find(given: str) -> Path:
-    """The file of an experiment that is given by its path, or by its name.
+def find(given: str, kind: str = "experiment", below: str = "") -> Path:
+    """The file of an experiment, or of another kind from a folder below, that is given by its path or by its name.
 
     >>> find("quickstart") == folder() / "quickstart.toml"
     True
@@ -28,7 +33,21 @@ def find(given: str) -> Path:
     path = Path(given)
     if path.suffix or len(path.parts) > 1 or path.exists():
         return path
-    names = {each.stem: each for each in folder().glob("*.toml")}
+    names = {each.stem: each for each in (folder() / below).glob("*.toml")}
     if given not in names:
-        raise UnknownName("experiment", given, names)
+        raise UnknownName(kind, given, names)
     return names[given]
+
+
+def described(path: Path) -> str:
+    """What a file says of itself, which needs nothing of what it names.
+
+    >>> described(find("newsletter", "study", STUDIES))
+    'which of three subject lines is opened most often'
+    """
+    try:
+        found = tomllib.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as wrong:
+        raise InvalidValue("file", str(path), f"a TOML file that can be read ({wrong})") from None
+    about, source = (str(found.get(key, "")) for key in ("about", "source"))
+    return f"{about} {source if source.startswith('[') else f'({source})'}" if source else about

@@ -25,7 +25,7 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.experiments.parts import FOLDER, AnySetting, Parts, write
 from maskedbandit.lab.files import Locks, whole_file
-from maskedbandit.lab.goals.columns import LOSSES
+from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.worlds.instance import Instance
 

@@ -1,31 +1,12 @@
-"""Columns that all results have, whatever the goal: policy, channel, trust model, loss of a user, and what varied."""
+"""Columns of what varied, and the observations that a mean is taken of."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
-from maskedbandit.channels.channel import real
-from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.goals.result import Result
+from maskedbandit.lab.goals.result import LOSSES
 
-DELTA = 1e-6  # the δ of losses that are not pure
 VARIED = ("policy.", "channel.", "instance.", "delay")  # prefixes of the columns of what may vary
-LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
-
-
-def who(run: Result) -> dict[str, Any]:
-    """The columns that are the same in all rows of a run."""
-    over = f", over {type(backend).__name__}" if (backend := real(run.channel)) else ""
-    return {
-        **({} if run.delay == AT_ONCE else {"delay": str(run.delay)}),
-        "trust": run.channel.trust,
-        "policy": type(run.policy).__name__,
-        "channel": type(run.channel).__name__,
-        "sees": run.channel.sees + over,
-        **dict(zip(LOSSES, (run.loss.epsilon(), run.loss.epsilon(DELTA)), strict=True)),
-    }
 
 
 def together(parts: list[pl.DataFrame]) -> pl.DataFrame:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.result import Result
 from maskedbandit.lab.goals.setting import Setting
+from maskedbandit.lab.goals.style import Plotted
 
 
 class Labels(NamedTuple):
@@ -34,6 +36,7 @@ class Goal:
     summary: Callable[[pl.DataFrame], pl.DataFrame]  # one row for each curve and all that varied
     cells: Callable[[dict[str, Any]], dict[str, str]]  # a row of the summary as text, by column heading
     figures: Mapping[str, Callable[[pl.DataFrame, Labels], Figure]]  # the first is the default
+    plot: Callable[[Axes, pl.DataFrame], Plotted]  # one figure of results without anything that varies
     options: tuple[str, ...] = ()  # further keys of an experiment, about the figure
     theories: Collection[str] = ()  # names of its curves of theory
     bounds: Collection[str] = ()  # those that are bounds for rewards that are bits

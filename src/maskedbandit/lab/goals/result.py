@@ -1,30 +1,85 @@
-"""What all results have in common, whatever the goal."""
+"""What the results of one policy have in common, whatever the goal."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import abstractmethod
+from typing import Any, NamedTuple
 
-from maskedbandit.channels.channel import Channel
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel, real
+from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.goals.cells import Cells
+from maskedbandit.lab.goals.tidy import Tidy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 
-
-class Result(Protocol):
-    """The result of any number of runs, one row per run."""
-
-    @property
-    def policy(self) -> Policy: ...
-    @property
-    def channel(self) -> Channel: ...
-    @property
-    def delay(self) -> Delay: ...
-    @property
-    def loss(self) -> Loss: ...
-    def to_frame(self) -> Any: ...
+DELTA = 1e-6  # the δ of losses that are not pure
+LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 
-def brief(result: Result, runs: int, outcome: str) -> str:
-    """A result on one line, without its arrays: the `repr` of every result."""
-    names = ", ".join(type(each).__name__ for each in (result.policy, result.channel))
-    return f"<{type(result).__name__}: {names}, {runs:,} run{'s' * (runs != 1)}, {outcome}, {result.loss}>"
+class Outcome(NamedTuple):
+    """What a result comes down to: a number for each run."""
+
+    name: str
+    values: npt.NDArray[Any]  # [runs]
+    digits: int = 1
+    own_error: float | None = None  # of their mean, where runs are not independent
+    cut: int = 0  # runs that were cut off: their values are too small
+
+    def mean(self) -> str:
+        """The mean, as text."""
+        return f"{'≥ ' * (self.cut > 0)}{self.values.mean():,.{self.digits}f}"
+
+    def error(self) -> str:
+        """± its standard error; nothing where it is not known."""
+        runs = self.values.size
+        if self.cut or (runs < 2 and self.own_error is None):
+            return ""
+        error = self.values.std(ddof=1) / runs**0.5 if self.own_error is None else self.own_error
+        return f" ± {error:,.{self.digits}f}"
+
+
+class Result(Tidy):
+    """The result of any number of runs of a policy."""
+
+    policy: Policy
+    channel: Channel
+    delay: Delay
+    loss: Loss
+
+    @abstractmethod
+    def outcome(self) -> Outcome:
+        """What it comes down to."""
+
+    def title(self) -> str:
+        """Policy, channel and the number of runs."""
+        runs = self.outcome().values.size
+        names = ", ".join(type(each).__name__ for each in (self.policy, self.channel))
+        return f"{type(self).__name__}: {names}, {runs:,} run{'s' * (runs != 1)}"
+
+    def __repr__(self) -> str:
+        found = self.outcome()
+        mean = found.mean().replace("≥", "at least")
+        stopped = f" ({found.values.size - found.cut:,} stopped)" * (found.cut > 0)
+        return f"<{self.title()}, mean {found.name} {mean}{stopped}, {self.loss}>"
+
+    def lines(self) -> list[Cells]:
+        """One line."""
+        found = self.outcome()
+        cells = {"policy": type(self.policy).__name__, "channel": type(self.channel).__name__}
+        return [cells | {f"mean {found.name}": found.mean() + found.error(), "loss of a user": str(self.loss)}]
+
+
+def who(run: Result) -> dict[str, Any]:
+    """The columns that are the same in all rows of a run: policy, channel, trust model and loss of a user."""
+    over = f", over {type(backend).__name__}" if (backend := real(run.channel)) else ""
+    return {
+        **({} if run.delay == AT_ONCE else {"delay": str(run.delay)}),
+        "trust": run.channel.trust,
+        "policy": type(run.policy).__name__,
+        "channel": type(run.channel).__name__,
+        "sees": run.channel.sees + over,
+        **dict(zip(LOSSES, (run.loss.epsilon(), run.loss.epsilon(DELTA)), strict=True)),
+    }

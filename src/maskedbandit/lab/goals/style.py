@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count, cycle
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,7 +16,29 @@ LINES = ("-", (0, (5, 2)), "-.", (0, (2, 1)), ":", (0, (3, 1, 1, 1, 1, 1)), (0, 
 COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00", "#999933")
 THEORY = "#777777"
 THIN = ((0, (4, 3)), (0, (1, 2)), (0, (8, 2, 1, 2)), (0, (12, 3)))
+TEXT_STAYS_TEXT: Any = {"svg.hashsalt": "maskedbandit", "svg.fonttype": "none", "pdf.fonttype": 42}
 PLAIN: dict[str, Any] = {"parse_math": False}  # what a user wrote is text, also between dollars
+
+
+class Plotted(NamedTuple):
+    """What was drawn into a figure's only panel, for what is drawn around it."""
+
+    note: str  # what bands and marks mean
+    height: float  # inches that it takes
+    look: Mapping[str, Any] = MappingProxyType({})  # how each curve looks, by its label, if curves still need labels
+    ends: Mapping[str, float] = MappingProxyType({})  # where they end
+
+
+def lines_of_labels(plot: Any, labels: list[str], colours: dict[str, Any]) -> dict[str, float]:
+    """A line of the panel for each label, the first on top, with the label above it; returns their heights."""
+    heights = {label: float(-i) for i, label in enumerate(labels)}
+    for label, y in heights.items():
+        place: dict[str, Any] = {"xy": (0.01, y + 0.37), "xycoords": ("axes fraction", "data"), "va": "center"}
+        plot.annotate(label, **place, color=colours[label]["color"], fontsize="small", **PLAIN)
+    plot.set(ylim=(-len(labels) + 0.5, 0.6), yticks=[])
+    plot.grid(which="major", axis="x", alpha=0.3)
+    plot.spines[["top", "right", "left"]].set_visible(False)
+    return heights
 
 
 def looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
@@ -40,7 +64,7 @@ def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
     return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
 
 
-def name_ends(plot: Any, ends: dict[str, float], looks: dict[str, Any]) -> None:
+def name_ends(plot: Any, ends: Mapping[str, float], looks: Mapping[str, Any]) -> None:
     """Write the labels beside the right ends of the curves, moved where they would overlap, but not above the top."""
     scale: Any = np.log10 if plot.get_yscale() == "log" else np.asarray
     bottom, top = map(float, scale(plot.get_ylim()))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from itertools import zip_longest
 from typing import Any
 
 import polars as pl
 
+from maskedbandit.lab.goals.cells import Cells, span, table
 from maskedbandit.lab.goals.columns import VARIED
 
 CELL = 24  # longer text on the left goes over several lines
-Cells = dict[str, str]  # cells by column heading
 
 
 def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Cells], width: int = 80) -> str:
@@ -47,32 +46,6 @@ def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Cells], width: in
         names = names[len(fitting) :]
     below = [textwrap.fill(each, width, subsequent_indent="  ") for each in dict.fromkeys(about)]
     return "\n\n".join([*tables, *said, "\n".join(below)])
-
-
-def widths(lines: list[Cells]) -> dict[str, int]:
-    """How wide the columns are."""
-    return {
-        name: max(map(len, [name, *(each for line in lines for each in line[name].split("\n"))])) for name in lines[0]
-    }
-
-
-def span(lines: list[Cells]) -> int:
-    """The width of all columns together, with two spaces between them."""
-    found = widths(lines).values()
-    return sum(found) + 2 * max(len(found) - 1, 0)
-
-
-def table(lines: list[Cells], left: int) -> str:
-    """Lines below their headings; the first `left` columns are text."""
-    wide = widths(lines)
-    pad = [str.ljust if i < left else str.rjust for i in range(len(wide))]
-    rows = [[[name] for name in wide], [["─" * width] for width in wide.values()]]
-    rows += [[line[name].split("\n") for name in wide] for line in lines]
-    physical = [cells for row in rows for cells in zip_longest(*row, fillvalue="")]
-    return "\n".join(
-        "  ".join(each(cell, width) for each, cell, width in zip(pad, cells, wide.values(), strict=True)).rstrip()
-        for cells in physical
-    )
 
 
 def trust(row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible
 from maskedbandit.lab.goals.goal import Goal, how
-from maskedbandit.lab.goals.identify import figure, rows
+from maskedbandit.lab.goals.identify import boxes, figure, rows
 from maskedbandit.lab.goals.identify.identify import best_arm, identify, probability
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import whole
@@ -36,6 +36,7 @@ GOAL = Goal(
         "samples": lambda table, labels: figure.samples(table, labels.title, labels.caption),
         "cost": lambda table, labels: figure.cost(table, labels.title, labels.caption),
     },
+    plot=boxes.boxes,
     options=("caption",),
     theories=theory.SAMPLES,
     bounds=theory.SAMPLES,

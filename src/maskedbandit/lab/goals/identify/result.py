@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,15 @@ from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.result import brief
+from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 
 
 @dataclass(frozen=True, repr=False)
-class Found:
+class Found(Result):
     """The result of `identify`: one row per run."""
 
     policy: Policy
@@ -39,26 +40,26 @@ class Found:
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
 
-    def __repr__(self) -> str:
-        mean, stopped = f"{self.samples.mean():,.1f}", np.count_nonzero(self.stopped)
-        samples = mean if stopped == self.samples.size else f"at least {mean} ({stopped:,} stopped)"
-        return brief(self, self.samples.size, f"mean samples {samples}")
+    @property
+    def goal(self) -> Literal["identify"]:
+        """What was asked for."""
+        return "identify"
 
-    def to_frame(self) -> Any:
-        """A tidy table (a polars DataFrame): one row for each run.
+    def outcome(self) -> Outcome:
+        """Samples until it stopped."""
+        return Outcome("samples", self.samples, cut=int(np.count_nonzero(~self.stopped)))
+
+    def blocks(self) -> list[Block]:
+        """One row for each run.
 
         `bound` is the lower bound on the mean samples of every policy with the same loss and probability of error.
         """
-        import polars as pl  # not at the top: a search needs no tables
-
-        from maskedbandit.lab.goals.columns import who
-
-        return pl.DataFrame(
+        return [
             {
                 **who(self),
                 "delta": self.delta,
                 "max_pulls": self.max_pulls,
-                "bound": pl.Series([bound(self)] * self.samples.size, dtype=pl.Float64),
+                "bound": bound(self),
                 "run": self.runs_from + np.arange(self.samples.size),
                 "samples": self.samples.astype(float),
                 "answer": self.answer,
@@ -67,7 +68,7 @@ class Found:
                 "releases": self.releases,
                 **self.findings,
             }
-        )
+        ]
 
 
 def bound(found: Found) -> float | None:

@@ -12,7 +12,8 @@ import polars as pl
 from scipy.stats import beta
 
 from maskedbandit import theory
-from maskedbandit.lab.goals.columns import LOSSES, axes, observed
+from maskedbandit.lab.goals.columns import axes, observed
+from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 
 LEVEL = 0.99  # confidence level of the intervals for the probability of an error

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.columns import axes, observed
-from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, Plotted, at, looks, name_ends, panels
 
 
 def regret(table: pl.DataFrame, title: str = "") -> Figure:
@@ -45,6 +46,19 @@ def values(table: pl.DataFrame, names: Mapping[str, str], title: str = "") -> Fi
         both = pl.col("value") if alone else pl.concat_str("label", "value", separator=", ")
         long = long.with_columns(both.alias("label"))
     return curves(long, next(iter(names)) if len(names) == 1 else "value", 2, title, "horizon")
+
+
+def plot(axes: Axes, table: pl.DataFrame) -> Plotted:
+    """Mean pseudo-regret of results on one instance."""
+    labels = table["label"].unique(maintain_order=True).to_list()
+    look = looks(labels, [])
+    table = table.with_columns(y=pl.col("regret"), observed=pl.col("regret"))
+    ends = panel(axes, table, labels, look, 2, "t")
+    if lines := [np.asarray(curve.get_ydata()) for curve in axes.lines]:
+        axes.set_ylim(bottom=0.7 * min(float(each.min()) for each in lines))
+    axes.set_ylabel("cumulative pseudo-regret", **PLAIN)
+    bands = ", bands ± 2 standard errors" * (table["run"].n_unique() > 1)
+    return Plotted(f"Lines are means of runs{bands}.", 3.0, look, ends)
 
 
 def curves(table: pl.DataFrame, ylabel: str, errors: float, title: str, against: str = "t") -> Figure:

@@ -42,6 +42,7 @@ GOAL = Goal(
         "league": lambda table, labels: league.league(table, labels.title),
         "varied": lambda table, labels: varied.varied(table, labels.title),
     },
+    plot=curves.plot,
     options=("value",),
     theories=theory.CURVES,
     bounds=theory.LOWER,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.result import brief
+from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -20,7 +21,7 @@ from maskedbandit.privacy.loss import Loss
 
 
 @dataclass(frozen=True, repr=False)
-class Run:
+class Run(Result):
     """The result of `simulate`: one row per run.
 
     Pseudo-regret adds up the gaps of the arms that were served; realised regret uses the rewards themselves, so it has
@@ -41,16 +42,22 @@ class Run:
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
 
-    def __repr__(self) -> str:
-        return brief(self, len(self.regret), f"mean regret {self.regret[:, -1].mean():,.1f}")
+    @property
+    def goal(self) -> Literal["regret"]:
+        """What was asked for."""
+        return "regret"
 
-    def to_frame(self) -> Any:
-        """A tidy polars table: one row for each run and checkpoint; regret and realised regret are cumulative."""
-        return frame(self, realised_regret=self.realised_regret)
+    def outcome(self) -> Outcome:
+        """Regret at the horizon."""
+        return Outcome("regret", self.regret[:, -1])
+
+    def blocks(self) -> list[Block]:
+        """One row for each run and checkpoint; regret and realised regret are cumulative."""
+        return [block(self, realised_regret=self.realised_regret)]
 
 
 @dataclass(frozen=True, repr=False)
-class ContextualRun:
+class ContextualRun(Result):
     """The result of `simulate` for a contextual policy: one row per run."""
 
     policy: ContextualPolicy
@@ -67,29 +74,29 @@ class ContextualRun:
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
 
-    def __repr__(self) -> str:
-        return brief(self, len(self.regret), f"mean regret {self.regret[:, -1].mean():,.1f}")
+    @property
+    def goal(self) -> Literal["regret"]:
+        """What was asked for."""
+        return "regret"
 
-    def to_frame(self) -> Any:
-        """A tidy polars table: one row for each run and checkpoint; regret and reward are cumulative."""
-        return frame(self, reward=self.reward)
+    def outcome(self) -> Outcome:
+        """Regret at the horizon."""
+        return Outcome("regret", self.regret[:, -1])
+
+    def blocks(self) -> list[Block]:
+        """One row for each run and checkpoint; regret and reward are cumulative."""
+        return [block(self, reward=self.reward)]
 
 
-def frame(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> Any:
+def block(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> Block:
     """One row for each run and checkpoint; `cumulative` are columns besides regret with a value at each checkpoint."""
-    import polars as pl  # not at the top: a simulation needs no tables
-
-    from maskedbandit.lab.goals.columns import who
-
     runs, c = run.regret.shape
-    return pl.DataFrame(
-        {
-            **who(run),
-            "horizon": run.horizon,
-            "run": np.repeat(run.runs_from + np.arange(runs), c),
-            "t": np.tile(run.t, runs),
-            "regret": run.regret.ravel(),
-            **{name: values.ravel() for name, values in cumulative.items()},
-            **{name: np.repeat(values, c) for name, values in run.findings.items()},
-        }
-    )
+    return {
+        **who(run),
+        "horizon": run.horizon,
+        "run": np.repeat(run.runs_from + np.arange(runs), c),
+        "t": np.tile(run.t, runs),
+        "regret": run.regret.ravel(),
+        **{name: values.ravel() for name, values in cumulative.items()},
+        **{name: np.repeat(values, c) for name, values in run.findings.items()},
+    }

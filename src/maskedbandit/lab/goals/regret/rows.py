@@ -8,7 +8,8 @@ import polars as pl
 
 from maskedbandit import theory
 from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.goals.columns import LOSSES, axes, observed
+from maskedbandit.lab.goals.columns import axes, observed
+from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import TheoryCurve
 
 

@@ -6,11 +6,12 @@ from textwrap import fill
 from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.replay.rows import summary
-from maskedbandit.lab.goals.style import PLAIN, THEORY, looks, name_ends
+from maskedbandit.lab.goals.style import PLAIN, THEORY, Plotted, lines_of_labels, looks, name_ends
 
 MARKS = "os^Dv<>pP*"
 
@@ -29,6 +30,20 @@ def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") ->
     text = fill(f"{caption} {bars} are intervals of 95 %.".strip(), 150)
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
+
+
+def points(plot: Axes, table: pl.DataFrame) -> Plotted:
+    """A point for each curve, of results on one log."""
+    rows = summary(table)
+    labels = rows["label"].to_list()
+    look = looks(labels, [])
+    plot.axvline(1, color=THEORY, linewidth=1, zorder=1)
+    heights = lines_of_labels(plot, labels, look)
+    for row in rows.iter_rows(named=True):
+        place = row["relative"], heights[row["label"]]
+        plot.errorbar(*place, xerr=row["interval"], color=look[row["label"]]["color"], marker="o", capsize=3)
+    plot.set_xlabel("click rate / that of random choice", **PLAIN)
+    return Plotted("Bars are intervals of 95 %.", 0.7 + 0.34 * len(labels))
 
 
 def named(rows: pl.DataFrame, varied: list[str]) -> pl.DataFrame:

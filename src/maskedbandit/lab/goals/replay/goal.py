@@ -31,5 +31,6 @@ GOAL = Goal(
         "delays": lambda table, labels: figure.rates(table, "delays", labels.title, labels.caption),
         "privacy": lambda table, labels: figure.rates(table, "privacy", labels.title, labels.caption),
     },
+    plot=figure.points,
     options=("caption",),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +11,15 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.result import brief
+from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import Loss
 
 
 @dataclass(frozen=True, repr=False)
-class Replayed:
+class Replayed(Result):
     """The result of `replay`: one row per run."""
 
     policy: ContextualPolicy
@@ -50,19 +51,19 @@ class Replayed:
         """The standard error of `rate`, given what the policy learned."""
         return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
 
-    def __repr__(self) -> str:
-        return brief(self, self.users.size, f"mean click rate {self.rate.mean():.4g}")
+    @property
+    def goal(self) -> Literal["replay"]:
+        """What was asked for."""
+        return "replay"
 
-    def to_frame(self) -> Any:
-        """A tidy table (a polars DataFrame): one row for each run.
+    def outcome(self) -> Outcome:
+        """The click rate; runs on a recorded log share its visits."""
+        error = float(self.rate_error.mean()) if self.log.recorded else None
+        return Outcome("click rate", self.rate, digits=4, own_error=error)
 
-        `relative` is the click rate over that of random choice in the same visits.
-        """
-        import polars as pl  # not at the top: a replay needs no tables
-
-        from maskedbandit.lab.goals.columns import who
-
-        return pl.DataFrame(
+    def blocks(self) -> list[Block]:
+        """One row for each run. `relative` is the click rate over that of random choice in the same visits."""
+        return [
             {
                 **who(self),
                 "log": str(self.log),
@@ -81,4 +82,4 @@ class Replayed:
                 "releases": self.releases,
                 **self.findings,
             }
-        )
+        ]

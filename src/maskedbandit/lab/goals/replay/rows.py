@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 from scipy.stats import t as student
 
-from maskedbandit.lab.goals.columns import LOSSES, axes
+from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.result import LOSSES
 
 NORMAL = 1.96  # standard errors of an interval of 95 %, where the standard error is known well
 

@@ -1,0 +1,51 @@
+"""Packages that an installation may lack, and the extras of ours that bring them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from maskedbandit.errors import MaskedBanditError
+
+# the modules that are imported, by the names under which `pip` finds what brings them
+EXTRAS = {
+    "maskedbandit[lab]": ("polars", "matplotlib", "tqdm"),
+    "maskedbandit[service]": (
+        "apsw", "starlette", "msgspec", "uvicorn", "uvloop", "httptools", "httpx", "jinja2", "prometheus_client",
+    ),
+    "maskedbandit[postgres]": ("psycopg",),
+    "maskedbandit[cluster]": ("distributed",),
+    "maskedbandit[client]": ("openfeature",),
+    "pandas": ("pandas",),
+}  # fmt: skip
+
+
+class NotInstalled(MaskedBanditError, ImportError):
+    """A package that only some of us need is not installed.
+
+    >>> raise NotInstalled("polars")
+    Traceback (most recent call last):
+    maskedbandit.extras.NotInstalled: polars is not installed, and this needs it: pip install 'maskedbandit[lab]'
+    """
+
+    def __init__(self, module: str) -> None:
+        brings = next(name for name, modules in EXTRAS.items() if module in modules)
+        super().__init__(f"{module} is not installed, and this needs it: pip install {brings!r}")
+
+
+def lacking(missing: ModuleNotFoundError) -> NotInstalled | None:
+    """What to say of a module that was not found; None if no extra brings it."""
+    module = (missing.name or "").partition(".")[0]
+    return NotInstalled(module) if any(module in modules for modules in EXTRAS.values()) else None
+
+
+def needed(name: str) -> Any:
+    """A module that an extra brings.
+
+    >>> needed("polars").__name__
+    'polars'
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        raise lacking(missing) or missing from None

@@ -1,0 +1,92 @@
+"""What can be done with every result: as a tidy table, as a short one, and as a figure."""
+
+from __future__ import annotations
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from maskedbandit.extras import needed
+from maskedbandit.lab.files import whole_file
+from maskedbandit.lab.goals.cells import Cells, html
+
+Block = dict[str, Any]  # columns by their names: an array, or what is the same in all rows
+
+
+class Tidy(ABC):
+    """A result with a row for each run, or for each run and checkpoint."""
+
+    @property
+    @abstractmethod
+    def goal(self) -> str:
+        """What was asked for: "regret", "identify" or "replay"."""
+
+    @abstractmethod
+    def blocks(self) -> list[Block]:
+        """The columns of the table, one block of rows below the other; a block may lack columns of another."""
+
+    @abstractmethod
+    def lines(self) -> list[Cells]:
+        """The cells of a short table."""
+
+    @abstractmethod
+    def title(self) -> str:
+        """What it is, on a line."""
+
+    def _repr_html_(self) -> str:
+        return html(self.lines(), self.title())
+
+    def to_frame(self) -> Any:
+        """A tidy table as a polars DataFrame; this needs the extra `lab`."""
+        pl = needed("polars")
+        frames = [pl.DataFrame(block).with_columns(pl.col(pl.Null).cast(pl.Float64)) for block in self.blocks()]
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas DataFrame, if pandas is installed."""
+        pandas = needed("pandas")
+        return pandas.concat([pandas.DataFrame(block) for block in self.blocks()], ignore_index=True)
+
+    def to_csv(self, file: str | Path) -> None:
+        """The same as a CSV file, which needs no other package."""
+        blocks = self.blocks()
+        names = list(dict.fromkeys(name for block in blocks for name in block))
+        with whole_file(Path(file)) as draft:
+            rows = csv.writer(Lines(draft), lineterminator="\n")
+            rows.writerow(names)
+            for block in blocks:
+                rows.writerows(zip(*(column(block, name) for name in names), strict=True))
+
+    def plot(self, columns: Literal[1, 2] = 2, axes: Any = None, file: str | Path | None = None) -> Any:
+        """Draw it; returns the axes, a matplotlib Axes. This needs the extra `lab`.
+
+        The figure is as wide as one or two columns of a paper, unless `axes` of your own are given. `file`, such as
+        "figure.pdf", is where it is written, with text that stays text.
+        """
+        needed("matplotlib")
+        table = self.to_frame()
+        from maskedbandit.lab.goals.drawing import draw
+
+        return draw(self.goal, table, columns, axes, file)
+
+
+class Lines:
+    """A file of text over one of bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """One line."""
+        self._file.write(text.encode())
+
+
+def column(block: Block, name: str) -> Iterator[Any]:
+    """The cells of a column of a block; empty ones where the block has no such column."""
+    rows = max(np.size(each) for each in block.values())
+    value = block.get(name)
+    yield from value.tolist() if isinstance(value, np.ndarray) else [value] * rows
