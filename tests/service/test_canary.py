@@ -130,10 +130,15 @@ def test_an_error_that_nobody_expected_says_nothing_either(
     service.begin(reward=WIDE)
     ticket = service.seen("ann")
     monkeypatch.setitem(held.VERBS, "report", broken)
-    handlers = logging.getLogger().handlers[:]
-    logs.to_standard_error()
-    found = service.study("report", {"ticket": ticket, "value": float(VALUE), "event": EVENT})
-    logging.getLogger().handlers[:] = handlers
+    loggers = logging.getLogger(), logging.getLogger("maskedbandit")
+    before = [(each.handlers[:], each.level) for each in loggers]
+    try:
+        logs.to_standard_error()
+        found = service.study("report", {"ticket": ticket, "value": float(VALUE), "event": EVENT})
+    finally:
+        for each, (handlers, level) in zip(loggers, before, strict=True):
+            each.handlers[:] = handlers
+            each.setLevel(level)
     assert (found.status, found.code) == (500, "server_error")
     said = capfd.readouterr()
     assert "ValueError" in said.err
