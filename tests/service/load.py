@@ -28,6 +28,7 @@ CODES = {
     "budget_exceeded": "BudgetExceeded",
 }
 CLIENTS = 32  # connections
+TRIES = 1500  # at one request, far more than it takes a server to begin again
 TABLE: dict[str, Any] = {  # so little noise that a release tells whether a report was doubled
     "name": "load",
     "people": 10**6,
@@ -63,7 +64,7 @@ class Load:
         asyncio.run(self._run(people, kills))
 
     async def _run(self, people: int, kills: int) -> None:
-        self.left = people
+        self.left, self.most = people, 20 * people + 3000  # who come for a place and find none come again
         self.killing = asyncio.Event()
         self.killing.set()
         tasks = [asyncio.create_task(self._client()) for _ in range(CLIENTS)]
@@ -78,7 +79,7 @@ class Load:
         return asyncio.run(self._run_until_the_end(answers))
 
     async def _run_until_the_end(self, answers: int) -> int:
-        self.left = 10**9
+        self.left = self.most = 10**9
         tasks = [asyncio.create_task(self._client()) for _ in range(CLIENTS)]
         while self.answered < answers and not any(task.done() for task in tasks):
             await asyncio.sleep(0.005)
@@ -93,6 +94,7 @@ class Load:
         while self.left > 0:
             self.left -= 1
             self.came += 1
+            assert self.came < self.most, "nobody is given a place any more"
             again = self.rng.random() < 0.1
             await self._person(f"u{self.came // 2 if again else self.came}")
 
@@ -117,7 +119,7 @@ class Load:
         """Ask until there is an answer, and note it."""
         names = {"assign": ("unit",), "expose": ("ticket",), "report": ("ticket", "value", "event")}[verb]
         body = json.dumps(dict(zip(names, given, strict=True)))
-        while True:
+        for _ in range(TRIES):
             try:
                 if self.rng.random() < self.fault.twice:
                     answers = await asyncio.gather(self._ask(verb, body), self._ask(verb, body))
@@ -140,6 +142,7 @@ class Load:
             else:
                 return found
             await asyncio.sleep(0.02)
+        raise AssertionError(f"{verb} is never answered")
 
     def _note(self, verb: str, given: tuple[Any, ...], status: int, said: dict[str, Any]) -> Any:
         self.answered += 1
