@@ -6,7 +6,7 @@ import argparse
 import json
 
 from maskedbandit.cli import study as studies
-from maskedbandit.errors import InvalidValue
+from maskedbandit.cli.parts.verbs import add_verbs, check_words
 
 EXAMPLE = "maskedbandit key new client --study newsletter --database sqlite:///studies.db"
 VERBS = {
@@ -20,19 +20,13 @@ VERBS = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The verbs, and which database is meant."""
-    width = max(len(f"{verb} {what}") for verb, (what, _) in VERBS.items())
-    verbs = "\n".join(f"  {f'{verb} {what}':{width}}  {about}" for verb, (what, about) in VERBS.items())
-    parser.epilog = f"verbs:\n{verbs}\n\n{parser.epilog}"
-    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="one of the verbs below")
-    parser.add_argument("given", nargs="*", metavar="...", help="what the verb is about")
+    add_verbs(parser, VERBS)
     studies.options(parser)
 
 
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says, and print what came of it as lines of JSON."""
-    wanted, _ = VERBS[options.verb]
-    if (given := len(options.given)) != len(wanted.split()):
-        raise InvalidValue(f"the number of words after `key {options.verb}`", given, f"that of {wanted or 'nothing'}")
+    check_words("key", VERBS, options)
     if options.verb == "signer":
         return signer()
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from maskedbandit.cli import study as studies
+from maskedbandit.cli.parts.verbs import add_verbs, check_words
 
 EXAMPLE = (
     "maskedbandit ledger verify --database sqlite:///studies.db\n"
@@ -13,22 +14,24 @@ EXAMPLE = (
     "  maskedbandit ledger export --database sqlite:///studies.db > newsletter.ledger"
 )
 VERBS = {
-    "verify": "recompute all that is stored; exit 2 with a line that says what does not fit",
-    "show": "every entry, with what it costs",
-    "export": "what another copy needs to catch up, as lines of JSON; it holds pseudonyms: keep it like the database",
+    "verify": ("", "recompute all that is stored; exit 2 with a line that says what does not fit"),
+    "show": ("", "every entry, with what it costs"),
+    "export": (
+        "",
+        "what another copy needs to catch up, as lines of JSON; it holds pseudonyms: keep it like the database",
+    ),
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The verbs, and which study is meant."""
-    verbs = "\n".join(f"  {verb:8}  {about}" for verb, about in VERBS.items())
-    parser.epilog = f"verbs:\n{verbs}\n\n{parser.epilog}"
-    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="one of the verbs below")
+    add_verbs(parser, VERBS)
     studies.options(parser)
 
 
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says."""
+    check_words("ledger", VERBS, options)
     from maskedbandit.store.connection import connect
     from maskedbandit.store.studies import listed, only, witness_of
 

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.errors import InvalidValue, PersonalValue
+from maskedbandit.cli.parts.verbs import add_verbs, check_words
+from maskedbandit.errors import PersonalValue
 
 EXAMPLE = (
     "maskedbandit study new newsletter --database sqlite:///studies.db\n"
@@ -37,11 +38,7 @@ VERBS = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The verbs, and which study is meant."""
-    width = max(len(f"{verb} {what}") for verb, (what, _) in VERBS.items())
-    verbs = "\n".join(f"  {f'{verb} {what}':{width}}  {about}" for verb, (what, about) in VERBS.items())
-    parser.epilog = f"verbs:\n{verbs}\n\n{parser.epilog}"
-    parser.add_argument("verb", choices=VERBS, metavar="VERB", help="one of the verbs below")
-    parser.add_argument("given", nargs="*", metavar="...", help="what the verb is about")
+    add_verbs(parser, VERBS)
     options(parser)
     parser.add_argument(
         "--event", default="", metavar="NAME", help="of `report`: which of the person's reports this is"
@@ -76,10 +73,7 @@ class Data(argparse.Action):
 
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says, and print what came of it as a line of JSON."""
-    wanted, _ = VERBS[options.verb]
-    least = len([each for each in wanted.split() if not each.startswith("[")])
-    if not least <= (given := len(options.given)) <= len(wanted.split()):  # they may say something of a person
-        raise InvalidValue(f"the number of words after `study {options.verb}`", given, f"that of {wanted or 'nothing'}")
+    check_words("study", VERBS, options)
     globals()[f"do_{options.verb}"](options, *options.given)
 
 

@@ -35,6 +35,7 @@ from maskedbandit.store.release import Release, do_what_is_due
 from maskedbandit.store.requests import Assigned, Reported, check_report, checked_unit
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Done, Operation, Session
+from maskedbandit.store.states import archive, move
 from maskedbandit.store.witness import Witness
 
 
@@ -262,36 +263,23 @@ class Study:
     def op_start(self, simulated: bool = False) -> None:
         """See `start`."""
         says = {"protocol": self.protocol.digest, "seed": seed_digest(self._session.seed), "simulated": simulated}
-        self.op_move("started", ("draft",), "running", **says)
+        move(self._session, "started", **says)
 
     def op_pause(self) -> None:
         """See `pause`."""
-        self.op_move("paused", ("running",), "paused")
+        move(self._session, "paused")
 
     def op_resume(self) -> None:
         """See `resume`."""
-        self.op_move("resumed", ("paused",), "running")
+        move(self._session, "resumed")
 
     def op_stop(self) -> None:
         """See `stop`."""
-        self.op_move("stopped", ("running", "paused"), "stopped")
-
-    def op_move(self, kind: str, before: tuple[str, ...], after: str, **says: Any) -> None:
-        """From one state of the study to another."""
-        session = self._session
-        if session.state not in before:
-            raise NotRunning(f"{self.name} is {session.state}: only one that is {' or '.join(before)} can be {kind}")
-        session.enter(kind=kind, **says)
-        session.state = after
+        move(self._session, "stopped")
 
     def op_archive(self) -> None:
         """See `archive`."""
-        if any(places.full for places in self._session.driver.deck.unreleased()):
-            raise NotRunning(f"{self.name} waits for rewards of a full cohort: archive it after its last release")
-        self.op_move("archived", ("stopped",), "archived")
-        self._session.write()
-        for (ticket,) in self.database.rows("SELECT ticket FROM place WHERE study = ? AND erased IS NULL", self.name):
-            erase(self._session, ticket)
+        archive(self._session)
 
     # parts of operations
 

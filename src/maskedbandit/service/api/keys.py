@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from maskedbandit.errors import Forbidden
 from maskedbandit.service import keys
 from maskedbandit.service.keys import OWNER, Key
 from maskedbandit.service.messages import KeyListed, KeyMade, KeysListed, NewKey
 from maskedbandit.service.route import Call, Route
 from maskedbandit.store.database import Database
+
+T = TypeVar("T")
 
 
 def only_unscoped(call: Call) -> None:
@@ -21,16 +26,22 @@ def shown(key: Key) -> KeyListed:
     return KeyListed(key.key, key.role, key.study, key.made, key.ends)
 
 
-async def make(call: Call, body: NewKey) -> KeyMade:
-    """Make a key, which is shown this once."""
+async def changed(call: Call, change: Callable[[Database], T]) -> T:
+    """What a change of the keys gives; this process knows it at once."""
     only_unscoped(call)
 
-    def question(database: Database) -> KeyMade:
-        text = keys.make(database, body.role, body.study, call.host.clock())
+    def question(database: Database) -> T:
+        found = change(database)
         call.host.keys.read(database)
-        return KeyMade(text)
+        return found
 
     return await call.host.read(question)
+
+
+async def make(call: Call, body: NewKey) -> KeyMade:
+    """Make a key, which is shown this once."""
+    now = call.host.clock()
+    return KeyMade(await changed(call, lambda database: keys.make(database, body.role, body.study, now)))
 
 
 async def list_all(call: Call) -> KeysListed:
@@ -41,26 +52,14 @@ async def list_all(call: Call) -> KeysListed:
 
 async def rotate(call: Call) -> KeyMade:
     """Make a key in place of another, which holds for one more day."""
-    only_unscoped(call)
-
-    def question(database: Database) -> KeyMade:
-        text = keys.rotate(database, call.path["key"], call.host.clock())
-        call.host.keys.read(database)
-        return KeyMade(text)
-
-    return await call.host.read(question)
+    now = call.host.clock()
+    return KeyMade(await changed(call, lambda database: keys.rotate(database, call.path["key"], now)))
 
 
 async def revoke(call: Call) -> KeyListed:
     """End a key now."""
-    only_unscoped(call)
-
-    def question(database: Database) -> KeyListed:
-        found = keys.end(database, call.path["key"], call.host.clock())
-        call.host.keys.read(database)
-        return shown(found)
-
-    return await call.host.read(question)
+    now = call.host.clock()
+    return shown(await changed(call, lambda database: keys.end(database, call.path["key"], now)))
 
 
 ROUTES = [

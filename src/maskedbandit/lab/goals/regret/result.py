@@ -20,8 +20,23 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 
 
+class Regret(Result):
+    """A result that comes down to its regret at the horizon."""
+
+    regret: npt.NDArray[np.float64]  # [runs, c] cumulative
+
+    @property
+    def goal(self) -> Literal["regret"]:
+        """What was asked for."""
+        return "regret"
+
+    def outcome(self) -> Outcome:
+        """Regret at the horizon."""
+        return Outcome("regret", self.regret[:, -1])
+
+
 @dataclass(frozen=True, repr=False)
-class Run(Result):
+class Run(Regret):
     """The result of `simulate`: one row per run.
 
     Pseudo-regret adds up the gaps of the arms that were served; realised regret uses the rewards themselves, so it has
@@ -42,22 +57,13 @@ class Run(Result):
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
 
-    @property
-    def goal(self) -> Literal["regret"]:
-        """What was asked for."""
-        return "regret"
-
-    def outcome(self) -> Outcome:
-        """Regret at the horizon."""
-        return Outcome("regret", self.regret[:, -1])
-
     def blocks(self) -> list[Block]:
         """One row for each run and checkpoint; regret and realised regret are cumulative."""
         return [block(self, realised_regret=self.realised_regret)]
 
 
 @dataclass(frozen=True, repr=False)
-class ContextualRun(Result):
+class ContextualRun(Regret):
     """The result of `simulate` for a contextual policy: one row per run."""
 
     policy: ContextualPolicy
@@ -73,15 +79,6 @@ class ContextualRun(Result):
     findings: dict[str, npt.NDArray[np.float64]]
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
-
-    @property
-    def goal(self) -> Literal["regret"]:
-        """What was asked for."""
-        return "regret"
-
-    def outcome(self) -> Outcome:
-        """Regret at the horizon."""
-        return Outcome("regret", self.regret[:, -1])
 
     def blocks(self) -> list[Block]:
         """One row for each run and checkpoint; regret and reward are cumulative."""

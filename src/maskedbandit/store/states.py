@@ -1,0 +1,43 @@
+"""The states of a study, and how it moves from one to another, within a transaction.
+
+    draft -> running <-> paused -> stopped -> archived,    running -> stopped
+
+Each move is an entry of the ledger, so the last of them says which state it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maskedbandit.errors import NotRunning
+from maskedbandit.store.checked import STATES
+from maskedbandit.store.erasure import erase
+from maskedbandit.store.session import Session
+
+BEFORE = {
+    "started": ("draft",),
+    "paused": ("running",),
+    "resumed": ("paused",),
+    "stopped": ("running", "paused"),
+    "archived": ("stopped",),
+}
+
+
+def move(session: Session, kind: str, **says: Any) -> None:
+    """From one state to another, which the ledger will say; `NotRunning` if that cannot be."""
+    if session.state not in BEFORE[kind]:
+        allowed = " or ".join(BEFORE[kind])
+        raise NotRunning(f"{session.name} is {session.state}: only one that is {allowed} can be {kind}")
+    session.enter(kind=kind, **says)
+    session.state = STATES[kind]
+
+
+def archive(session: Session) -> None:
+    """Erase the data of all people, once nothing waits to be released."""
+    if any(places.full for places in session.driver.deck.unreleased()):
+        raise NotRunning(f"{session.name} waits for rewards of a full cohort: archive it after its last release")
+    move(session, "archived")
+    session.write()
+    find = "SELECT ticket FROM place WHERE study = ? AND erased IS NULL"
+    for (ticket,) in session.database.rows(find, session.name):
+        erase(session, ticket)
