@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import socket
+from typing import TYPE_CHECKING
 
 from maskedbandit.cli import study as studies
 from maskedbandit.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from maskedbandit.service.host import Host
 
 EXAMPLE = (
     "maskedbandit serve --demo\n"
@@ -75,13 +79,11 @@ def do(options: argparse.Namespace) -> None:
         serve(host, listener, listening, companions)
 
 
-def welcome(host: object, url: str) -> list[str]:
+def welcome(host: Host, url: str) -> list[str]:
     """What is said once the server listens; keys are made, and shown, if there are none."""
     from maskedbandit.service import keys
-    from maskedbandit.service.host import Host
     from maskedbandit.store.connection import connect
 
-    assert isinstance(host, Host)
     lines = [f"page         {url}/"]
     database = connect(host.address)
     try:
