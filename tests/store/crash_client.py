@@ -26,9 +26,7 @@ from tests.store.crash_history import History, Stored
 from tests.store.crash_worker import At
 
 ROOT = Path(__file__).parents[2]
-START = ("start",)
-PAUSE = "move", "paused", ("running",), "paused"
-STOP = "move", "stopped", ("running", "paused"), "stopped"
+START, PAUSE, STOP = ("start",), ("pause",), ("stop",)
 
 
 class Nursery:

@@ -10,6 +10,8 @@ from maskedbandit.store.accounts import Losses
 from maskedbandit.store.database import Database, Row
 from maskedbandit.study.protocol import Protocol
 
+MOVES = {"start": "running", "pause": "paused", "stop": "stopped"}  # the state after each move
+
 
 class History:
     """All that a client was told of one study."""
@@ -41,9 +43,9 @@ class History:
             else:
                 assert why == "Late", why
                 assert before is None, "an acknowledged report was lost"
-        elif kind in ("start", "move"):
+        elif kind in MOVES:
             assert why == "NotRunning", why  # it was done before the kill
-            self.state = given[2] if given else "running"
+            self.state = MOVES[kind]
         elif kind == "expose" and why == "UnknownTicket":
             assert self.people[given[0]] in self.erased, "an acknowledged place was lost"
         else:
@@ -64,8 +66,8 @@ class History:
             self.shown.add(ticket)
         elif kind == "erase":
             self.erased.add(given[0])
-        elif kind in ("start", "move"):
-            self.state = given[2] if given else "running"
+        elif kind in MOVES:
+            self.state = MOVES[kind]
         else:
             self.told(result)
 
