@@ -20,6 +20,7 @@ from maskedbandit.core import OPTIONS, kernel, large_kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.engine import compiler, kernel_cache
 from maskedbandit.lab.engine.digest import digest, ingredients
+from maskedbandit.lab.streams import Streams
 
 SCALE = 2.0
 
@@ -254,6 +255,21 @@ def test_a_constant_makes_no_kernel_of_its_own(tmp_path: Path, monkeypatch) -> N
     compiler.compiled_kernel.cache_clear()
     assert compiler.compiled_loop.__wrapped__(body, step=halves_constants)(6.0) == 4.5
     assert len(list(tmp_path.glob("*.kernel"))) == 3  # the loop and two kernels
+
+
+@kernel
+def drawn(generator):
+    return generator.random()
+
+
+def test_a_loop_is_compiled_once_for_the_lab_s_own_generators_too(tmp_path: Path, monkeypatch) -> None:
+    """Numba asks for the type of an argument in two ways, and one of them takes these for generators of NumPy."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    loop = compiler.compiled_loop.__wrapped__(body, step=drawn)
+    *_, generator = Streams(1, "").of(run=0)
+    *_, again = Streams(1, "").of(run=0)
+    assert loop(generator) == again.random()
+    assert len(loop._run.overloads) == 1
 
 
 @large_kernel

@@ -181,7 +181,8 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     found._cache = kept = KernelCache(name, announce=main.__qualname__)
 
     def prepare(arguments: tuple[Any, ...]) -> None:
-        kinds = tuple(found.typeof_pyval(each) for each in arguments)
+        # in the order in which a call asks: otherwise the loop is compiled for types with which nobody calls it
+        kinds = tuple(getattr(each, "_numba_type_", None) or found.typeof_pyval(each) for each in arguments)
         with kept.turn(kinds, found.targetctx.codegen()):
             found.compile(kinds)
 
