@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
-from maskedbandit.theory.evidence import ALONE, FIRST, RATIOS, both, everywhere, evidence, log_weight, shift
+from maskedbandit.theory.evidence import FIRST, ON_A, ON_B, RATIOS, both, everywhere, evidence, log_weight, shift
 from maskedbandit.theory.likelihood import Releases, likeliest, log_likelihood
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.policies.mutants import mutant
@@ -81,21 +83,53 @@ def test_weights_add_up_to_one():
         for s in range(max(0, t - FIRST), t - FIRST + RATIOS.size)
     )
     one = sum(math.exp(log_weight(j)) for j in range(4000))
-    assert 0.98 < pairs + 2 * ALONE * one <= 1 + 1e-12
+    assert 0.98 < pairs + (ON_A + ON_B) * one <= 1 + 1e-12
 
 
-def whole_evidence(law: Law, a: Releases, b: Releases, z: float) -> float:
-    """ln M(z) with all bets of MANY scales, as its definition says."""
+def whole_evidence(law: Law, a: Releases, b: Releases, rivals: int, z: float) -> float:
+    """ln M_ab(z) with all bets of MANY scales, as its definition says."""
     here = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
     gain_a = [log_likelihood(law, a, min(z + shift(j), 1.0))[0] - here[0] for j in range(MANY)]
     gain_b = [log_likelihood(law, b, max(z - shift(j), 0.0))[0] - here[1] for j in range(MANY)]
-    terms = [math.log(ALONE) + log_weight(j) + gain for gains in (gain_a, gain_b) for j, gain in enumerate(gains)]
+    of_one = (math.log(ON_A), gain_a), (math.log(rivals * ON_B), gain_b)
+    terms = [weight + log_weight(j) + gain for weight, gains in of_one for j, gain in enumerate(gains)]
     for t in range(MANY):
         for position, weight in enumerate(RATIOS):
             s = t + position - FIRST  # t = s 2^(position - FIRST), in shifts: the s-th is 2^(t's - position + FIRST)
             if 0 <= s < MANY:
                 terms.append(log_weight(t) + weight + gain_a[s] + gain_b[t])
     return float(np.logaddexp.reduce(terms))
+
+
+Pair = Callable[[Releases, Releases, int, float], float]
+
+
+def check_mean(pair: Pair, rivals: int = 3, n: int = 6) -> None:
+    """With the best arm and its rivals at z, in a tie, the greatest evidence of a rival against it is 1 on average."""
+    for z in (0.3, 0.5, 0.8):
+        of_sum = binom.pmf(np.arange(n + 1), n, z)
+        one = [Releases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
+        for_rival = np.exp([[pair(a, b, rivals, z) for a in one] for b in one]) / rivals
+        total = 0.0
+        for against, p in zip(for_rival, of_sum, strict=True):
+            order = np.argsort(against)
+            below = np.cumsum(of_sum[order]) ** rivals  # that the greatest of all rivals is so high, or less
+            total += p * float(against[order] @ np.diff(below, prepend=0.0))
+        assert total <= 1 + 1e-9, f"the greatest of {rivals} rivals gains {total} at {z}"
+
+
+def test_bets_on_the_best_arm_alone_need_no_union() -> None:
+    check_mean(partial(whole_evidence, LAWS["none"]))
+
+
+def test_all_other_bets_need_it() -> None:
+    """A mutant: no bet pays for there being several rivals."""
+
+    def free(a: Releases, b: Releases, rivals: int, z: float) -> float:
+        return whole_evidence(LAWS["none"], a, b, 1, z) + math.log(rivals)
+
+    with pytest.raises(AssertionError, match="greatest of 3 rivals"):
+        check_mean(free)
 
 
 def released(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> Releases:
@@ -121,9 +155,10 @@ def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> 
         if mean_a <= mean_b:
             continue
         fine = np.concatenate([np.linspace(0.01, 0.99, 30), np.linspace(mean_b, mean_a, 62)[1:-1]])
-        least = min(whole_evidence(law, a, b, float(z)) for z in fine)
+        rivals = int(rng.integers(1, 30))
+        least = min(whole_evidence(law, a, b, rivals, float(z)) for z in fine)
         for threshold in (least - 0.3, least + 0.02, least + 1.0):
-            if threshold > 0 and kernel(law, a, b, mean_a, mean_b, threshold) > 1:
+            if threshold > 0 and kernel(law, a, b, rivals, mean_a, mean_b, threshold) > 1:
                 assert threshold <= least + 1e-9, (
                     f"seen to be {threshold:.3f} everywhere, but it is {least:.3f} somewhere"
                 )
@@ -137,9 +172,9 @@ def test_what_is_seen_everywhere_is_there(name, cases):
     assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else cases) > 0
 
 
-def coarse(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
+def coarse(law: Law, a: Releases, b: Releases, rivals: int, mean_a: float, mean_b: float, threshold: float) -> float:
     """A mutant: evidence at three values of z stands for all."""
-    return min(2.0 if evidence(law, a, b, mean_a - mean_b, z)[0] >= threshold else z for z in (0.25, 0.5, 0.75))
+    return min(2.0 if evidence(law, a, b, rivals, mean_a - mean_b, z)[0] >= threshold else z for z in (0.25, 0.5, 0.75))
 
 
 def test_a_coarse_grid_is_rejected():
@@ -158,6 +193,6 @@ def test_it_is_sharp():
     """The least of M on a fine grid is told from a twentieth below and a hundredth above it."""
     law, n = LAWS["none"], np.array([400])
     a, b = Releases(np.array([220.0]), n, 1), Releases(np.array([180.0]), n, 1)
-    least = min(whole_evidence(law, a, b, z) for z in np.linspace(0.3, 0.7, 81))
-    assert everywhere(law, a, b, 0.55, 0.45, least - 0.05) == 2
-    assert everywhere(law, a, b, 0.55, 0.45, least + 0.01) <= 1
+    least = min(whole_evidence(law, a, b, 1, z) for z in np.linspace(0.3, 0.7, 81))
+    assert everywhere(law, a, b, 1, 0.55, 0.45, least - 0.05) == 2
+    assert everywhere(law, a, b, 1, 0.55, 0.45, least + 0.01) <= 1

@@ -1,14 +1,21 @@
-"""Evidence that one arm is better than another, from the releases of both, valid at all times.
+"""Evidence that an arm b is not the best of K, because arm a is better, from the releases of both, valid at all times.
 
 For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t, or 1 and 0 if that is outside
 [0, 1]. Its gain is the likelihood ratio
 
-    L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z),
+    L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z).
 
-and M(z) is the mean of the gains of all bets, under weights fixed in advance that add up to one. If mu_a <= z <= mu_b
-then M(z) is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it ever reaches 1/alpha
-with probability <= alpha [Vil39]. Evidence that mu_a > mu_b is that M(z) >= 1/alpha for **all** z in [0, 1]: if mu_a <=
-mu_b, it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
+Bets on b alone (s = 0) involve no other arm. So if b is the best arm and z its mean, only K - 1 arms could make the
+others gain, and only b these: with weights fixed in advance that add up to one,
+
+    M_b(z) = sum of the bets on b alone + (1 / (K - 1)) sum over a of the bets on a alone and on both
+
+is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it ever reaches 1/delta with
+probability <= delta [Vil39]. The part of one arm a is less than all of it, so evidence is that
+
+    M_ab(z) = (K - 1) (bets on b alone) + bets on a alone and on both >= (K - 1) / delta    for **all** z in [0, 1]:
+
+if b is the best arm it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
 
 Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.
@@ -30,8 +37,8 @@ from maskedbandit.theory.likelihood import Releases, log_likelihood
 
 SCALES = 6  # the scales in the sum; gains of others are not negative, so leaving them out is safe
 EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
-ALONE = 0.03  # bets on a alone; as much on b alone
-RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - 2 * ALONE))  # t = s / 4, s / 2, s, 2s, 4s, 8s
+ON_A, ON_B = 0.12, 0.25  # weights of the bets on a alone, and on b alone
+RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - ON_A - ON_B))  # t = s / 4, s / 2, s, 2s, 4s, 8s
 FIRST = 2  # the index of t = s in RATIOS
 NARROW = 2e-3  # intervals below this fraction of the whole are not divided further
 
@@ -99,29 +106,29 @@ def both(first: int, z: float, to: float, a: np.ndarray, b: np.ndarray, to_a: np
 
 
 @kernel
-def alone(first: int, span: float, at: np.ndarray, null: float) -> float:
+def alone(weight: float, first: int, span: float, at: np.ndarray, null: float) -> float:
     """ln of the weighted sum over bets on one arm of L / null, for shifts of at most `span`."""
     answer = -math.inf
     for i in range(SCALES):
         if shift(first + i) <= span:
-            answer = log_sum(answer, math.log(ALONE) + log_weight(first + i) + at[i] - null)
+            answer = log_sum(answer, math.log(weight) + log_weight(first + i) + at[i] - null)
     return answer
 
 
 @large_kernel
-def evidence(law: Law, a: Releases, b: Releases, gap: float, z: float) -> tuple[float, float, float]:
-    """ln M(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
+def evidence(law: Law, a: Releases, b: Releases, rivals: int, gap: float, z: float) -> tuple[float, float, float]:
+    """ln M_ab(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
     best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
     of_a, of_b = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
-    one_sided = log_sum(alone(first, 1 - z, at_a, of_a), alone(first, z, at_b, of_b))
+    one_sided = log_sum(alone(ON_A, first, 1 - z, at_a, of_a), alone(rivals * ON_B, first, z, at_b, of_b))
     found = log_sum(both(first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
     return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
 
 
 @kernel
-def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) -> float:
+def tail(law: Law, known: Releases, weight: float, mean: float, sign: float, threshold: float) -> float:
     """A z near the mean such that from there on bets on this arm alone have the evidence; -1 if there is none.
 
     The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
@@ -133,7 +140,7 @@ def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) 
         for j in range(first, first + 2):
             to = z + sign * shift(j)
             if 0.0 <= to <= 1.0:
-                seen = log_sum(seen, math.log(ALONE) + log_weight(j) + log_likelihood(law, known, to)[0] - here)
+                seen = log_sum(seen, math.log(weight) + log_weight(j) + log_likelihood(law, known, to)[0] - here)
         if seen >= threshold:
             far, found = z, z
         else:
@@ -144,17 +151,20 @@ def tail(law: Law, known: Releases, mean: float, sign: float, threshold: float) 
 
 
 @large_kernel
-def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float, threshold: float) -> float:
-    """2 if ln M(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where that is not certain.
+def everywhere(
+    law: Law, a: Releases, b: Releases, rivals: int, mean_a: float, mean_b: float, threshold: float
+) -> float:
+    """2 if ln M_ab(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where it may be less.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> known = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
-    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 0.9, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 1, 0.9, 0.4, math.log(100)), 2)
     2.0
-    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 0.6, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 1, 0.6, 0.4, math.log(100)), 2)
     0.38
     """
-    z, end = tail(law, a, mean_a, 1.0, threshold), tail(law, b, mean_b, -1.0, threshold)
+    of_rival = rivals * ON_B
+    z, end = tail(law, a, ON_A, mean_a, 1.0, threshold), tail(law, b, of_rival, mean_b, -1.0, threshold)
     if z < 0.0 or end < 0.0:
         return 0.0 if z < 0.0 else 1.0
     first, whole = scale(2 * (mean_a - mean_b)), end - z
@@ -172,7 +182,7 @@ def everywhere(law: Law, a: Releases, b: Releases, mean_a: float, mean_b: float,
         most = max(null, null_to)
         if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
-        one_sided = log_sum(alone(first, 1 - to, next_a, to_a[0]), alone(first, z, at_b, of_b[0]))
+        one_sided = log_sum(alone(ON_A, first, 1 - to, next_a, to_a[0]), alone(of_rival, first, z, at_b, of_b[0]))
         seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most, one_sided)
         if seen >= threshold:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step

@@ -115,7 +115,7 @@ def bet(s: State, law: Law, b: int, at: float) -> None:
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
     z = min(max(s.mean[b] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), gap, z)
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), s.n.size - 1, gap, z)
 
 
 @large_kernel
@@ -145,7 +145,7 @@ def certain(s: State, law: Law) -> bool:
             return False
     for b in range(s.n.size):
         if b != a and s.sure[b] == 0:
-            z = everywhere(law, releases(s, a), releases(s, b), s.mean[a], s.mean[b], s.threshold)
+            z = everywhere(law, releases(s, a), releases(s, b), s.n.size - 1, s.mean[a], s.mean[b], s.threshold)
             if z <= 1.0:
                 s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
                 s.found[b] = s.threshold - MARGIN / 2
