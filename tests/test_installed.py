@@ -165,6 +165,8 @@ def check_commands_without_an_extra(alone: Environment) -> None:
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1
         assert done.stderr.endswith(f"{extra}\n")
+    client = alone.run("python", "-c", "import maskedbandit.client")
+    assert client.stderr.endswith("pip install 'maskedbandit[client]'\n")
     assert alone.says("generate", "--events", "50", "--out", "news.gz") == "news.gz\n"
     assert "ledger verify" in alone.says("ledger", "--help")
     said = alone.says("list")

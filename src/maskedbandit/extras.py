@@ -10,12 +10,12 @@ from maskedbandit.errors import MaskedBanditError
 # the modules that are imported, by the names under which `pip` finds what brings them
 EXTRAS = {
     "maskedbandit[lab]": ("polars", "matplotlib", "tqdm"),
+    "maskedbandit[client]": ("httpx", "openfeature"),
     "maskedbandit[service]": (
-        "apsw", "starlette", "msgspec", "uvicorn", "uvloop", "httptools", "httpx", "jinja2", "prometheus_client",
+        "apsw", "starlette", "msgspec", "uvicorn", "uvloop", "httptools", "jinja2", "prometheus_client",
     ),
     "maskedbandit[postgres]": ("psycopg",),
     "maskedbandit[cluster]": ("distributed",),
-    "maskedbandit[client]": ("openfeature",),
     "pandas": ("pandas",),
 }  # fmt: skip
 

@@ -10,7 +10,12 @@ See docs/client.md.
 """
 
 from maskedbandit.client.answers import Assigned, Refusal
-from maskedbandit.client.asynchronous import AsyncClient
-from maskedbandit.client.synchronous import Client
+from maskedbandit.extras import lacking
+
+try:
+    from maskedbandit.client.asynchronous import AsyncClient
+    from maskedbandit.client.synchronous import Client
+except ModuleNotFoundError as missing:
+    raise lacking(missing) or missing from None
 
 __all__ = ["Assigned", "AsyncClient", "Client", "Refusal"]
