@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from maskedbandit import __version__
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.odds import best_guess, in_hundred
-from maskedbandit.service.page.words import count, counted, duration
+from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.view import View
+from maskedbandit.words import count, counted, duration
 
 
 class Statement(Struct, frozen=True):

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from maskedbandit import words
 from maskedbandit.service import statement as privacy
-from maskedbandit.service.page import charts, sentences, tables, words
+from maskedbandit.service.page import charts, sentences, tables
 from maskedbandit.service.view import Summary, View
 
 MOST_LINES = 1000  # of a ledger on its page
