@@ -15,7 +15,7 @@ def test_with_local_trust_it_is_said_that_every_device_has_to_report(service: In
 
 
 def loss(service: Inside) -> str:
-    return str(service.ask("GET", "/v1/studies/small/statement", None, "owner").json["loss"])
+    return str(service.ask("GET", "/v1/studies/small/statement", None, "owner").json["person"][1]["loss"])
 
 
 def test_a_later_cohort_costs_no_more_than_what_was_stated(service: Inside) -> None:
