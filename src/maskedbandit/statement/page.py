@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,23 @@ def shown(said: Statement) -> dict[str, Any]:
         "points": [(NAMES[name], values[name]) for name in NAMES],
         "pictures": [trust_picture(each) for each in trusts(said)],
         "needs": list(channels.values()),
+        "tested": [(each.claim, by_file(each.tests)) for each in said.evidence.tested],
         "digest": digest(said),
         "in_hundred": in_hundred,
     }
+
+
+def by_file(tests: Sequence[str]) -> list[str]:
+    """The names of tests, with that of each file once.
+
+    >>> by_file(["tests/audit/test_a.py::test_one", "tests/audit/test_a.py::test_two"])
+    ['audit/test_a: test_one, test_two']
+    """
+    files: dict[str, list[str]] = {}
+    for each in tests:
+        file, _, name = each.removeprefix("tests/").partition(".py::")
+        files.setdefault(file, []).append(name.replace("::", "."))
+    return [f"{file}: {', '.join(names)}" for file, names in files.items()]
 
 
 def trusts(said: Statement) -> list[str]:

@@ -49,14 +49,14 @@ def points(protocol: Protocol, facts: Facts) -> Points:
         ),
         randomness="Noise is made from the operating system's random bytes, once for a release, and not from a seed.",
         timing=(
-            "Not protected: Python does not compute in constant time. When a release is made depends on who came "
-            "and when, and not on outcomes."
+            "Not protected: Python does not compute in constant time. When a release is made depends on who came, "
+            "when, and on earlier releases, and on nothing else."
         ),
         utility=utility(protocol, facts),
         bias=bias(protocol),
         choices=(
-            "ε, the budget and all else were frozen with the protocol before the first person came, and are not "
-            f"fitted to outcomes: the ledger begins with its hash, {protocol.digest[:16]}."
+            "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "
+            f"from no outcome of this study: its ledger begins with their hash, {protocol.digest[:16]}."
             if facts.entries
             else "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
         ),
@@ -93,10 +93,15 @@ def contribution(protocol: Protocol) -> str:
     """How much one person can change."""
     reward = protocol.reward
     rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
+    seen = (
+        "and the server sees who reported, so every device has to"
+        if protocol.on_devices
+        else "so whether a report came is protected too"
+    )
     return (
         f"A person has one place in the study, in one cohort. An outcome is a number from {decimal(reward.least)} to "
         f"{decimal(reward.most)} ({rules[reward.rule]}); others are refused. Who reports nothing within "
-        f"{duration(reward.window)} counts {decimal(reward.default)}, so whether a report came is protected too."
+        f"{duration(reward.window)} counts {decimal(reward.default)}, {seen}."
     )
 
 
@@ -134,7 +139,8 @@ def data_collection(protocol: Protocol) -> str:
     )
     return (
         "Kept are a pseudonym of each person (a keyed hash, whose key is elsewhere), the arm, the times at which it "
-        f"was assigned and seen, {kept}, until the person is erased or the study is archived. No context is collected."
+        f"was assigned and seen, {kept}, until the person is erased or the study is archived; what a person was "
+        "charged stays. No context is collected."
     )
 
 

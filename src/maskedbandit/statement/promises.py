@@ -60,7 +60,11 @@ def needs(channel: Channel) -> str:
     """The guarantee of a channel, as its documentation states it."""
     text = getdoc(type(channel)) or ""
     found = re.search(r"\*\*Guarantee\*\*: (.+?)(?:\n\n|\Z)", text, re.DOTALL)
-    said = " ".join((found[1] if found else "see the documentation of the channel").split()).replace("`", "")
+    said = (
+        " ".join((found[1] if found else "see the documentation of the channel").split())
+        .replace("`loss(n)`", "the stated loss")
+        .replace("`", "")
+    )
     return f"{said[0].upper()}{said[1:]}"
 
 

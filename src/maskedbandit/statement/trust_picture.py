@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -64,14 +65,15 @@ def trust_picture(trust: str) -> Markup:
 
     def draw(on: Drawing) -> None:
         stations = STATIONS[trust]
-        gap, high = (34, 46) if on.narrow else (112 if len(stations) == 3 else 96, 50)
+        gap, high = (34, 46) if on.narrow else (104, 66)
         wide = on.width - 20 if on.narrow else (on.width - 8 - gap * (len(stations) - 1)) / len(stations)
         y = 22.0
         for i, each in enumerate(stations):
             x, top = (10.0, y + i * (high + gap)) if on.narrow else (4 + i * (wide + gap), y)
             on.rect("open" if each.trusted else "closed", x, top, wide, high)
             on.text("who", x + 8, top + 20, each.name)
-            on.text("does", x + 8, top + 38, each.does)
+            for row, text in enumerate([each.does] if on.narrow else wrap(each.does, round((wide - 16) / 6.4))):
+                on.text("does", x + 8, top + 38 + 16 * row, text)
             if i + 1 < len(stations):
                 sends(on, each, stations[i + 1], x, top, wide, high, gap)
         on.height = y + (len(stations) * (high + gap) - gap if on.narrow else high) + 10
