@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
 from maskedbandit import __version__
@@ -32,12 +33,13 @@ def statement_of_experiment(experiment: Experiment, audits: tuple[Audited, ...] 
     settings = [each for each in experiment.settings if isinstance(each, Setting)]
     if not settings:
         raise InvalidValue("experiment", experiment.name, "one with a policy: this one has curves of theory alone")
-    promises: dict[tuple[str, ...], Promise] = {}
-    for each in settings:
-        found = promise(each.label, each.policy, each.channel, lost(each))
-        promises.setdefault((each.label, repr(each.policy), repr(each.channel)), found)
-    worst = max(each.loss.right for each in promises.values())
-    least = min(each.loss.right for each in promises.values())
+    largest: dict[tuple[str, str, str], Setting] = {}
+    for each in sorted(settings, key=people, reverse=True):
+        largest.setdefault((each.label, repr(each.policy), repr(each.channel)), each)
+    order = list(dict.fromkeys((each.label, repr(each.policy), repr(each.channel)) for each in settings))
+    promises = {key: stated(largest[key]) for key in order}
+    chances = [each.loss.right for each in promises.values()]
+    least, most = in_hundred(min(chances)), in_hundred(max(chances))
     return Statement(
         format=FORMAT,
         kind="experiment",
@@ -52,8 +54,7 @@ def statement_of_experiment(experiment: Experiment, audits: tuple[Audited, ...] 
         odds=(
             "If this were done with people, and someone tried to guess from everything that is released which of two "
             "outcomes one of them had, starting from 50–50, the guess could be right at most "
-            f"{in_hundred(least)}{'' if in_hundred(least) == in_hundred(worst) else f' to {in_hundred(worst)}'} times "
-            "in 100, by what each curve promises."
+            f"{least if least == most else f'{least} to {most}'} times in 100, by what each curve promises."
         ),
         person=[each.loss for each in promises.values()],
         promises=list(promises.values()),
@@ -78,26 +79,42 @@ def statement_of_experiment(experiment: Experiment, audits: tuple[Audited, ...] 
     )
 
 
+def people(setting: Setting) -> int:
+    """How many people there are at most."""
+    return int(setting.asked.get("horizon", PEOPLE))
+
+
+def stated(setting: Setting) -> Promise:
+    """The promise of a curve."""
+    return promise(setting.label, setting.policy, setting.channel, lost(setting))
+
+
 def lost(setting: Setting) -> Loss:
     """What one person loses at most, in a cohort of any size that is a power of ten, or of all people."""
-    policy, people = setting.policy, int(setting.asked.get("horizon", PEOPLE))
-    channel: Channel = setting.channel
+    policy, most, channel = setting.policy, people(setting), setting.channel
     if isinstance(policy, ContextualPolicy):
         d, signed = getattr(setting.instance, "d", 1), bool(getattr(setting.instance, "signed", True))
         channel = channel.carrying(policy.statistics(d, signed))
+    found = worst(channel, most)
+    return policy.loss(Loss.unbounded() if found == ZERO else found, most)
+
+
+@lru_cache(maxsize=256)
+def worst(channel: Channel, most: int) -> Loss:
+    """The largest loss of these sizes, of those that the channel can release."""
     found = ZERO
-    for size in (*(10**i for i in range(len(str(people)))), people):
+    for size in (*(10**i for i in range(len(str(most)))), most):
         try:
             channel.check_size(size)
             found |= channel.loss(size)
         except MaskedBanditError:
-            continue  # such a cohort cannot be released
-    return policy.loss(Loss.unbounded() if found == ZERO else found, people)
+            continue
+    return found
 
 
 def points(settings: list[Setting]) -> Points:
     """The points of NIST SP 800-226, for what is simulated alone."""
-    most = max(int(each.asked.get("horizon", PEOPLE)) for each in settings)
+    most = max(map(people, settings))
     none = "There are no people and no outcomes of theirs, so nothing is collected or kept."
     return Points(
         definition="That of each channel, in the table: pure ε, (ε, δ), zero-concentrated or Rényi.",

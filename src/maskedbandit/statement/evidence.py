@@ -19,7 +19,7 @@ from maskedbandit.statement.content import Audited, Evidence, Tested, Version
 
 CHANNELS = {  # what is claimed of some channels alone, by the name of the class
     "Response": ["tests/channels/test_response.py::test_the_log_ratio_of_a_bit_is_the_loss"],
-    "Shuffled": ["tests/channels/test_shuffled.py::TestPrivacy::test_a_release_costs_no_more_than_is_said"],
+    "Shuffled": ["tests/channels/test_shuffled.py::TestAudit::test_a_release_costs_no_more_than_is_said"],
     "SplitAndMix": ["tests/channels/test_split_and_mix.py::TestLoss::test_what_is_seen_of_neighbours"],
     "PureShuffled": ["tests/channels/test_pure_shuffled.py::TestLoss::test_is_epsilon_exactly"],
     "TwoServers": ["tests/channels/test_two_servers.py::TestLoss::test_one_draw_costs_epsilon"],
@@ -151,6 +151,11 @@ def audited(path: Path, protocol: str | None) -> Audited:
         raise InvalidValue("protocol of the audit", found.protocol, f"that of the statement, {protocol}")
     if found.violation:
         raise InvalidValue("audit", str(path), "one that found no violation: this one says that the promise is broken")
+    if found.promised.epsilon is None:
+        raise InvalidValue("audit", str(path), "one of a promise: this one promises nothing")
+    if found.lower_bound is None or found.lower_bound > found.promised.epsilon:
+        allowed = "one without a violation: what it has shown is above what was promised"
+        raise InvalidValue("lower_bound of the audit", found.lower_bound, allowed)
     if not found.control.caught:
         raise InvalidValue("audit", str(path), f"one that caught its broken twin, and not {found.control.twin!r} alone")
     return Audited(
