@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from maskedbandit.service.page import render
 from maskedbandit.service.page.visit import POLICY
+from maskedbandit.statement.page import FOLDER, STYLE
 from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import LOOKS, chromium, faults
 
@@ -51,6 +52,8 @@ def serve(page: Page, text: list[str], said: list[str]) -> None:
         path = route.request.url.removeprefix(HOST)
         if path.endswith("/events"):
             route.fulfill(body="".join(said), content_type="text/event-stream")
+        elif path == f"/static/{STYLE}":
+            route.fulfill(path=FOLDER / STYLE)
         elif path.startswith("/static/"):
             route.fulfill(path=Path(render.__file__).parent / path[1:])
         else:

@@ -91,7 +91,7 @@ def test_a_page_needs_nothing_else(said: dict[str, Statement]) -> None:
 
 
 def test_every_trust_model_has_a_picture_with_words() -> None:
-    trusts = {channel.trust for channel in room.classes()}
+    trusts = {room[name].trust for name in room}
     assert trusts == set(STATIONS)
     for each in trusts:
         picture = str(trust_picture(each))

@@ -52,7 +52,8 @@ def ledger(client: httpx.Client, name: str) -> list[Entry]:
 
     found: list[Entry] = []
     while True:
-        page: dict[str, Any] = json.loads(asked(client, f"/v1/studies/{name}/ledger?after={len(found) - 1}"))
+        after = f"?after={found[-1].number}" if found else ""
+        page: dict[str, Any] = json.loads(asked(client, f"/v1/studies/{name}/ledger{after}"))
         found += [Entry(*(each[key] for key in ("number", "body", "hash", "signature"))) for each in page["entries"]]
         if len(page["entries"]) < PAGE:
             return found
