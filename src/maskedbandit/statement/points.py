@@ -49,8 +49,8 @@ def points(protocol: Protocol, facts: Facts) -> Points:
         ),
         randomness="Noise is made from the operating system's random bytes, once for a release, and not from a seed.",
         timing=(
-            "Not protected: Python does not compute in constant time. When a release is made depends on who came, "
-            "when, and on earlier releases, and on nothing else."
+            "Not protected: Python does not compute in constant time. When a release is made depends on who came and "
+            "when, and on no outcome that was not released."
         ),
         utility=utility(protocol, facts),
         bias=bias(protocol),
