@@ -18,7 +18,18 @@ from tests.service.browser import LOOKS, chromium, faults
 pytestmark = pytest.mark.slow
 HOST = "http://studies.invalid"
 STAGES = ("usual draft", "early", "running", "negative", "stopped, waiting", "answer", "many", "gauss", "notice")
-OTHERS = ("ledger, many", "statement, answer", "list", "list, empty", "new", "new, wrong", "sign in, wrong", "problem")
+OTHERS = (
+    "ledger, many",
+    "statement, answer",
+    "plan",
+    "plan, wrong",
+    "list",
+    "list, empty",
+    "new",
+    "new, wrong",
+    "sign in, wrong",
+    "problem",
+)
 SHOWN = (*(f"study, {stage}" for stage in STAGES), *OTHERS)
 SMALL = {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"}
 # the sizes of the letters in the pictures that are shown, on the screen

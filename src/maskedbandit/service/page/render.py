@@ -69,6 +69,20 @@ def render_new(
     return _page("new.html", values=values, problems=problems, preview=preview, who=who, csrf=csrf)
 
 
+def render_trust_plan(
+    view: View,
+    values: Mapping[str, str],
+    problem: str,
+    found: tuple[Sequence[str], Sequence[Sequence[str]], str],
+    who: Who,
+    csrf: str,
+) -> str:
+    """What a study would take under each trust model, and the form that asks for it."""
+    head, rows, about = found
+    given = {"view": view, "values": values, "problem": problem, "head": head, "rows": rows, "about": about}
+    return _page("trust_plan.html", **given, who=who, csrf=csrf)
+
+
 def render_problem(title: str, detail: str, who: Who, csrf: str) -> str:
     """Why something was not done."""
     return _page("problem.html", title=title, detail=detail, who=who, csrf=csrf)

@@ -6,7 +6,7 @@ Whoever has no session sees simulated studies only. What changes something is a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ from maskedbandit.service.view import View, summaries
 from maskedbandit.statement.content import encoded
 from maskedbandit.statement.facts import published_facts
 from maskedbandit.statement.page import FOLDER, STYLE, printed
+
+PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
 async def home(visit: Visit) -> Response:
@@ -188,13 +190,40 @@ async def new_study(visit: Visit) -> Response:
             return RedirectResponse(f"/studies/{protocol.name}", 303)
         would = preview(protocol)
         if visit.host.forecast is not None:
-            numbers = [as_number(name, visit.values.get(name, "")) for name in ("baseline", "difference", "per_day")]
+            numbers = [as_number(name, visit.values.get(name, "")) for name in PLANNED]
             async with visit.host.forecasting:
                 would += await visit.host.forecast(protocol, *numbers)
     except MaskedBanditError as why:
         content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
         return HTMLResponse(content, problem(why).status)
     return HTMLResponse(render.render_new(visit.values, [], would, visit.who, visit.csrf))
+
+
+async def plan_page(visit: Visit) -> Response:
+    """The form that asks what a study would take under each trust model."""
+    visit.allow(STAFF)
+    visible(visit.who.key, visit.name)
+    return await planned(visit, {name: EXAMPLE[name] for name in PLANNED})
+
+
+async def plan_table(visit: Visit) -> Response:
+    """What it would take."""
+    visit.allow(STAFF)
+    visible(visit.who.key, visit.name)
+    return await planned(visit, visit.values, compute=True)
+
+
+async def planned(visit: Visit, values: Mapping[str, str], compute: bool = False) -> Response:
+    """The page of a plan; other pages are answered while it is computed."""
+    view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
+    if compute and visit.host.trust_plan is not None:
+        try:
+            numbers = [as_number(name, values.get(name, "")) for name in PLANNED]
+            async with visit.host.forecasting:
+                found = await visit.host.trust_plan(view.protocol, *numbers)
+        except MaskedBanditError as why:
+            status, problem_text = problem(why).status, str(why)
+    return HTMLResponse(render.render_trust_plan(view, values, problem_text, found, visit.who, visit.csrf), status)
 
 
 async def verify(visit: Visit) -> Response:
@@ -247,6 +276,8 @@ def routes() -> list[BaseRoute]:
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/plan"): plan_page,
+        ("POST", f"{one}/plan"): plan_table,
         ("POST", f"{one}/verify"): verify,
         **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
     }
