@@ -11,10 +11,12 @@ import pytest
 from maskedbandit.errors import BehindWitness, Contradicted, Corrupted, InvalidValue, UnknownStudy
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.packaged import find
+from maskedbandit.privacy.loss import ZERO
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement import check as checking
 from maskedbandit.statement.check import check
 from maskedbandit.statement.content import encoded
+from maskedbandit.store.verify import Verified
 from tests.service.played import Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
 
@@ -172,7 +174,7 @@ def test_no_statement_is_made_of_a_ledger_that_does_not_hold(copy: Played, text:
 
 def test_a_making_that_does_not_verify_is_noticed(copy: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what only the recomputation finds."""
-    monkeypatch.setattr(checking, "verify", lambda database, witness, study: None)
+    monkeypatch.setattr(checking, "verify", lambda database, witness, study: Verified(10**6, "", 0, 0, ZERO))
     with copy.database.transaction():
         copy.database.change(SPOILED["an outcome was changed"])
     assert as_file(copy)

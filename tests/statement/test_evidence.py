@@ -77,6 +77,7 @@ def test_an_audit_is_evidence(tmp_path: Path) -> None:
     found = audited(written(tmp_path), PROTOCOL)
     assert (found.promised, found.lower_bound, found.samples) == ("ε = 1", "ε = 0.93", 100_000)
     assert "noise of half the scale: at least ε = 1.7" in found.control
+    assert audited(written(tmp_path, lower_bound=1 + 1e-9, left_out=["a part"]), PROTOCOL).left_out == ["a part"]
     assert audited(written(tmp_path, protocol=None), None).protocol is None
 
 

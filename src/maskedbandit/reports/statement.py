@@ -112,6 +112,20 @@ def worst(channel: Channel, most: int) -> Loss:
     return found
 
 
+def unit(settings: list[Setting]) -> str:
+    """What is protected: with contexts, of some policies the context too."""
+    text = "One outcome of one person, who takes part once."
+    protects = {each.policy.protects for each in settings if isinstance(each.policy, ContextualPolicy)}
+    if "users" in protects:
+        text += (
+            " Policies with contexts that protect users: the context and the outcome together, from all other people; "
+            "a person's own arm tells that person something."
+        )
+    if "rewards" in protects:
+        text += " Policies with contexts that protect rewards: the outcome alone; contexts and arms are public."
+    return text
+
+
 def points(settings: list[Setting]) -> Points:
     """The points of NIST SP 800-226, for what is simulated alone."""
     most = max(map(people, settings))
@@ -119,7 +133,7 @@ def points(settings: list[Setting]) -> Points:
     return Points(
         definition="That of each channel, in the table: pure ε, (ε, δ), zero-concentrated or Rényi.",
         parameters="In the table, for one person; where there is no pure ε, at δ = 1e-06.",
-        unit="One outcome of one person, who takes part once.",
+        unit=unit(settings),
         neighbours="One person's outcome is replaced, and the number of people is public (bounded neighbours).",
         contribution="An outcome is in [0, 1], and is in one cohort. Contexts are clipped, where there are any.",
         mechanism="That of each channel, below: noise is drawn once for each release.",

@@ -23,8 +23,8 @@ EXACT = ("kind", "name", "project", "state", "as_of", "protocol", "loss", "head"
 
 def made(database: Database, witness: Witness, study: str, upto: int | None = None) -> Statement:
     """The statement that the ledger gives, up to an entry, after all that is stored was recomputed."""
-    verify(database, witness, study)
-    protocol, facts = published_facts(database, witness, study, upto)
+    verified = verify(database, witness, study)
+    protocol, facts = published_facts(database, witness, study, verified.entries if upto is None else upto)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
     return study_statement(protocol, facts, key, database.named())
 

@@ -94,6 +94,7 @@ class Audited(Part, frozen=True):
     promised: Text
     lower_bound: Text
     control: Text
+    left_out: list[Text]  # what was not audited, and why
     digest: Digest  # of the report
 
 

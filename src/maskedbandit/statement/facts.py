@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -48,7 +49,7 @@ class Facts(Struct, frozen=True):
         arms: dict[int, tuple[int, int]] = {}
         lost, extra = ZERO, ZERO
         for each in releases:
-            lost |= Loss.from_text(each["loss"])
+            lost |= loss_of(each["loss"])
             cohorts, people = arms.get(each["arm"], (0, 0))
             arms[each["arm"]] = cohorts + 1, people + each["n"]
         for loss in burned:
@@ -69,6 +70,12 @@ class Facts(Struct, frozen=True):
             so_far=(most if protocol.on_devices and said else lost) + extra,
             at_most=most + extra,
         )
+
+
+@lru_cache(maxsize=256)
+def loss_of(text: str) -> Loss:
+    """What a release costs: most releases of a study cost the same."""
+    return Loss.from_text(text)
 
 
 def price(protocol: Protocol, sizes: Iterable[int], ended: bool) -> Loss:

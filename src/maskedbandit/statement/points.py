@@ -41,7 +41,8 @@ def points(protocol: Protocol, facts: Facts) -> Points:
         data_collection=data_collection(protocol),
         access=(
             "Applications, owners and officers have keys, stored as hashes. Neither the page nor logs nor metrics say "
-            "anything that depends on reports. Traffic and the database are encrypted only if whoever runs them does."
+            "anything that depends on reports before their release. Traffic and the database are encrypted only if "
+            "whoever runs them does that."
         ),
         numerics=(
             "Noise is whole numbers, drawn without floating point before the outcome is looked at. Losses are "
@@ -75,9 +76,10 @@ def definition(loss: Loss) -> str:
         "Zero-concentrated DP": "Zero-concentrated differential privacy (zCDP)",
         "Renyi DP": "Rényi differential privacy",
     }
+    but = f", but for a probability of {float(loss.delta):.4g}" if loss.delta else ""
     return (
         f"{kinds[variant(loss)]}: whatever is published is nearly as likely with one outcome of a person as with any "
-        "other, whatever else the observer knows."
+        f"other{but}, whatever else the observer knows."
     )
 
 

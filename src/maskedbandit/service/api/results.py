@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from maskedbandit.service.api.ledger import verified
+from maskedbandit.errors import BehindWitness, Corrupted
+from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.messages import ArmResult, Results
 from maskedbandit.service.route import Answer, Call, Route
-from maskedbandit.service.statement import statement
+from maskedbandit.service.statement import recomputed_statement
 from maskedbandit.service.view import View, view
 from maskedbandit.statement.content import Statement
 
@@ -39,9 +40,10 @@ async def results(call: Call) -> Results:
 
 async def stated(call: Call) -> Statement | Answer:
     """The privacy statement, after all that is stored of the study was recomputed; what does not fit is an error."""
-    if isinstance(found := await verified(call), Answer):
-        return found
-    return statement(await seen(call))
+    try:
+        return await recomputed_statement(call.host, call.study)
+    except (Corrupted, BehindWitness) as why:  # staff may know what does not fit
+        return misfit(why)
 
 
 PATH = "/v1/studies/{study}"
