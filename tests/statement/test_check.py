@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from maskedbandit.statement.content import encoded
 from maskedbandit.store.verify import Verified
 from tests.service.played import Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
+from tests.store.databases import fresh_postgresql
 
 REFUSALS = (Contradicted, Corrupted, BehindWitness, InvalidValue, UnknownStudy)
 Checker = Callable[[bytes, Played], object]
@@ -195,3 +197,19 @@ def test_a_statement_of_another_ledger_is_refused(played: Played, text: bytes) -
     experiment = encoded(statement_of_experiment(read(find("quickstart"))))
     check_refused(checked, experiment, played)
     check_refused(checked, b"{", played)
+
+
+@pytest.mark.slow
+def test_so_it_is_on_postgresql() -> None:
+    with quick_folder() as folder:
+        study = finished(folder / "study", 60, address=fresh_postgresql())
+        text = as_file(study)
+        checked(text, study)
+        names = {each["name"]: each["version"] for each in json.loads(text)["evidence"]["versions"]}
+        assert re.fullmatch(r"\d+\.\d+", names["PostgreSQL"])
+        for path in ("person.0.epsilon", "ledger.head", "odds"):
+            check_refused(checked, changed(text, path, CHANGES[path]), study)
+        with study.database.transaction():
+            assert study.database.change(SPOILED["an outcome was changed"])
+        check_refused(checked, text, study)
+        study.study.close()

@@ -71,6 +71,34 @@ def test_a_statement_is_written_checked_and_refused(
     assert "1: a file of JSON" in refused(capsys, "check", *place)
 
 
+def test_a_signature_is_of_one_statement_and_one_key(
+    where: tuple[Played, list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file, check = tmp_path / "true.json", ("check", str(tmp_path / "true.json"), *where[1])
+    assert main(["key", "signer"]) == 0
+    pair = json.loads(capsys.readouterr().out)
+    monkeypatch.delenv("MASKEDBANDIT_SIGNER", raising=False)
+    assert "private key" in refused(capsys, "sign", str(file))
+    assert "No such file" in refused(capsys, *check, "--signed-by", pair["signed_by"])
+    monkeypatch.setenv("MASKEDBANDIT_SIGNER", pair["private"])
+    assert said(capsys, "sign", str(file)).strip() == f"{file}.sig"
+    assert "it is what the ledger says" in said(capsys, *check, "--signed-by", pair["signed_by"])
+    signature = Path(f"{file}.sig").read_text()
+    assert pair["private"] not in signature
+    for key in ("ab" * 32, "", "x"):
+        assert "the signature is not one of this statement" in refused(capsys, *check, "--signed-by", key)
+    file.write_bytes(file.read_bytes() + b" ")  # the same statement, and another file
+    assert "the signature is not one of this statement" in refused(capsys, *check, "--signed-by", pair["signed_by"])
+    for wrong in ("{}", signature.replace('"signature":"', '"signature":"00')):
+        Path(f"{file}.sig").write_text(wrong)
+        assert "the signature is not one of this statement" in refused(capsys, *check, "--signed-by", pair["signed_by"])
+    file.write_text("{}")
+    assert "missing required field" in refused(capsys, "sign", str(file))
+
+
 def test_an_audit_stands_in_the_statement(
     where: tuple[Played, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,12 +29,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="WHAT",
         help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger contradicts; "
-        "or `schema`: the JSON schema of statements; nothing: a study",
+        "or `sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; or `schema`: the JSON schema of "
+        "statements; nothing: a study",
     )
     studies.options(parser)
     parser.add_argument("--url", metavar="URL", help="a running service, instead of its database")
     parser.add_argument(
         "--audit", action="append", default=[], type=Path, metavar="FILE", help="audit.json as evidence; again for more"
+    )
+    parser.add_argument(
+        "--signed-by", metavar="KEY", help="of `check`: refuse it unless FILE.sig is a signature with this public key"
     )
     parser.add_argument("--out", type=Path, metavar="NAME", help="write NAME.json, and NAME.html to print and sign")
     parser.add_argument("--json", action="store_true", help="print the JSON")
@@ -51,6 +55,9 @@ def do(options: argparse.Namespace) -> None:
         return
     if options.what[:1] == ["check"]:
         print(checked(options))
+        return
+    if options.what[:1] == ["sign"]:
+        print(signed(options))
         return
     if len(options.what) > 1:
         raise InvalidValue("what is stated", " ".join(options.what), "one experiment, `check FILE`, or `schema`")
@@ -118,15 +125,45 @@ def of_service(options: argparse.Namespace) -> Statement:
     return fetched(options.url, key, options.study)
 
 
+def named_file(options: argparse.Namespace) -> Path:
+    """The file that follows a verb."""
+    if len(options.what) != 2:
+        name = f"the number of words after `statement {options.what[0]}`"
+        raise InvalidValue(name, len(options.what) - 1, "1: a file of JSON")
+    return Path(options.what[1])
+
+
+def signature_of(file: Path) -> Path:
+    """Where the signature of a file is."""
+    return file.with_name(f"{file.name}.sig")
+
+
+def signed(options: argparse.Namespace) -> Path:
+    """Sign a file."""
+    from maskedbandit.lab.files import whole_file
+    from maskedbandit.statement.content import decoded
+    from maskedbandit.statement.signature import signed
+
+    file = named_file(options)
+    text = file.read_bytes()
+    decoded(text)
+    content = signed(text, os.environ.get("MASKEDBANDIT_SIGNER", ""))
+    with whole_file(signature_of(file)) as out:
+        out.write(content)
+    return signature_of(file)
+
+
 def checked(options: argparse.Namespace) -> str:
     """Compare a file with a ledger."""
     from maskedbandit.statement.check import check
+    from maskedbandit.statement.signature import check_signature
     from maskedbandit.store.connection import connect
     from maskedbandit.store.studies import witness_of
 
-    if len(options.what) != 2:
-        raise InvalidValue("the number of words after `statement check`", len(options.what) - 1, "1: a file of JSON")
-    text = Path(options.what[1]).read_bytes()
+    file = named_file(options)
+    text = file.read_bytes()
+    if options.signed_by is not None:
+        check_signature(text, signature_of(file).read_bytes(), options.signed_by)
     database = connect(options.database, create=False)
     try:
         said = check(text, database, witness_of(database, options.witness))
