@@ -15,13 +15,15 @@ from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.packaged import find
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.statement import statement_of_experiment
+from maskedbandit.service.statement import statement
+from maskedbandit.service.view import view
 from maskedbandit.statement.content import decoded, encoded, schema
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import amount, parameters
 from maskedbandit.store.chain import Entry
 from maskedbandit.study.protocol import Protocol
-from tests.service.played import BASE, quick_folder
-from tests.statement.stage import as_file, finished
+from tests.service.played import BASE, HOUR, Played, quick_folder
+from tests.statement.stage import MEANS, as_file, finished
 
 Judge = Callable[[bytes], bool]
 
@@ -192,3 +194,35 @@ def test_with_local_trust_everything_is_lost_at_once() -> None:
     found = [entry(0, kind="started")]
     assert Facts.of(Protocol.from_table(table), found, [5]).so_far == Loss.pure(1)
     assert Facts.of(Protocol.from_table(BASE), found, [5]).so_far == ZERO
+
+
+FINE = {
+    "channel": {"name": "central", "epsilon": 1, "noise": "skellam", "grid": {"fixed": 1, "fineness": 1}},
+    "budget": {"epsilon": 8, "delta": 1e-5},
+}
+
+
+@pytest.mark.parametrize("protocol", [{}, FINE], ids=["one price", "a price for each size"])
+def test_the_page_and_the_command_state_the_same_at_every_stage(protocol: dict[str, Any]) -> None:
+    def same(played: Played) -> None:
+        shown = view(played.database, played.witness(), "newsletter", played.now)
+        assert encoded(statement(shown)) == as_file(played)
+
+    with quick_folder() as folder:
+        played = Played(folder / "study", **protocol)
+        same(played)
+        played.study.start()
+        same(played)
+        played.come(20, MEANS)
+        same(played)
+        played.come(100, MEANS)
+        played.study.pause()
+        same(played)
+        played.study.resume()
+        played.study.stop()
+        same(played)
+        played.wait(3 * HOUR)
+        assert view(played.database, played.witness(), "newsletter", played.now).releases
+        played.study.archive()
+        same(played)
+        played.study.close()

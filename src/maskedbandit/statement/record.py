@@ -23,7 +23,6 @@ from maskedbandit.statement.registry import (
 from maskedbandit.statement.sentences import not_protected, where
 from maskedbandit.statement.trust_picture import STATIONS
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import counted
 
 
 def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
@@ -33,7 +32,7 @@ def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
     deployment = Deployment(
         Basic(
             name=protocol.name,
-            description=f"Sums of outcomes by arm, with noise, from an adaptive study of {counted(protocol.k, 'arm')}.",
+            description="Sums of outcomes by arm, with noise, from an adaptive study that compares arms.",
             intended_use=f"To find out {protocol.about or 'which arm is best'}.",
             data_product_type="Summary statistics",
             publication_date=None if first is None else datetime.fromtimestamp(first / 1000, UTC).date().isoformat(),
