@@ -153,6 +153,12 @@ def test_a_statement_of_another_version_may_be_worded_otherwise(played: Played, 
         check_refused(checked, changed(older, path, value), played)
 
 
+def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Played, text: bytes) -> None:
+    right = json.loads(text)["person"][1]["right"]
+    checked(changed(text, "person.1.right", right * (1 + 1e-14)), played)
+    check_refused(checked, changed(text, "person.1.right", right * (1 - 1e-6)), played)
+
+
 SPOILED = {
     "an entry was changed": "UPDATE entry SET body = replace(body, '\"kind\"', '\"Kind\"') WHERE number = 2",
     "the last entry was removed": "DELETE FROM entry WHERE number = (SELECT MAX(number) FROM entry)",

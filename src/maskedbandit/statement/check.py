@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.verify import verify
 from maskedbandit.store.witness import Witness
 
+ROUNDING = 1e-9
 OURS = ("version", "evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
 # texts that do not depend on how a version of this package words things
 EXACT = ("kind", "name", "project", "state", "as_of", "protocol", "loss", "head", "key", "variant", "publication_date")
@@ -64,7 +66,7 @@ def agree(said: Statement, true: Statement) -> None:
 
 
 def differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two values of JSON differ, and how.
+    """Where two values of JSON differ, and how; machines may round the last digits of a logarithm differently.
 
     >>> list(differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}))
     [('a.1.b', 2, 3)]
@@ -74,7 +76,10 @@ def differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, A
     elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
         pairs = ((str(i), *pair) for i, pair in enumerate(zip(here, there, strict=True)))
     else:
-        if here != there or type(here) is not type(there):
+        same = here == there and type(here) is type(there)
+        if isinstance(here, float) and isinstance(there, float):
+            same = math.isclose(here, there, rel_tol=ROUNDING)
+        if not same:
             yield where, here, there
         return
     for key, one, other in pairs:

@@ -39,7 +39,7 @@ def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
         ),
         DPVariant(variant(lost), points.contribution, not_protected(protocol)[0]),
         PrivacyLoss(
-            privacy_unit="One person",
+            privacy_unit="One person's outcome in the study",
             privacy_unit_details=points.neighbours,
             number_of_privacy_units=facts.people,
             privacy_parameters=parameters(lost),
