@@ -141,6 +141,7 @@ ALLOWED: dict[str, set[str]] = {
     "pause": {"owner", "officer"},
     "stop": {"owner", "officer"},
     "verify": {"owner", "officer"},
+    "plan": {"owner", "officer"},
     "start": {"owner"},
     "resume": {"owner"},
     "archive": {"owner"},
