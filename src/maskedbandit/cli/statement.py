@@ -185,7 +185,8 @@ def in_words(said: Statement) -> str:
 
     state = f"as of {said.as_of}, {said.state}" if said.as_of else said.state
     lines = [f"Privacy statement of {said.kind} {said.name}, {state}", "", said.odds, ""]
-    lines += [f"  {each.what:44} {each.loss}" for each in said.person] if said.kind == "study" else []
+    wide = max(len(each.what) for each in said.person)
+    lines += [f"  {each.what:{wide}}  {each.loss}" for each in said.person] if said.kind == "study" else []
     if said.kind == "experiment":
         lines += [f"  {each.label:24} {each.policy:28} {each.trust:12} {each.loss.loss}" for each in said.promises]
     lines += ["", said.trust, "", "Not protected:", *(f"- {each}" for each in said.not_protected)]

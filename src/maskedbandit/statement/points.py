@@ -8,7 +8,7 @@ from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import does, variant
-from maskedbandit.statement.sentences import composition, trust, unit, where
+from maskedbandit.statement.sentences import composition, so_far, trust, unit, where
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import count, counted, decimal, duration
 
@@ -19,7 +19,7 @@ def points(protocol: Protocol, facts: Facts) -> Points:
     """All points."""
     return Points(
         definition=definition(facts.at_most),
-        parameters=parameters(facts),
+        parameters=parameters(protocol, facts),
         unit=unit(),
         neighbours=(
             "Compared are two worlds in which one person's outcome differs in any way, and all else is the same: the "
@@ -83,9 +83,9 @@ def definition(loss: Loss) -> str:
     )
 
 
-def parameters(facts: Facts) -> str:
+def parameters(protocol: Protocol, facts: Facts) -> str:
     """ε and δ."""
-    text = f"At most {facts.at_most} for each person by this study, {facts.so_far} by what was published so far."
+    text = f"At most {facts.at_most} for each person by this study, {facts.so_far} {so_far(protocol)}."
     if facts.at_most.pure_epsilon == INF:
         text += " There is no pure ε; at another δ there is another ε, by the same Rényi curve."
     return text if facts.at_most.delta or facts.at_most.pure_epsilon == INF else f"{text} δ is 0."

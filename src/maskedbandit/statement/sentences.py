@@ -32,6 +32,11 @@ def where(protocol: Protocol) -> str:
     return f"{period}, {'in this study' if own else f'in all studies of project {protocol.project}'}"
 
 
+def so_far(protocol: Protocol) -> str:
+    """What has been seen of a person until now, and by whom."""
+    return "by what was reported or published so far" if protocol.on_devices else "by what was published so far"
+
+
 def budget(protocol: Protocol, facts: Facts) -> str:
     """What a person may lose at most, anywhere."""
     times = in_hundred(best_guess(protocol.budget))

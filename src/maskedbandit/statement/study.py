@@ -12,7 +12,7 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.promises import amount, promise
 from maskedbandit.statement.record import registry
-from maskedbandit.statement.sentences import assumptions, not_protected, odds, trust, where
+from maskedbandit.statement.sentences import assumptions, not_protected, odds, so_far, trust, where
 from maskedbandit.study.protocol import Protocol
 
 
@@ -34,7 +34,7 @@ def study_statement(
         protocol=protocol.digest,
         odds=odds(facts.at_most),
         person=[
-            amount("by what was published so far", facts.so_far),
+            amount(so_far(protocol), facts.so_far),
             amount("by this study, at most", facts.at_most),
             amount(f"the budget of a person {where(protocol)}", protocol.budget),
         ],
