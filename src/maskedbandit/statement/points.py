@@ -27,7 +27,7 @@ def points(protocol: Protocol, facts: Facts) -> Points:
         ),
         contribution=contribution(protocol),
         mechanism=mechanism(protocol),
-        composition=composition(facts),
+        composition=composition(protocol, facts),
         budget=budget(protocol),
         post_processing=(
             "The policy sees released sums alone, so its decisions, the estimates and the page cost nothing more. "

@@ -47,7 +47,7 @@ def budget(protocol: Protocol, facts: Facts) -> str:
     )
 
 
-def composition(facts: Facts) -> str:
+def composition(protocol: Protocol, facts: Facts) -> str:
     """What several releases cost together."""
     if not facts.releases:
         text = "Nothing was released so far. A person's outcome will be in one release at most."
