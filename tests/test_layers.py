@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "maskedbandit"
 LAYERS = (
     ("core", "errors", "extras", "checks", "golden_section", "law"),
-    ("rooms", "privacy"),
+    ("rooms", "privacy", "words", "drawing"),
     ("noises", "secagg", "shuffle", "theory"),
     ("backends", "policies"),
     ("channels",),
@@ -19,6 +19,7 @@ LAYERS = (
     ("client",),
     ("lab",),
     ("store",),
+    ("statement",),
     ("service",),
     ("reports",),
     ("cli", "__main__"),
@@ -39,6 +40,7 @@ APART = {
     ("channels", "policies"),
     ("secagg", "shuffle"),
     ("store", "lab"),
+    ("statement", "lab"),
     ("service", "lab"),
     ("logs", "rehearsal"),
 }

@@ -36,6 +36,7 @@
     │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
+    ├── Contradicted                a statement says something else than the ledger
     ├── BiasedLog                   a log whose arms were not shown with the probabilities that it states
     ├── ResultsExist                a run would overwrite the results of another
     └── WorkersLost                 the workers of an executor ended, and runs with them
@@ -234,6 +235,10 @@ class UnknownSchema(StoreError):
 
 class Corrupted(StoreError):
     """A row is not what the ledger says. It is never repaired silently."""
+
+
+class Contradicted(MaskedBanditError):
+    """A privacy statement says something else than the ledger, or is not of this study."""
 
 
 class BiasedLog(MaskedBanditError):

@@ -20,6 +20,7 @@ from maskedbandit.service.page.render import (
     render_sign_in,
     render_statement,
     render_study,
+    render_trust_plan,
 )
 from maskedbandit.service.preview import preview
 from maskedbandit.service.view import Summary, View, view
@@ -114,5 +115,12 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     )
     found["sign in"] = render_sign_in("token")
     found["sign in, wrong"] = render_sign_in("token", HOSTILE)
+    numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}
+    rows = [[each, "20 000", "20.0"] for each in ("central", "local")]
+    table = ["Trust", "People", "Days"], rows, "100 simulated studies for each trust model."
+    found["plan"] = render_trust_plan(views["running"], numbers, "", table, OWNER, "token")
+    found["plan, wrong"] = render_trust_plan(
+        views["many"], dict.fromkeys(numbers, HOSTILE), HOSTILE, ([], [], ""), OFFICER, "token"
+    )
     found["problem"] = render_problem(HOSTILE, HOSTILE, OWNER, "token")
     return found

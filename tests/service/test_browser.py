@@ -131,7 +131,7 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
         page.goto(f"{demo.url}/studies/greeting")
         page.click("text=Privacy statement (JSON)")
     statement = json.loads(download.value.path().read_text())
-    assert statement["study"] == "greeting"
+    assert statement["name"] == "greeting"
     assert statement["simulated"] is False
 
 

@@ -11,13 +11,25 @@ from playwright.sync_api import Browser, Page, Route
 
 from maskedbandit.service.page import render
 from maskedbandit.service.page.visit import POLICY
+from maskedbandit.statement.page import FOLDER, STYLE
 from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import LOOKS, chromium, faults
 
 pytestmark = pytest.mark.slow
 HOST = "http://studies.invalid"
 STAGES = ("usual draft", "early", "running", "negative", "stopped, waiting", "answer", "many", "gauss", "notice")
-OTHERS = ("ledger, many", "statement, answer", "list", "list, empty", "new", "new, wrong", "sign in, wrong", "problem")
+OTHERS = (
+    "ledger, many",
+    "statement, answer",
+    "plan",
+    "plan, wrong",
+    "list",
+    "list, empty",
+    "new",
+    "new, wrong",
+    "sign in, wrong",
+    "problem",
+)
 SHOWN = (*(f"study, {stage}" for stage in STAGES), *OTHERS)
 SMALL = {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"}
 # the sizes of the letters in the pictures that are shown, on the screen
@@ -51,6 +63,8 @@ def serve(page: Page, text: list[str], said: list[str]) -> None:
         path = route.request.url.removeprefix(HOST)
         if path.endswith("/events"):
             route.fulfill(body="".join(said), content_type="text/event-stream")
+        elif path == f"/static/{STYLE}":
+            route.fulfill(path=FOLDER / STYLE)
         elif path.startswith("/static/"):
             route.fulfill(path=Path(render.__file__).parent / path[1:])
         else:

@@ -13,9 +13,9 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.odds import best_guess, in_hundred, right
 from maskedbandit.service.estimates import WIDE, Estimate, chances, estimate
 from maskedbandit.service.health import RARE, exposure_chance
-from maskedbandit.service.odds import best_guess, in_hundred, right
 from tests.statistics import at_most
 
 PLAYS, COHORTS, PEOPLE = 4000, 4, 100

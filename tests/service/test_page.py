@@ -247,9 +247,10 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
 def test_the_statement_says_what_the_page_says(views: dict[str, View], pages: dict[str, str]) -> None:
     said = statement(views["stopped"])
     page = Page(pages["statement, stopped"]).text
-    for each in (said.unit, said.odds, said.budget, said.composition, said.trust, *said.not_protected, said.head):
-        assert each in page
-    assert "in all studies of project letters" in said.budget
+    points = msgspec.to_builtins(said.points)
+    for each in (said.odds, said.trust, *points.values(), *said.not_protected, *said.assumptions, said.ledger.head):
+        assert " ".join(each.split()) in page
+    assert "in all studies of project letters" in said.points.budget
     assert msgspec.json.decode(msgspec.json.encode(said))["protocol"] == views["stopped"].protocol.digest
 
 

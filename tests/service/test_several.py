@@ -205,8 +205,8 @@ def test_what_was_burned_is_part_of_what_a_person_loses(tmp_path: Path) -> None:
         play(restored, range(4, 12))  # who were released in the database that was lost
         assert len(released(restored)) > before
         said = restored.ask("GET", "/v1/studies/small/statement", None, "officer").json
-        assert said["loss"] == "ε = 2"
-        assert "1 time an old copy" in said["composition"]
+        assert said["person"][1]["loss"] == "ε = 2"
+        assert "1 time an old copy" in said["points"]["composition"]
     finally:
         restored.close()
 

@@ -51,7 +51,7 @@ def eyes(service: Inside) -> Eyes:
     return Eyes(service)
 
 
-PAGES = ("", "/ledger", "/statement", "/statement.json", "/releases.json", "/ledger.json")
+PAGES = ("", "/ledger", "/statement", "/statement.html", "/statement.json", "/releases.json", "/ledger.json")
 
 
 def test_without_a_session_nothing_of_a_real_study_is_seen(eyes: Eyes) -> None:
@@ -141,6 +141,7 @@ ALLOWED: dict[str, set[str]] = {
     "pause": {"owner", "officer"},
     "stop": {"owner", "officer"},
     "verify": {"owner", "officer"},
+    "plan": {"owner", "officer"},
     "start": {"owner"},
     "resume": {"owner"},
     "archive": {"owner"},

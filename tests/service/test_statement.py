@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
+import msgspec
+
+from maskedbandit.statement.check import check, made
+from maskedbandit.statement.content import encoded
+from maskedbandit.store.connection import connect
+from maskedbandit.store.studies import witness_of
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
+from tests.service.test_site import Eyes
 
 
 def test_with_local_trust_it_is_said_that_every_device_has_to_report(service: Inside) -> None:
@@ -15,7 +24,7 @@ def test_with_local_trust_it_is_said_that_every_device_has_to_report(service: In
 
 
 def loss(service: Inside) -> str:
-    return str(service.ask("GET", "/v1/studies/small/statement", None, "owner").json["loss"])
+    return str(service.ask("GET", "/v1/studies/small/statement", None, "owner").json["person"][1]["loss"])
 
 
 def test_a_later_cohort_costs_no_more_than_what_was_stated(service: Inside) -> None:
@@ -30,3 +39,54 @@ def test_a_later_cohort_costs_no_more_than_what_was_stated(service: Inside) -> N
     assert loss(service) == stated == str(Protocol.from_table(table).budget)
     assert service.study("stop", key="owner").status == 200
     assert loss(service) == small  # all cohorts are known now
+
+
+PAGES = ("/statement", "/statement.html", "/statement.json")
+
+
+def test_the_service_states_what_the_command_does(service: Inside) -> None:
+    """The same bytes, whoever is asked."""
+    service.begin()
+    tickets = [service.seen(f"person {i}") for i in range(4)]
+    for ticket in tickets:
+        assert service.study("report", {"ticket": ticket, "value": 1}).status == 200
+    service.tick(40)
+    assert service.study("stop", key="owner").status == 200
+    eyes = Eyes(service)
+    eyes.sign_in("owner")
+    file = eyes.get("/studies/small/statement.json")
+    assert file.headers["content-disposition"] == 'attachment; filename="small-statement.json"'
+    database = connect(service.address)
+    try:
+        said = check(file.body, database, witness_of(database, service.folder))
+        assert encoded(made(database, witness_of(database, service.folder), "small")) == file.body
+    finally:
+        database.close()
+    assert said.ledger is not None
+    assert said.ledger.releases > 0
+    assert service.ask("GET", "/v1/studies/small/statement", None, "officer").json == msgspec.to_builtins(said)
+    page = eyes.get("/studies/small/statement").body.decode()
+    alone = eyes.get("/studies/small/statement.html").body.decode()
+    for text in (page, alone):
+        assert sha256(file.body).hexdigest() in text
+        assert said.ledger.head in text
+    assert "/static/statement.css" in page
+    assert eyes.get("/static/statement.css").status == 200
+
+
+def test_the_service_states_nothing_that_the_ledger_contradicts(service: Inside) -> None:
+    """A draft that nobody touched is stated, and then the same with another release, and another protocol."""
+    service.begin()
+    eyes = Eyes(service)
+    eyes.sign_in("officer")
+    assert {eyes.get(f"/studies/small{page}").status for page in PAGES} == {200}
+    database = connect(service.address)
+    with database.transaction():
+        database.change("UPDATE study SET protocol = replace(protocol, '\"epsilon\":1', '\"epsilon\":9')")
+    database.close()
+    for page in PAGES:
+        found = eyes.get(f"/studies/small{page}")
+        assert found.status == 409
+        assert "the protocol of small was changed" in found.body.decode()
+    found = service.ask("GET", "/v1/studies/small/statement", None, "owner")
+    assert (found.status, found.code) == (409, "corrupted")

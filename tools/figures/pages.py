@@ -1,16 +1,20 @@
 """Pictures of the pages of the service: `python -m tools.figures.pages docs/figures/page`, with Debian's chromium."""
 
+import subprocess
 import sys
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from PIL import Image
-from playwright.sync_api import Page
+from PIL import Image, ImageOps
+from playwright.sync_api import Browser, Page
 
 from tests.service.browser import LOOKS, chromium
 from tests.service.live import Live, live
 
+PAPER: Any = {"width": 710, "height": 1060}  # what is printed of A4, in pixels
+MARGIN = 36
 COLOURS = 96  # of a picture: a page has few, and such a picture is small
 PAGES = {
     "study": "/studies/demo",
@@ -34,6 +38,23 @@ def main(folder: Path) -> None:
             for name, path in PAGES.items():
                 draw(page, server, path, folder / f"{name}_{look}.png")
             page.close()
+        sheet(browser, Path(data), folder / "statement_sheet.png")
+
+
+def sheet(browser: Browser, data: Path, file: Path) -> None:
+    """Draw the statement of the study as it is printed on A4."""
+    out = data / "statement"
+    where = ["--database", f"sqlite:///{data}/studies.db", "--witness", str(data / "witness")]
+    subprocess.run([sys.executable, "-m", "maskedbandit", "statement", *where, "--out", str(out)], check=True)
+    page = browser.new_page(viewport=PAPER, device_scale_factor=1.5)
+    page.emulate_media(media="print")
+    page.goto(out.with_suffix(".html").as_uri())
+    shown = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    margin = round(1.5 * MARGIN)
+    paper = Image.new("RGB", (shown.width + 2 * margin, shown.height + 2 * margin), "white")
+    paper.paste(shown, (margin, margin))
+    ImageOps.expand(paper, 1, "#8a857c").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    page.close()
 
 
 def draw(page: Page, server: Live, path: str, file: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.estimates import estimate
-from maskedbandit.service.odds import best_guess, in_hundred
-from maskedbandit.service.page.words import count, counted, decimal, duration
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.words import count, counted, decimal, duration
 
 
 def preview(protocol: Protocol) -> list[tuple[str, str]]:

@@ -1,151 +1,31 @@
-"""What a study promises its people, in plain words: for the page, and as a statement to be signed."""
+"""The privacy statement of a study that is served, from all that may be shown of it."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+import asyncio
 
-from maskedbandit import __version__
-from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.odds import best_guess, in_hundred
-from maskedbandit.service.page.words import count, counted, duration
+from maskedbandit.service.host import Host
 from maskedbandit.service.view import View
-
-
-class Statement(Struct, frozen=True):
-    """The privacy statement of a study, as of a time; every text is a sentence or a few."""
-
-    study: str
-    project: str
-    simulated: bool
-    as_of: int  # milliseconds since 1970
-    state: str
-    unit: str
-    loss: str
-    odds: str
-    budget: str
-    composition: str
-    trust: str
-    channel: str
-    releases: int
-    not_protected: list[str]
-    assumptions: list[str]
-    protocol: str  # SHA-256
-    entries: int
-    head: str  # SHA-256
-    version: str  # of this package
+from maskedbandit.statement.check import made
+from maskedbandit.statement.content import Statement
+from maskedbandit.statement.study import study_statement
+from maskedbandit.store.connection import connect
 
 
 def statement(view: View) -> Statement:
     """The privacy statement of a study."""
-    return Statement(
-        view.name,
-        view.protocol.project,
-        view.simulated,
-        view.now,
-        view.state,
-        unit(),
-        str(view.loss),
-        odds(view.loss),
-        budget(view),
-        composition(view),
-        trust(view),
-        view.protocol.channel.sees,
-        len(view.releases),
-        not_protected(view),
-        assumptions(view),
-        view.protocol.digest,
-        len(view.ledger),
-        view.head,
-        __version__,
-    )
+    return study_statement(view.protocol, view.facts, view.key, view.kept_in)
 
 
-def odds(loss: Loss) -> str:
-    """How well somebody can guess."""
-    return (
-        "If someone tried to guess from everything that this study publishes which of two outcomes one participant "
-        f"had, starting from 50–50, they could be right at most {in_hundred(best_guess(loss))} times in 100."
-    )
+async def recomputed_statement(host: Host, name: str) -> Statement:
+    """The same, after all that is stored of the study was recomputed, which takes a while."""
 
+    def question() -> Statement:
+        database = connect(host.address, create=False)
+        try:
+            return made(database, host.witness, name)
+        finally:
+            database.close()
 
-def unit() -> str:
-    """What is protected."""
-    return (
-        "What is protected is the outcome of one person: all that is reported of that person in this study. Whoever "
-        "sees all that is published can hardly tell whether that one outcome was this or another."
-    )
-
-
-def budget(view: View) -> str:
-    """What a person may lose at most, anywhere."""
-    protocol = view.protocol
-    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
-    where = "in this study" if protocol.project == protocol.name else f"in all studies of project {protocol.project}"
-    times = in_hundred(best_guess(protocol.budget))
-    return (
-        f"The budget of each person is {protocol.budget} {period}, {where}, which allows a guess to be right {times} "
-        f"times in 100. A place in this study costs at most {view.loss}. Whoever has too little left is given "
-        "no place."
-    )
-
-
-def composition(view: View) -> str:
-    """What several releases cost together."""
-    if not view.releases:
-        text = "Nothing was released so far. A person's outcome will be in one release at most."
-    else:
-        releases = "one release" if len(view.releases) == 1 else f"{count(len(view.releases))} releases"
-        text = (
-            f"There {'was' if len(view.releases) == 1 else 'were'} {releases} so far. A person's outcome is in one of "
-            "them at most, so all of them together cost nobody more than one."
-        )
-    if gaps := sum(line.kind == "burned" for line in view.ledger):
-        text += (
-            f" Besides, {counted(gaps, 'time')} an old copy of the database was restored. Whoever was in a release "
-            "that is missing from it may have taken part again, so one more is counted for each time."
-        )
-    return text
-
-
-def trust(view: View) -> str:
-    """Who sees what."""
-    if view.protocol.on_devices:
-        return (
-            "Nobody has to be trusted with outcomes. Each person's device adds the noise before it reports, so that "
-            "not even the server of the study sees an outcome. The device and its application have to be honest."
-        )
-    return (
-        "The server of the study is trusted: it keeps every outcome until the study is archived, and adds the privacy "
-        "noise before anything leaves it. Whoever can read both its database and its keys can see outcomes."
-    )
-
-
-def not_protected(view: View) -> list[str]:
-    """What nobody should expect."""
-    found = [
-        "That a person took part, when, and which arm it was. The application that uses the study knows it anyway.",
-        "What follows from the outcomes of all: if an arm is often successful, that is published, and is likely to be "
-        "true of you too, whether or not you took part.",
-        "What the application itself keeps, or sends elsewhere, of the same people.",
-    ]
-    if view.protocol.on_devices:
-        found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
-    else:
-        found.append("Outcomes from whoever has both the database and the keys of its witness.")
-    found.append("Several people together: the outcomes of a group of k people are protected k times less.")
-    return found
-
-
-def assumptions(view: View) -> list[str]:
-    """On what the statement rests."""
-    found = [
-        "The application names each person by one name, and nobody has two.",
-        "Random numbers of the operating system cannot be guessed.",
-        "A database that is restored from an older copy is reconciled with its ledger before it is used.",
-    ]
-    if view.protocol.on_devices:
-        found.append("A device keeps its report and sends the same one again if it has to.")
-        found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
-    else:
-        found.append("Nobody measures how long the server takes to make a release, to find outcomes in that.")
-    return found
+    async with host.verifying:
+        return await asyncio.to_thread(question)

@@ -14,12 +14,12 @@ from typing import Any
 from msgspec import Struct
 
 from maskedbandit.errors import BehindWitness, UnknownStudy
-from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, Horizon, counts
 from maskedbandit.service.estimates import Estimate, chances, estimate
 from maskedbandit.service.tally import Tally
+from maskedbandit.statement.facts import Facts, state_of
 from maskedbandit.store.chain import Entry, Head, entries, holds
-from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
@@ -60,8 +60,10 @@ class View(Struct, frozen=True):
     simulated: bool
     arms: tuple[Arm, ...]
     ledger: tuple[Line, ...]
-    loss: Loss  # what a person loses by all that this study publishes
+    facts: Facts
     counts: Counts
+    kept_in: str  # the database and its version
+    key: str  # that signs the ledger, its public part
 
     @property
     def name(self) -> str:
@@ -72,6 +74,11 @@ class View(Struct, frozen=True):
     def head(self) -> str:
         """The hash of the newest entry of the ledger, or nothing."""
         return self.ledger[-1].hash if self.ledger else ""
+
+    @property
+    def loss(self) -> Loss:
+        """What a person loses by all that this study publishes."""
+        return self.facts.at_most
 
     @property
     def releases(self) -> list[Line]:
@@ -134,7 +141,7 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
             came = int(came) if len(published) == len(entries_there) else None
             found.append(
                 Summary(
-                    name, about, _state(kinds), _simulated(published), came, protocol.people, kinds.count("released")
+                    name, about, state_of(kinds), _simulated(published), came, protocol.people, kinds.count("released")
                 )
             )
     return found
@@ -159,22 +166,20 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         protocol, ledger = _protocol(row[1]), tuple(map(line, found[: head.entries]))
         released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
         horizon = Horizon.of(found[head.entries :])
+        kept_in = database.named()
         counted = counts(database, name, protocol, int(row[0]), released, horizon, now, tally or Tally())
     return View(
         protocol,
         now,
-        _state([each.kind for each in ledger]),
+        state_of(each.kind for each in ledger),
         _simulated(found[: head.entries]),
         arms(protocol, ledger),
         ledger,
-        lost(protocol, counted, found[: head.entries]),
+        Facts.of(protocol, found[: head.entries], {cohort.size for cohort in counted.cohorts}),
         counted,
+        kept_in,
+        witness.signing_key().public_key().public_bytes_raw().hex(),
     )
-
-
-def _state(kinds: list[str]) -> str:
-    moves = [kind for kind in kinds if kind in STATES]
-    return STATES[moves[-1]] if moves else "draft"
 
 
 def _simulated(published: list[Entry]) -> bool:
@@ -216,21 +221,3 @@ def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
         Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance)
         for (name, payload), each, chance in named
     )
-
-
-def lost(protocol: Protocol, counted: Counts, published: list[Entry]) -> Loss:
-    """What a person loses by all that the study publishes: a person's reward is in one release at most.
-
-    If that depends on the size of a cohort, a later one may cost more, but never more than the budget. Whoever was in
-    a release that is missing from a restored database may take part again: what was burned comes on top.
-    """
-    found = ZERO
-    for size in {cohort.size for cohort in counted.cohorts} or {protocol.people or 1000}:
-        found |= protocol.price(size)
-    ended = _state([entry.says["kind"] for entry in published]) in ("stopped", "archived")
-    if not ended and protocol.price(1) != protocol.price(1_000_000):
-        found = protocol.budget
-    for says in (entry.says for entry in published):
-        if says["kind"] == "burned":
-            found += Loss.from_text(says["loss"])
-    return found

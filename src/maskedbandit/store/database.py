@@ -106,6 +106,10 @@ class Database(ABC):
         """Within a transaction: wait until no other transaction that called this is under way."""
 
     @abstractmethod
+    def named(self) -> str:
+        """The name and the version of the database."""
+
+    @abstractmethod
     def tables(self) -> set[str]:
         """The names of the tables that there are."""
 

@@ -121,6 +121,9 @@ class Postgresql(Database):
     def alone(self) -> None:
         self.rows("SELECT pg_advisory_xact_lock(20261122)")
 
+    def named(self) -> str:
+        return f"PostgreSQL {self.rows('SHOW server_version')[0][0].split()[0]}"
+
     def tables(self) -> set[str]:
         return {name for (name,) in self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
 

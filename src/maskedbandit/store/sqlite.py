@@ -115,6 +115,9 @@ class Sqlite(Database):
     def alone(self) -> None:
         pass  # as every transaction that may write
 
+    def named(self) -> str:
+        return f"SQLite {self._apsw.sqlite_lib_version()}"
+
     def tables(self) -> set[str]:
         return {name for (name,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 

@@ -8,18 +8,13 @@ and all others have the baseline.
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from maskedbandit.errors import InvalidValue, StorageFailed
+from maskedbandit.cli.parts.computed import answer, computed
 from maskedbandit.reports.forecast import RUNS, Forecast, forecast
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
-
-PATIENCE = 90  # seconds
 
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
@@ -60,27 +55,9 @@ async def forecast_in_words(
     protocol: Protocol, baseline: float, difference: float, per_day: float
 ) -> list[tuple[str, str]]:
     """The same, computed in a process of its own."""
-    if not 0 <= baseline < 1:
-        raise InvalidValue("baseline", baseline, "a mean from 0 to below 1")
-    if not 0 < difference <= 1 - baseline:
-        raise InvalidValue("difference", difference, f"above 0, and at most {1 - baseline:g}")
-    if not 0 < per_day <= 1e9:
-        raise InvalidValue("people on a day", per_day, "above 0, and at most 10^9")
-    given = json.dumps({"protocol": protocol.text, "baseline": baseline, "difference": difference, "per_day": per_day})
-    command = sys.executable, "-m", "maskedbandit.cli.parts.forecast"
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
-    try:
-        said, _ = await asyncio.wait_for(process.communicate(given.encode()), PATIENCE)
-    except TimeoutError:
-        raise InvalidValue("protocol", protocol.name, f"one that can be simulated in {PATIENCE} seconds") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise StorageFailed("the forecast failed: the server's log has more")
-    return in_words(protocol, Forecast(*json.loads(said)), per_day, datetime.now(UTC))
+    module = "maskedbandit.cli.parts.forecast"
+    said = await computed(module, protocol, baseline=baseline, difference=difference, per_day=per_day)
+    return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC))
 
 
 def main(given: Any) -> list[float]:
@@ -89,4 +66,4 @@ def main(given: Any) -> list[float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.load(sys.stdin))))
+    answer(main)

@@ -72,8 +72,13 @@ async def verified(call: Call) -> Verified | Answer:
     """Recompute all that is stored of the study. Whatever does not fit is an error, and nothing is changed."""
     try:
         return await recomputed(call.host, call.study)
-    except (Corrupted, BehindWitness) as why:  # staff may know what does not fit
-        return Answer(encode(of_status(409, why.code, str(why))), PROBLEM, 409)
+    except (Corrupted, BehindWitness) as why:
+        return misfit(why)
+
+
+def misfit(why: Corrupted | BehindWitness) -> Answer:
+    """What does not fit: staff may know."""
+    return Answer(encode(of_status(409, why.code, str(why))), PROBLEM, 409)
 
 
 async def recomputed(host: Host, name: str) -> Verified:

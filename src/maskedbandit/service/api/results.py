@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from maskedbandit.errors import BehindWitness, Corrupted
+from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.messages import ArmResult, Results
-from maskedbandit.service.route import Call, Route
-from maskedbandit.service.statement import Statement, statement
+from maskedbandit.service.route import Answer, Call, Route
+from maskedbandit.service.statement import recomputed_statement
 from maskedbandit.service.view import View, view
+from maskedbandit.statement.content import Statement
 
 
 async def seen(call: Call) -> View:
@@ -35,13 +38,16 @@ async def results(call: Call) -> Results:
     return Results(found.name, found.simulated, found.state, answer, str(found.loss), arms)
 
 
-async def stated(call: Call) -> Statement:
-    """The privacy statement."""
-    return statement(await seen(call))
+async def stated(call: Call) -> Statement | Answer:
+    """The privacy statement, after all that is stored of the study was recomputed; what does not fit is an error."""
+    try:
+        return await recomputed_statement(call.host, call.study)
+    except (Corrupted, BehindWitness) as why:  # staff may know what does not fit
+        return misfit(why)
 
 
 PATH = "/v1/studies/{study}"
 ROUTES = [
     Route("GET", f"{PATH}/results", STAFF, results, answer=Results, refusals=(404,)),
-    Route("GET", f"{PATH}/statement", STAFF, stated, answer=Statement, refusals=(404,)),
+    Route("GET", f"{PATH}/statement", STAFF, stated, answer=Statement, refusals=(404, 409)),
 ]

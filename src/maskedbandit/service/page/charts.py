@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from maskedbandit.service.page.drawing import Drawing, picture, ticks, times
+from maskedbandit.drawing import Drawing, picture, ticks, times
 from maskedbandit.service.page.tables import delay_names, groups
-from maskedbandit.service.page.words import count, counted, decimal, duration, fixed, percent
 from maskedbandit.service.view import Arm, View
+from maskedbandit.words import count, counted, decimal, duration, fixed, percent
 
 DRAWN = 30  # arms, at most
 

@@ -11,11 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 
-from maskedbandit.service import statement as privacy
-from maskedbandit.service.page import charts, sentences, tables, words
+from maskedbandit import words
+from maskedbandit.service.page import charts, sentences, tables
+from maskedbandit.service.statement import statement
 from maskedbandit.service.view import Summary, View
+from maskedbandit.statement import sentences as privacy
+from maskedbandit.statement.page import environment, shown
 
 MOST_LINES = 1000  # of a ledger on its page
 
@@ -52,7 +55,7 @@ def render_ledger(view: View, who: Who, csrf: str, notice: Notice | None = None)
 
 def render_statement(view: View, who: Who, csrf: str) -> str:
     """The privacy statement of a study, to be printed."""
-    return _page("statement.html", view=view, said=privacy.statement(view), who=who, csrf=csrf)
+    return _page("statement.html", **shown(statement(view)), who=who, csrf=csrf)
 
 
 def render_new(
@@ -64,6 +67,20 @@ def render_new(
 ) -> str:
     """The form of a new study, as it was filled in, what is wrong with it, and what the study would mean."""
     return _page("new.html", values=values, problems=problems, preview=preview, who=who, csrf=csrf)
+
+
+def render_trust_plan(
+    view: View,
+    values: Mapping[str, str],
+    problem: str,
+    found: tuple[Sequence[str], Sequence[Sequence[str]], str],
+    who: Who,
+    csrf: str,
+) -> str:
+    """What a study would take under each trust model, and the form that asks for it."""
+    head, rows, about = found
+    given = {"view": view, "values": values, "problem": problem, "head": head, "rows": rows, "about": about}
+    return _page("trust_plan.html", **given, who=who, csrf=csrf)
 
 
 def render_problem(title: str, detail: str, who: Who, csrf: str) -> str:
@@ -78,16 +95,8 @@ def render_sign_in(csrf: str, problem: str = "") -> str:
 
 @cache
 def _pages() -> Environment:
-    pages = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    pages.globals |= {"words": words, "charts": charts, "says": sentences, "privacy": privacy, "rows": tables}
-    return pages
+    parts = {"words": words, "charts": charts, "says": sentences, "privacy": privacy, "rows": tables}
+    return environment(Path(__file__).parent / "templates", parts)
 
 
 def _page(template: str, **given: Any) -> str:

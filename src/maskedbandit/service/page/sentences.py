@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from maskedbandit.service.counts import Cohort
 from maskedbandit.service.health import RARE, exposure_chance
-from maskedbandit.service.page.words import clock, count, counted, decimal, duration
 from maskedbandit.service.view import Line, View
+from maskedbandit.words import clock, count, counted, decimal, duration
 
 
 class Check(NamedTuple):

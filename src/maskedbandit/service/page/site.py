@@ -6,13 +6,14 @@ Whoever has no session sees simulated studies only. What changes something is a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as Path_
 from starlette.staticfiles import StaticFiles
@@ -33,7 +34,12 @@ from maskedbandit.service.problems import problem
 from maskedbandit.service.route import held_here
 from maskedbandit.service.session import LENGTH, NAME, new_session
 from maskedbandit.service.statement import statement
-from maskedbandit.service.view import summaries
+from maskedbandit.service.view import View, summaries
+from maskedbandit.statement.content import encoded
+from maskedbandit.statement.facts import published_facts
+from maskedbandit.statement.page import FOLDER, STYLE, printed
+
+PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
 async def home(visit: Visit) -> Response:
@@ -74,9 +80,44 @@ async def events(visit: Visit) -> Response:
     return await event_stream(visit.host, visit.name, 10**14, visit.who.key)
 
 
-async def statement_page(visit: Visit) -> Response:
-    """Its privacy statement."""
-    return HTMLResponse(render.render_statement(await visit.view(), visit.who, visit.csrf))
+def of_statement(show: Callable[[Visit, View], Response]) -> Handler:
+    """Something made of the privacy statement, unless the ledger contradicts it."""
+
+    async def answer(visit: Visit) -> Response:
+        await visit.may_see()
+        try:
+            await visit.host.read(partial(published_facts, witness=visit.host.witness, study=visit.name))
+            return show(visit, await visit.view())
+        except (Corrupted, BehindWitness) as why:
+            said = f"No statement can be made, as this does not fit: {why}"
+            return HTMLResponse(render.render_problem("Refused", said, visit.who, visit.csrf), 409)
+
+    return answer
+
+
+def statement_page(visit: Visit, view: View) -> Response:
+    """The statement, to look at."""
+    return HTMLResponse(render.render_statement(view, visit.who, visit.csrf))
+
+
+def statement_to_print(visit: Visit, view: View) -> Response:
+    """The statement as a page of its own."""
+    return HTMLResponse(printed(statement(view)), headers=attached(f"{visit.name}-statement.html"))
+
+
+def statement_as_json(visit: Visit, view: View) -> Response:
+    """The statement for programs, the same bytes as the command writes."""
+    return Response(encoded(statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json")
+
+
+async def style(request: Request) -> Response:
+    """The style sheet of statements, which is theirs."""
+    return FileResponse(FOLDER / STYLE, media_type="text/css")
+
+
+def attached(name: str) -> dict[str, str]:
+    """What makes an answer a file."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
@@ -85,15 +126,9 @@ def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         text = msgspec.json.format(msgspec.json.encode(await content(visit)), indent=2)
-        name = {"Content-Disposition": f'attachment; filename="{visit.name}-{kind}.json"'}
-        return Response(text, headers=name, media_type="application/json")
+        return Response(text, headers=attached(f"{visit.name}-{kind}.json"), media_type="application/json")
 
     return answer
-
-
-async def statement_of(visit: Visit) -> Any:
-    """The privacy statement, for programs."""
-    return statement(await visit.view())
 
 
 async def releases(visit: Visit) -> Any:
@@ -155,13 +190,40 @@ async def new_study(visit: Visit) -> Response:
             return RedirectResponse(f"/studies/{protocol.name}", 303)
         would = preview(protocol)
         if visit.host.forecast is not None:
-            numbers = [as_number(name, visit.values.get(name, "")) for name in ("baseline", "difference", "per_day")]
+            numbers = [as_number(name, visit.values.get(name, "")) for name in PLANNED]
             async with visit.host.forecasting:
                 would += await visit.host.forecast(protocol, *numbers)
     except MaskedBanditError as why:
         content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
         return HTMLResponse(content, problem(why).status)
     return HTMLResponse(render.render_new(visit.values, [], would, visit.who, visit.csrf))
+
+
+async def plan_page(visit: Visit) -> Response:
+    """The form that asks what a study would take under each trust model."""
+    visit.allow(STAFF)
+    visible(visit.who.key, visit.name)
+    return await planned(visit, {name: EXAMPLE[name] for name in PLANNED})
+
+
+async def plan_table(visit: Visit) -> Response:
+    """What it would take."""
+    visit.allow(STAFF)
+    visible(visit.who.key, visit.name)
+    return await planned(visit, visit.values, compute=True)
+
+
+async def planned(visit: Visit, values: Mapping[str, str], compute: bool = False) -> Response:
+    """The page of a plan; other pages are answered while it is computed."""
+    view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
+    if compute and visit.host.trust_plan is not None:
+        try:
+            numbers = [as_number(name, values.get(name, "")) for name in PLANNED]
+            async with visit.host.forecasting:
+                found = await visit.host.trust_plan(view.protocol, *numbers)
+        except MaskedBanditError as why:
+            status, problem_text = problem(why).status, str(why)
+    return HTMLResponse(render.render_trust_plan(view, values, problem_text, found, visit.who, visit.csrf), status)
 
 
 async def verify(visit: Visit) -> Response:
@@ -209,14 +271,18 @@ def routes() -> list[BaseRoute]:
         ("GET", one): study,
         ("GET", f"{one}/events"): events,
         ("GET", f"{one}/ledger"): ledger_page,
-        ("GET", f"{one}/statement"): statement_page,
-        ("GET", f"{one}/statement.json"): download("statement", statement_of),
+        ("GET", f"{one}/statement"): of_statement(statement_page),
+        ("GET", f"{one}/statement.html"): of_statement(statement_to_print),
+        ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/plan"): plan_page,
+        ("POST", f"{one}/plan"): plan_table,
         ("POST", f"{one}/verify"): verify,
         **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
     }
     return [
         *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),
+        Path_(f"/static/{STYLE}", style, methods=["GET"]),
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from maskedbandit.service.page.words import clock, count, decimal, duration, percent
 from maskedbandit.service.tally import DELAYS
 from maskedbandit.service.view import View
+from maskedbandit.words import clock, count, decimal, duration, percent
 
 Rows = list[list[Any]]
 LAST = 100  # releases, and cohorts, that a table lists

@@ -53,6 +53,10 @@ class Drawing:
         """A small triangle that points down, at its tip."""
         self._add("path", kind, f'd="M{x:.1f} {y:.1f}l-4 -7h8z"', hint)
 
+    def arrow_right(self, kind: str, x: float, y: float) -> None:
+        """The same, to the right."""
+        self._add("path", kind, f'd="M{x:.1f} {y:.1f}l-7 -4v8z"', "")
+
     def text(self, kind: str, x: float, y: float, text: str) -> None:
         """Words, at the left end of their base line unless the class says otherwise."""
         self._parts.append(Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(kind, x, y, text))

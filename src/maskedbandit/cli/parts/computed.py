@@ -1,0 +1,51 @@
+"""A computation in a process of its own, so that a server goes on while it computes: JSON goes in, and comes out.
+
+A module that can be asked has a function `main`, and ends with `answer(main)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from maskedbandit.errors import InvalidValue, StorageFailed
+from maskedbandit.study.protocol import Protocol
+
+PATIENCE = 180  # seconds
+
+
+async def computed(module: str, protocol: Protocol, **numbers: float) -> Any:
+    """What the `main` of a module says of a protocol, and of an application that was described by numbers."""
+    check_numbers(**numbers)
+    given = json.dumps({"protocol": protocol.text, **numbers})
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, stdin=pipe, stdout=pipe)
+    try:
+        said, _ = await asyncio.wait_for(process.communicate(given.encode()), PATIENCE)
+    except TimeoutError:
+        raise InvalidValue("protocol", protocol.name, f"one that can be simulated in {PATIENCE} seconds") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise StorageFailed("the computation failed: the server's log has more")
+    return json.loads(said)
+
+
+def check_numbers(baseline: float, difference: float, per_day: float) -> None:
+    """Raise `InvalidValue` unless there can be such an application."""
+    if not 0 <= baseline < 1:
+        raise InvalidValue("baseline", baseline, "a mean from 0 to below 1")
+    if not 0 < difference <= 1 - baseline:
+        raise InvalidValue("difference", difference, f"above 0, and at most {1 - baseline:g}")
+    if not 0 < per_day <= 1e9:
+        raise InvalidValue("people on a day", per_day, "above 0, and at most 10^9")
+
+
+def answer(main: Callable[[Any], Any]) -> None:
+    """Answer what stands on standard input."""
+    print(json.dumps(main(json.load(sys.stdin))))

@@ -1,0 +1,197 @@
+"""State what is promised to people: of a study, an experiment or a running service, to read, check and sign."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from maskedbandit.cli import study as studies
+from maskedbandit.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from maskedbandit.statement.content import Statement
+
+EXAMPLE = (
+    "maskedbandit statement --data demo --out demo-statement         # demo-statement.json and .html\n"
+    "  maskedbandit statement check demo-statement.json --data demo    # is it what the ledger says?\n"
+    "  maskedbandit statement quickstart                               # an experiment\n"
+    "  maskedbandit statement --url http://127.0.0.1:8000 --study demo # a running service, MASKEDBANDIT_KEY its key"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """What is stated, and where the statement goes."""
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="WHAT",
+        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger contradicts; "
+        "or `sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; or `schema`: the JSON schema of "
+        "statements; nothing: a study",
+    )
+    studies.options(parser)
+    parser.add_argument("--url", metavar="URL", help="a running service, instead of its database")
+    parser.add_argument(
+        "--audit", action="append", default=[], type=Path, metavar="FILE", help="audit.json as evidence; again for more"
+    )
+    parser.add_argument(
+        "--signed-by", metavar="KEY", help="of `check`: refuse it unless FILE.sig is a signature with this public key"
+    )
+    parser.add_argument("--out", type=Path, metavar="NAME", help="write NAME.json, and NAME.html to print and sign")
+    parser.add_argument("--json", action="store_true", help="print the JSON")
+
+
+def do(options: argparse.Namespace) -> None:
+    """State it."""
+    import json
+
+    from maskedbandit.statement.content import encoded, schema
+
+    if options.what == ["schema"]:
+        print(json.dumps(schema(), indent=2))
+        return
+    if options.what[:1] == ["check"]:
+        print(checked(options))
+        return
+    if options.what[:1] == ["sign"]:
+        print(signed(options))
+        return
+    if len(options.what) > 1:
+        raise InvalidValue("what is stated", " ".join(options.what), "one experiment, `check FILE`, or `schema`")
+    if options.what:
+        said = of_experiment(options)
+    elif options.url is not None:
+        said = of_service(options)
+    else:
+        said = of_study(options)
+    text = encoded(said)
+    if options.out is not None:
+        from maskedbandit.lab.files import whole_file
+        from maskedbandit.statement.page import printed
+
+        page = printed(said).encode()
+        for ending, content in ((".json", text), (".html", page)):
+            path = options.out.with_name(options.out.name + ending)
+            with whole_file(path) as file:
+                file.write(content)
+            print(path)
+    elif options.json:
+        sys.stdout.write(text.decode())
+    else:
+        print(in_words(said))
+
+
+def of_study(options: argparse.Namespace) -> Statement:
+    """Of a study in a database, after all that is stored of it was recomputed."""
+    import msgspec
+
+    from maskedbandit.statement.check import made
+    from maskedbandit.statement.evidence import audited
+    from maskedbandit.store.connection import connect
+    from maskedbandit.store.studies import only, witness_of
+
+    database = connect(options.database, create=False)
+    try:
+        said = made(database, witness_of(database, options.witness), only(database, options.study))
+    finally:
+        database.close()
+    audits = [audited(path, said.protocol) for path in options.audit]
+    return msgspec.structs.replace(said, evidence=msgspec.structs.replace(said.evidence, audits=audits))
+
+
+def of_experiment(options: argparse.Namespace) -> Statement:
+    """Of an experiment."""
+    from maskedbandit.lab.experiments.experiment import read
+    from maskedbandit.lab.experiments.packaged import find
+    from maskedbandit.reports.statement import statement_of_experiment
+    from maskedbandit.statement.evidence import audited
+
+    audits = tuple(audited(path, None) for path in options.audit)
+    return statement_of_experiment(read(find(options.what[0])), audits)
+
+
+def of_service(options: argparse.Namespace) -> Statement:
+    """As a running service states it; the ledger that it shows has to agree."""
+    from maskedbandit.statement.service import fetched
+
+    key = os.environ.get("MASKEDBANDIT_KEY")
+    if not key:
+        raise InvalidValue("MASKEDBANDIT_KEY", key, "the key of an owner or an officer, in the environment")
+    if options.audit:
+        raise InvalidValue("--audit", str(options.audit[0]), "left out with --url: add it where the database is")
+    return fetched(options.url, key, options.study)
+
+
+def named_file(options: argparse.Namespace) -> Path:
+    """The file that follows a verb."""
+    if len(options.what) != 2:
+        name = f"the number of words after `statement {options.what[0]}`"
+        raise InvalidValue(name, len(options.what) - 1, "1: a file of JSON")
+    return Path(options.what[1])
+
+
+def signature_of(file: Path) -> Path:
+    """Where the signature of a file is."""
+    return file.with_name(f"{file.name}.sig")
+
+
+def signed(options: argparse.Namespace) -> Path:
+    """Sign a file."""
+    from maskedbandit.lab.files import whole_file
+    from maskedbandit.statement.content import decoded
+    from maskedbandit.statement.signature import signed
+
+    file = named_file(options)
+    text = file.read_bytes()
+    decoded(text)
+    content = signed(text, os.environ.get("MASKEDBANDIT_SIGNER", ""))
+    with whole_file(signature_of(file)) as out:
+        out.write(content)
+    return signature_of(file)
+
+
+def checked(options: argparse.Namespace) -> str:
+    """Compare a file with a ledger."""
+    from maskedbandit.statement.check import check
+    from maskedbandit.statement.signature import check_signature
+    from maskedbandit.store.connection import connect
+    from maskedbandit.store.studies import witness_of
+
+    file = named_file(options)
+    text = file.read_bytes()
+    if options.signed_by is not None:
+        check_signature(text, signature_of(file).read_bytes(), options.signed_by)
+    database = connect(options.database, create=False)
+    try:
+        said = check(text, database, witness_of(database, options.witness))
+    finally:
+        database.close()
+    if said.ledger is None:
+        return f"{said.name}: it is what the draft says"
+    return (
+        f"{said.name}: it is what the ledger says, up to entry {said.ledger.entries - 1} with hash "
+        f"{said.ledger.head[:16]}, after {said.ledger.releases} releases"
+    )
+
+
+def in_words(said: Statement) -> str:
+    """The statement for a terminal."""
+    from textwrap import fill
+
+    from maskedbandit.statement.page import NAMES
+
+    state = f"as of {said.as_of}, {said.state}" if said.as_of else said.state
+    lines = [f"Privacy statement of {said.kind} {said.name}, {state}", "", said.odds, ""]
+    wide = max(len(each.what) for each in said.person)
+    lines += [f"  {each.what:{wide}}  {each.loss}" for each in said.person] if said.kind == "study" else []
+    if said.kind == "experiment":
+        lines += [f"  {each.label:24} {each.policy:28} {each.trust:12} {each.loss.loss}" for each in said.promises]
+    lines += ["", said.trust, "", "Not protected:", *(f"- {each}" for each in said.not_protected)]
+    lines += ["", "What this rests on:", *(f"- {each}" for each in said.assumptions), ""]
+    lines += [f"{title}: {getattr(said.points, name)}" for name, title in NAMES.items()]
+    lines += ["", f"Evidence: {sum(len(each.tests) for each in said.evidence.tested)} tests (--json names them) and "]
+    lines[-1] += f"{len(said.evidence.audits)} audits."
+    return "\n".join(fill(each, 100, subsequent_indent="  " * each.startswith("- ")) for each in lines)

@@ -1,0 +1,92 @@
+"""Whether a statement is what the ledger says: it is made again from the ledger, up to the entry that it names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from maskedbandit.errors import Contradicted
+from maskedbandit.statement.content import Statement, decoded
+from maskedbandit.statement.facts import published_facts
+from maskedbandit.statement.study import study_statement
+from maskedbandit.store.chain import Head, holds
+from maskedbandit.store.database import Database
+from maskedbandit.store.verify import verify
+from maskedbandit.store.witness import Witness
+
+ROUNDING = 1e-9
+OURS = ("version", "evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
+# texts that do not depend on how a version of this package words things
+EXACT = ("kind", "name", "project", "state", "as_of", "protocol", "loss", "head", "key", "variant", "publication_date")
+
+
+def made(database: Database, witness: Witness, study: str, upto: int | None = None) -> Statement:
+    """The statement that the ledger gives, up to an entry, after all that is stored was recomputed."""
+    verified = verify(database, witness, study)
+    protocol, facts = published_facts(database, witness, study, verified.entries if upto is None else upto)
+    key = witness.signing_key().public_key().public_bytes_raw().hex()
+    return study_statement(protocol, facts, key, database.named())
+
+
+def check(text: bytes, database: Database, witness: Witness) -> Statement:
+    """The statement in a file, or raise: `Contradicted` if the ledger says otherwise, `Corrupted` if that is no ledger.
+
+    A statement of another version of this package may be worded otherwise; its numbers have to be the same.
+    """
+    said = decoded(text)
+    if said.kind != "study":
+        raise Contradicted(f"the statement of {said.name} is of an experiment, which has no ledger")
+    entries = 0 if said.ledger is None else said.ledger.entries
+    if said.ledger is not None and not holds(database, said.name, Head(entries, said.ledger.head)):
+        raise Contradicted(
+            f"the ledger of {said.name} has no entry {entries - 1} with the hash {said.ledger.head[:16]}: the "
+            "statement is of another ledger, or was changed"
+        )
+    agree(said, made(database, witness, said.name, entries))
+    return said
+
+
+def agree(said: Statement, true: Statement) -> None:
+    """Raise `Contradicted` at the first difference between what is said and what the ledger gives."""
+    same = said.version == true.version
+    for where, here, there in differences(msgspec.to_builtins(said), msgspec.to_builtins(true)):
+        if where.startswith(OURS):
+            continue
+        words = isinstance(there, str) and where.rpartition(".")[2] not in EXACT
+        if same or not words:
+            raise Contradicted(
+                f"{where} of the statement is {shortened(here)}, and the ledger of {true.name} gives {shortened(there)}"
+            )
+    for audit in said.evidence.audits:
+        if audit.protocol != true.protocol:
+            raise Contradicted(f"the audit of {audit.target} is of another protocol than {true.name} has")
+
+
+def differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two values of JSON differ, and how; machines may round the last digits of a logarithm differently.
+
+    >>> list(differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}))
+    [('a.1.b', 2, 3)]
+    """
+    if isinstance(here, dict) and isinstance(there, dict) and here.keys() == there.keys():
+        pairs: Any = ((key, here[key], there[key]) for key in here)
+    elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
+        pairs = ((str(i), *pair) for i, pair in enumerate(zip(here, there, strict=True)))
+    else:
+        same = here == there and type(here) is type(there)
+        if isinstance(here, float) and isinstance(there, float):
+            same = math.isclose(here, there, rel_tol=ROUNDING)
+        if not same:
+            yield where, here, there
+        return
+    for key, one, other in pairs:
+        yield from differences(one, other, f"{where}.{key}".lstrip("."))
+
+
+def shortened(value: Any) -> str:
+    """A value in an error."""
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:120]}…"

@@ -1,0 +1,173 @@
+"""The types of a privacy statement, from which its JSON schema is generated; a field too many or too few is refused.
+
+A statement is made of what is stored, so the same ledger gives the same bytes, and a page can name them by their hash.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.statement.registry import Registry
+
+FORMAT: Literal["maskedbandit statement 1"] = "maskedbandit statement 1"
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="SHA-256 in hexadecimal")]
+Chance = Annotated[float, Meta(ge=0, le=1)]
+Bound = Annotated[float, Meta(ge=0)]
+Text = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a statement."""
+
+
+class Amount(Part, frozen=True):
+    """What is lost, or may be lost, by one person."""
+
+    what: Text
+    loss: Text
+    epsilon: Bound | None  # none: no bound
+    delta: Chance  # at which ε is stated
+    right: Chance  # the probability with which a guess between two equally likely outcomes is right at most
+
+
+class Promise(Part, frozen=True):
+    """What one channel promises each person, with one policy."""
+
+    label: Text
+    policy: Text
+    channel: Text
+    trust: Text
+    sees: Text
+    variant: Text
+    loss: Amount
+    needs: Text  # the guarantee, with what it needs
+
+
+class Points(Part, frozen=True):
+    """The points by which NIST SP 800-226 asks to judge a guarantee, each in a sentence or a few."""
+
+    definition: Text
+    parameters: Text
+    unit: Text
+    neighbours: Text
+    contribution: Text
+    mechanism: Text
+    composition: Text
+    budget: Text
+    post_processing: Text
+    query_model: Text
+    trust_model: Text
+    data_collection: Text
+    access: Text
+    numerics: Text
+    randomness: Text
+    timing: Text
+    utility: Text
+    bias: Text
+    choices: Text
+    testing: Text
+
+
+class Tested(Part, frozen=True):
+    """A claim, and the tests of this version that would fail if it were not so."""
+
+    claim: Text
+    tests: list[Text]
+
+
+class Audited(Part, frozen=True):
+    """What an audit found: a lower bound on what one person loses."""
+
+    target: Text
+    protocol: Digest | None  # of the study; none: of something that is no study
+    date: Text
+    version: Text
+    method: Text
+    samples: Count
+    confidence: Chance
+    promised: Text
+    lower_bound: Text
+    control: Text
+    left_out: list[Text]  # what was not audited, and why
+    digest: Digest  # of the report
+
+
+class Version(Part, frozen=True):
+    """What was used."""
+
+    name: Text
+    version: Text
+
+
+class Evidence(Part, frozen=True):
+    """What stands behind the statement."""
+
+    tested: list[Tested]
+    audits: list[Audited]
+    versions: list[Version]
+
+
+class Chain(Part, frozen=True):
+    """The ledger that the statement was made from."""
+
+    entries: Count
+    releases: Count
+    head: Digest
+    key: Digest  # the public key of Ed25519 that signs the ledger
+
+
+class Statement(Part, frozen=True):
+    """A privacy statement."""
+
+    format: Literal["maskedbandit statement 1"]
+    kind: Literal["study", "experiment"]
+    name: Text
+    about: str
+    project: str | None
+    simulated: bool
+    state: Text
+    as_of: str | None  # the time of the newest entry of the ledger, in UTC
+    version: Text  # of this package
+    protocol: Digest  # of the study; of an experiment, of its file
+    odds: Text
+    person: list[Amount]
+    promises: list[Promise]
+    trust: Text
+    not_protected: list[Text]
+    assumptions: list[Text]
+    points: Points
+    evidence: Evidence
+    ledger: Chain | None
+    registry: Registry | None
+
+
+def encoded(statement: Statement) -> bytes:
+    """The statement as a file of JSON, after it was checked against its schema."""
+    text = msgspec.json.format(msgspec.json.encode(statement), indent=2) + b"\n"
+    decoded(text)
+    return text
+
+
+def decoded(text: bytes) -> Statement:
+    """The statement that a file holds, or raise `InvalidValue`."""
+    try:
+        return msgspec.json.decode(text, type=Statement)
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        raise InvalidValue("statement", "a file", f"one of the format {FORMAT!r} ({wrong})") from None
+
+
+def digest(statement: Statement) -> str:
+    """The hash by which paper names the statement."""
+    return sha256(encoded(statement)).hexdigest()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of statements."""
+    found = msgspec.json.schema(Statement)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT, **found}

@@ -1,0 +1,186 @@
+"""What stands behind a statement: tests by their names, audits by their reports, and what was used."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from maskedbandit import __version__
+from maskedbandit.channels.channel import Channel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.statement.content import Audited, Evidence, Tested, Version
+
+ROUNDING = 1e-6  # by which what was enumerated may be above what is promised
+CHANNELS = {  # what is claimed of some channels alone, by the name of the class
+    "Response": ["tests/channels/test_response.py::test_the_log_ratio_of_a_bit_is_the_loss"],
+    "Shuffled": ["tests/channels/test_shuffled.py::TestAudit::test_a_release_costs_no_more_than_is_said"],
+    "SplitAndMix": ["tests/channels/test_split_and_mix.py::TestLoss::test_what_is_seen_of_neighbours"],
+    "PureShuffled": ["tests/channels/test_pure_shuffled.py::TestLoss::test_is_epsilon_exactly"],
+    "TwoServers": ["tests/channels/test_two_servers.py::TestLoss::test_one_draw_costs_epsilon"],
+    "Tree": ["tests/audit/test_trees.py::test_no_view_tells_more_than_epsilon"],
+}
+RELEASES = (
+    Tested(
+        "The noise hides one outcome as well as is stated.",
+        [
+            "tests/audit/test_mechanisms.py::test_pure_losses_are_exact",
+            "tests/audit/test_mechanisms.py::test_other_losses_are_enough",
+            "tests/audit/test_mechanisms.py::test_broken_mechanisms_cost_more_than_they_claim",
+        ],
+    ),
+    Tested(
+        "An outcome is in one release at most, noise is drawn once, and no unfinished cohort is released.",
+        [
+            "tests/audit/test_policies.py::test_a_reward_enters_one_release",
+            "tests/audit/test_policies.py::test_a_release_has_one_draw_of_noise",
+            "tests/audit/test_policies.py::test_an_unfinished_cohort_is_not_released",
+        ],
+    ),
+    Tested(
+        "Decisions show no more than is stated.",
+        ["tests/audit/test_decisions.py::test_decisions_show_no_more_than_the_loss"],
+    ),
+    Tested(
+        "Losses add up, and are rounded upwards.",
+        [
+            "tests/privacy/test_loss.py::test_addition_is_a_commutative_monoid",
+            "tests/privacy/test_loss.py::test_epsilon_is_rounded_outwards_and_hardly",
+        ],
+    ),
+    Tested(
+        "Noise is made without floating point, from the operating system's random numbers.",
+        [
+            "tests/test_floatfree.py::test_protocols_are_free_of_floats_and_seeds",
+            "tests/channels/test_noisy.py::test_devices_use_no_float",
+        ],
+    ),
+)
+STORED = (
+    Tested(
+        "Nobody exceeds the budget, in whatever order charges come.",
+        [
+            "tests/privacy/test_ledger.py::test_no_adversary_exceeds_the_budget",
+            "tests/store/test_races.py::test_processes_cannot_overspend_and_lose_no_charge",
+        ],
+    ),
+    Tested(
+        "What was not released changes nothing that anybody sees.",
+        [
+            "tests/service/test_canary.py::test_reports_that_were_not_released_change_nothing_that_is_said",
+            "tests/store/test_privacy.py::test_a_report_does_not_decide_who_is_in_a_cohort",
+        ],
+    ),
+    Tested(
+        "A release is made once, whatever crashes, and a restored copy is noticed.",
+        [
+            "tests/store/test_crash.py::test_few_kills",
+            "tests/store/test_machine.py::test_all_that_can_happen_to_a_study",
+            "tests/store/test_reconcile.py::test_a_restored_copy_is_refused_by_everything",
+        ],
+    ),
+    Tested(
+        "A change of what is stored, or of this statement, is found.",
+        [
+            "tests/store/test_tampering.py::test_a_change_is_found",
+            "tests/statement/test_check.py::test_a_statement_that_the_ledger_contradicts_is_refused",
+        ],
+    ),
+)
+
+
+class Control(Struct, frozen=True):
+    """The broken twin of an audit."""
+
+    twin: str
+    lower_bound: float | None
+    caught: bool
+
+
+class Promised(Struct, frozen=True):
+    """What an audit put to the test."""
+
+    epsilon: float | None
+    delta: float
+
+
+class Report(Struct, frozen=True):
+    """The report of `maskedbandit audit`, as far as a statement needs it."""
+
+    format: Literal["maskedbandit audit 1"]
+    version: str
+    target: str
+    protocol: str | None
+    date: str
+    promised: Promised
+    method: str
+    samples: int
+    confidence: float
+    lower_bound: float | None
+    violation: bool
+    control: Control
+    left_out: list[str] = []
+
+
+def evidence(channels: Sequence[Channel], audits: Sequence[Audited] = (), kept_in: str | None = None) -> Evidence:
+    """The evidence for these channels; the database is named if a study is kept in one."""
+    names = dict.fromkeys(type(channel).__name__ for channel in channels)
+    own = [Tested(f"{name} costs what is stated.", CHANNELS[name]) for name in names if name in CHANNELS]
+    versions = [
+        Version("Masked Bandit", __version__),
+        Version("Python", platform.python_version()),
+        Version("cryptography", version("cryptography")),
+    ]
+    if kept_in is not None:
+        versions.append(Version(*kept_in.split(" ", 1)))
+    return Evidence([*own, *RELEASES, *(STORED if kept_in else ())], list(audits), versions)
+
+
+def audited(path: Path, protocol: str | None) -> Audited:
+    """What the report of an audit says, or raise `InvalidValue` if it is no evidence for this protocol."""
+    text = path.read_bytes()
+    try:
+        found = msgspec.json.decode(text, type=Report)
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        raise InvalidValue("audit", str(path), f"the report of an audit ({wrong})") from None
+    if found.protocol != protocol:
+        raise InvalidValue("protocol of the audit", found.protocol, f"that of the statement, {protocol}")
+    if found.violation:
+        raise InvalidValue("audit", str(path), "one that found no violation: this one says that the promise is broken")
+    if found.promised.epsilon is None:
+        raise InvalidValue("audit", str(path), "one of a promise: this one promises nothing")
+    if found.lower_bound is None or found.lower_bound > found.promised.epsilon * (1 + ROUNDING):
+        allowed = "one without a violation: what it has shown is above what was promised"
+        raise InvalidValue("lower_bound of the audit", found.lower_bound, allowed)
+    if not found.control.caught:
+        raise InvalidValue("audit", str(path), f"one that caught its broken twin, and not {found.control.twin!r} alone")
+    return Audited(
+        found.target,
+        found.protocol,
+        found.date,
+        found.version,
+        found.method,
+        found.samples,
+        found.confidence,
+        said(found.promised.epsilon, found.promised.delta),
+        said(found.lower_bound, found.promised.delta),
+        f"{found.control.twin}: at least {said(found.control.lower_bound, found.promised.delta)}, so it was caught",
+        found.left_out,
+        sha256(text).hexdigest(),
+    )
+
+
+def said(epsilon: float | None, delta: float) -> str:
+    """An ε and its δ.
+
+    >>> said(1.0, 0.0), said(None, 1e-6)
+    ('ε = 1', 'ε without bound at δ = 1e-06')
+    """
+    bound = "ε without bound" if epsilon is None else f"ε = {epsilon:.4g}"
+    return f"{bound} at δ = {delta:.4g}" if delta else bound

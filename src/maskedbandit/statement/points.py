@@ -1,0 +1,169 @@
+"""The points by which a guarantee of differential privacy is judged [NDLH25], answered for a study."""
+
+from __future__ import annotations
+
+from maskedbandit.law import deviation
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import INF
+from maskedbandit.statement.content import Points
+from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.promises import does, variant
+from maskedbandit.statement.sentences import composition, so_far, trust, unit, where
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.words import count, counted, decimal, duration
+
+WIDE = 1.96  # standard deviations on either side: 95 in 100
+
+
+def points(protocol: Protocol, facts: Facts) -> Points:
+    """All points."""
+    return Points(
+        definition=definition(facts.at_most),
+        parameters=parameters(protocol, facts),
+        unit=unit(),
+        neighbours=(
+            "Compared are two worlds in which one person's outcome differs in any way, and all else is the same: the "
+            "outcome is replaced, so the number of people is public (bounded neighbours)."
+        ),
+        contribution=contribution(protocol),
+        mechanism=mechanism(protocol),
+        composition=composition(protocol, facts),
+        budget=budget(protocol),
+        post_processing=(
+            "The policy sees released sums alone, so its decisions, the estimates and the page cost nothing more. "
+            "Released numbers are shown as they are, also where noise made them negative."
+        ),
+        query_model=(
+            "Nobody asks questions of the outcomes: a cohort's sum is released once, when the window of its last "
+            "person is over, and never because reports came. Which cohorts there are follows from earlier releases."
+        ),
+        trust_model=trust(protocol),
+        data_collection=data_collection(protocol),
+        access=(
+            "Applications, owners and officers have keys, stored as hashes. Neither the page nor logs nor metrics say "
+            "anything that depends on reports before their release. Traffic and the database are encrypted only if "
+            "whoever runs them does that."
+        ),
+        numerics=(
+            "Noise is whole numbers, drawn without floating point before the outcome is looked at. Losses are "
+            "fractions, rounded upwards."
+        ),
+        randomness="Noise is made from the operating system's random bytes, once for a release, and not from a seed.",
+        timing=(
+            "Not protected: Python does not compute in constant time. When a release is made depends on who came and "
+            "when, and on no outcome that was not released."
+        ),
+        utility=utility(protocol, facts),
+        bias=bias(protocol),
+        choices=(
+            "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "
+            f"from no outcome of this study: its ledger begins with their hash, {protocol.digest[:16]}."
+            if facts.entries
+            else "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
+        ),
+        testing=(
+            "Exact comparison of neighbouring inputs where it can be computed, else samples with a stated probability "
+            "of a false alarm; every check rejects a broken twin. See the evidence."
+        ),
+    )
+
+
+def definition(loss: Loss) -> str:
+    """The kind of privacy."""
+    kinds = {
+        "Pure DP": "Pure ε-differential privacy",
+        "Approximate DP": "(ε, δ)-differential privacy",
+        "Zero-concentrated DP": "Zero-concentrated differential privacy (zCDP)",
+        "Renyi DP": "Rényi differential privacy",
+    }
+    but = f", but for a probability of {float(loss.delta):.4g}" if loss.delta else ""
+    return (
+        f"{kinds[variant(loss)]}: whatever is published is nearly as likely with one outcome of a person as with any "
+        f"other{but}, whatever else the observer knows."
+    )
+
+
+def parameters(protocol: Protocol, facts: Facts) -> str:
+    """ε and δ."""
+    text = f"At most {facts.at_most} for each person by this study, {facts.so_far} {so_far(protocol)}."
+    if facts.at_most.pure_epsilon == INF:
+        text += " There is no pure ε; at another δ there is another ε, by the same Rényi curve."
+    return text if facts.at_most.delta or facts.at_most.pure_epsilon == INF else f"{text} δ is 0."
+
+
+def contribution(protocol: Protocol) -> str:
+    """How much one person can change."""
+    reward = protocol.reward
+    rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
+    seen = (
+        "and the server sees who reported, so every device has to"
+        if protocol.on_devices
+        else "so whether a report came is protected too"
+    )
+    return (
+        f"A person has one place in the study, in one cohort. An outcome is a number from {decimal(reward.least)} to "
+        f"{decimal(reward.most)} ({rules[reward.rule]}); others are refused. Who reports nothing within "
+        f"{duration(reward.window)} counts {decimal(reward.default)}, {seen}."
+    )
+
+
+def mechanism(protocol: Protocol) -> str:
+    """The noise."""
+    law = protocol.channel.law()
+    one = deviation(law, 1, 1) if protocol.on_devices else deviation(law, 1, 1000)
+    per = "each report" if protocol.on_devices else "the sum of a cohort"
+    return (
+        f"{does(protocol.channel)}. The noise in {per} has a standard deviation of {decimal(one)} outcomes (scaled to "
+        "0 to 1), and mean 0; it is drawn once."
+    )
+
+
+def budget(protocol: Protocol) -> str:
+    """Who keeps count, and when it begins anew."""
+    text = (
+        f"{protocol.budget} for each person {where(protocol)}. A person is charged before an arm is shown; a place "
+        "that the budget does not allow is not given, and no charge is ever given back."
+    )
+    if protocol.period is not None:
+        text += (
+            f" After {duration(protocol.period)} the budget begins anew, so what a person loses over several periods "
+            "adds up."
+        )
+    return text
+
+
+def data_collection(protocol: Protocol) -> str:
+    """What is kept, and until when."""
+    kept = (
+        "the report that each device made private; the outcome itself never leaves the device"
+        if protocol.on_devices
+        else "and each outcome in the clear"
+    )
+    return (
+        "Kept are a pseudonym of each person (a keyed hash, whose key is elsewhere), the arm, the times at which it "
+        f"was assigned and seen, {kept}, until the person is erased or the study is archived; what a person was "
+        "charged stays. No context is collected."
+    )
+
+
+def utility(protocol: Protocol, facts: Facts) -> str:
+    """How much the noise costs."""
+    cohorts, people = facts.noisiest
+    if not people:
+        return "Nothing was released yet. Every release has noise of a known law, so estimates say how wide they are."
+    scale = protocol.reward.most - protocol.reward.least
+    half = scale * WIDE * deviation(protocol.channel.law(), cohorts, people) / people
+    return (
+        f"Of the arm with most people, {count(people)} in {counted(cohorts, 'release')}, the noise moves the mean by "
+        f"at most ±{decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
+    )
+
+
+def bias(protocol: Protocol) -> str:
+    """What is wrong on average, and for whom."""
+    return (
+        "The noise is 0 on average. People who do not report count as "
+        f"{decimal(protocol.reward.default)}, so an arm whose people report less often looks different. Who is given "
+        "which arm depends on earlier releases. Accuracy is not broken down by groups of people: a small group may be "
+        "served badly without anybody seeing it."
+    )

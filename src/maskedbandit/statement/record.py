@@ -1,0 +1,72 @@
+"""The record of a study for the registry of deployments."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from maskedbandit import __version__
+from maskedbandit.statement.content import Points
+from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.promises import parameters, variant
+from maskedbandit.statement.registry import (
+    LEFT_OUT,
+    Administrative,
+    Basic,
+    Deployment,
+    DeploymentModel,
+    DPVariant,
+    Implementation,
+    PrivacyLoss,
+    Record,
+    Registry,
+)
+from maskedbandit.statement.sentences import not_protected, where
+from maskedbandit.statement.trust_picture import STATIONS
+from maskedbandit.study.protocol import Protocol
+
+
+def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
+    """The record, as far as a protocol and a ledger can tell."""
+    lost = facts.at_most
+    first = facts.first_release
+    deployment = Deployment(
+        Basic(
+            name=protocol.name,
+            description="Sums of outcomes by arm, with noise, from an adaptive study that compares arms.",
+            intended_use=f"To find out {protocol.about or 'which arm is best'}.",
+            data_product_type="Summary statistics",
+            publication_date=None if first is None else datetime.fromtimestamp(first / 1000, UTC).date().isoformat(),
+        ),
+        DPVariant(variant(lost), points.contribution, not_protected(protocol)[0]),
+        PrivacyLoss(
+            privacy_unit="One person's outcome in the study",
+            privacy_unit_details=points.neighbours,
+            number_of_privacy_units=facts.people,
+            privacy_parameters=parameters(lost),
+            privacy_parameters_details=f"{points.parameters} The budget of a person is {protocol.budget} "
+            f"{where(protocol)}.",
+        ),
+        DeploymentModel(
+            model_name="Local" if protocol.on_devices else "Central",
+            trust_assumptions=points.trust_model,
+            actors=" ".join(f"{each.name}: {each.does}." for each in STATIONS[protocol.channel.trust]),
+            release_type="Many releases",
+            release_type_details=points.budget,
+            data_source_type="Dynamic",
+            data_source_type_details="People come as long as the study runs.",
+            access_type="Non-interactive",
+            access_type_details=points.query_model,
+        ),
+        Implementation(
+            preprocessing_and_hyperparameter_tuning=points.choices,
+            mechanisms=f"{points.mechanism} Masked Bandit {__version__}. {points.numerics} {points.randomness} "
+            f"Timing: {points.timing} {points.access}",
+            composition=points.composition,
+            post_processing=points.post_processing,
+            justification=points.testing,
+            utility=points.utility,
+            additional_information=points.bias,
+        ),
+        Administrative("Draft", 3),
+    )
+    return Registry(Record(protocol.name, deployment), list(LEFT_OUT))

@@ -1,0 +1,109 @@
+"""What a study promises its people, in plain words: for the page, and in its statement."""
+
+from __future__ import annotations
+
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.odds import best_guess, in_hundred
+from maskedbandit.statement.facts import Facts
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.words import count, counted, duration
+
+
+def odds(loss: Loss) -> str:
+    """How well somebody can guess."""
+    return (
+        "If someone tried to guess from everything that this study publishes which of two outcomes one participant "
+        f"had, starting from 50–50, they could be right at most {in_hundred(best_guess(loss))} times in 100."
+    )
+
+
+def unit() -> str:
+    """What is protected."""
+    return (
+        "What is protected is the outcome of one person: all that is reported of that person in this study. Whoever "
+        "sees all that is published can hardly tell whether that one outcome was this or another."
+    )
+
+
+def where(protocol: Protocol) -> str:
+    """For how long, and in which studies, a budget is."""
+    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
+    own = protocol.project == protocol.name
+    return f"{period}, {'in this study' if own else f'in all studies of project {protocol.project}'}"
+
+
+def so_far(protocol: Protocol) -> str:
+    """What has been seen of a person until now, and by whom."""
+    return "by what was reported or published so far" if protocol.on_devices else "by what was published so far"
+
+
+def budget(protocol: Protocol, facts: Facts) -> str:
+    """What a person may lose at most, anywhere."""
+    times = in_hundred(best_guess(protocol.budget))
+    return (
+        f"The budget of each person is {protocol.budget} {where(protocol)}, which allows a guess to be right {times} "
+        f"times in 100. A place in this study costs at most {facts.at_most}. Whoever has too little left is given "
+        "no place."
+    )
+
+
+def composition(protocol: Protocol, facts: Facts) -> str:
+    """What several releases cost together."""
+    if not facts.releases:
+        text = "Nothing was released so far. A person's outcome will be in one release at most."
+    else:
+        releases = "one release" if facts.releases == 1 else f"{count(facts.releases)} releases"
+        text = (
+            f"There {'was' if facts.releases == 1 else 'were'} {releases} so far. A person's outcome is in one of "
+            "them at most, so all of them together cost nobody more than one."
+        )
+    if facts.gaps:
+        text += (
+            f" Besides, {counted(facts.gaps, 'time')} an old copy of the database was restored. Whoever was in a "
+            "release that is missing from it may have taken part again, so one more is counted for each time."
+        )
+    return text
+
+
+def trust(protocol: Protocol) -> str:
+    """Who sees what."""
+    if protocol.on_devices:
+        return (
+            "Nobody has to be trusted with outcomes. Each person's device adds the noise before it reports, so that "
+            "not even the server of the study sees an outcome. The device and its application have to be honest."
+        )
+    return (
+        "The server of the study is trusted: it keeps every outcome until the study is archived, and adds the privacy "
+        "noise before anything leaves it. Whoever can read both its database and its keys can see outcomes."
+    )
+
+
+def not_protected(protocol: Protocol) -> list[str]:
+    """What nobody should expect."""
+    found = [
+        "That a person took part, when, and which arm it was. The application that uses the study knows it anyway.",
+        "What follows from the outcomes of all: if an arm is often successful, that is published, and is likely to be "
+        "true of you too, whether or not you took part.",
+        "What the application itself keeps, or sends elsewhere, of the same people.",
+    ]
+    if protocol.on_devices:
+        found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
+    else:
+        found.append("Outcomes from whoever has both the database and the keys of its witness.")
+    found.append("Several people together: the outcomes of a group of k people are protected k times less.")
+    return found
+
+
+def assumptions(protocol: Protocol) -> list[str]:
+    """On what the statement rests."""
+    found = [
+        "The application names each person by one name, and nobody has two.",
+        "Random numbers of the operating system cannot be guessed.",
+        "A database that is restored from an older copy is reconciled with its ledger before it is used.",
+    ]
+    if protocol.on_devices:
+        found.append("A device keeps its report and sends the same one again if it has to.")
+        found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
+    else:
+        found.append("Nobody measures how long the server takes to make a release, to find outcomes in that.")
+    return found

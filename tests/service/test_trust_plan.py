@@ -1,0 +1,108 @@
+"""The plan of a study on its page: what it would take under each trust model."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable
+
+import pytest
+
+from maskedbandit.cli.parts import trust_plan
+from maskedbandit.cli.parts.computed import computed
+from maskedbandit.cli.parts.trust_plan import TrustPlan, main, question
+from maskedbandit.errors import InvalidValue, StorageFailed
+from maskedbandit.reports.plan import TRUST
+from maskedbandit.study.protocol import Protocol
+from tests.service.inside import TABLE, Inside
+from tests.service.test_site import Eyes
+
+NUMBERS = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}
+ROWS = [{"Trust": each, "Days": "20.0"} for each in TRUST]
+SEARCH = {"people": None, "policy": "contemporaneous_elimination", "delta": 0.1}
+
+
+def of(**changes: object) -> Protocol:
+    return Protocol.from_table({key: each for key, each in (TABLE | changes).items() if each is not None})
+
+
+def test_what_is_asked_is_the_study_s() -> None:
+    asked = question(of(), 0.4, 0.05, 2000)
+    assert (asked.goal, asked.people, asked.arms, asked.epsilon) == ("regret", 1000, 2, 1)
+    assert asked.window == pytest.approx(20 / 86_400)
+    asked = question(of(**SEARCH), 0.4, 0.05, 2000)
+    assert (asked.goal, asked.people, asked.wrong) == ("identify", None, 0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, SEARCH])
+def test_a_plan_has_a_row_for_each_trust_model(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]) -> None:
+    monkeypatch.setattr(trust_plan, "RUNS", 20)
+    rows = main({"protocol": of(**changes).text, "baseline": 0.1, "difference": 0.6, "per_day": 500.0})
+    assert [each["Trust"] for each in rows] == list(TRUST)
+    assert len({tuple(each) for each in rows}) == 1  # the same columns
+    for each in rows:
+        assert all(
+            re.fullmatch(r"(at (least|most) )?[\d,.\u202f]+( ± [\d\u202f]+)?", text) for text in list(each.values())[1:]
+        )
+
+
+def run(what: Awaitable[object]) -> object:
+    async def wait() -> object:
+        return await what
+
+    return asyncio.run(wait())
+
+
+def test_a_plan_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    async def counting(module: str, protocol: Protocol, **numbers: float) -> list[dict[str, str]]:
+        asked.append((module, protocol.name, numbers))
+        return ROWS
+
+    monkeypatch.setattr(trust_plan, "computed", counting)
+    monkeypatch.setattr(trust_plan, "KEPT", 2)
+    plan = TrustPlan()
+    for per_day in (2000, 2000, 3000, 4000, 4000, 2000):
+        head, rows, about = run(plan(of(), 0.4, 0.05, per_day))
+        assert head == ["Trust", "Days"]
+        assert [row[0] for row in rows] == list(TRUST)
+        assert "ContemporaneousKLUCB" in about
+    assert [each[2]["per_day"] for each in asked] == [2000, 3000, 4000, 2000]
+
+
+def test_numbers_of_no_application_and_a_computation_that_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    for wrong in ({"baseline": 1.0}, {"difference": 0.7}, {"difference": 0.0}, {"per_day": 0.0}):
+        numbers = {"baseline": 0.4, "difference": 0.05, "per_day": 2000.0} | wrong
+        with pytest.raises(InvalidValue, match=next(iter(wrong)).replace("per_day", "people on a day")):
+            run(computed("maskedbandit.cli.parts.trust_plan", of(), **numbers))
+    with pytest.raises(StorageFailed, match="the computation failed"):
+        run(computed("maskedbandit.no_such_module", of(), baseline=0.4, difference=0.05, per_day=1.0))
+    assert "No module named" in capfd.readouterr().err
+
+
+def test_the_page_of_the_plan(service: Inside) -> None:
+    service.begin()
+    eyes, asked = Eyes(service), []
+    assert eyes.get("/studies/small/plan").headers["location"] == "/sign-in"
+    assert eyes.post("/studies/small/plan", csrf=eyes.token(), **NUMBERS).headers["location"] == "/sign-in"
+    eyes.sign_in("officer")
+
+    async def plan(*given: object) -> tuple[list[str], list[list[str]], str]:
+        asked.append(given[1:])
+        return ["Trust", "Days"], [[each, "20.0"] for each in TRUST], "how it was found"
+
+    service.host.trust_plan = plan
+    form = eyes.get("/studies/small/plan").body.decode()
+    assert asked == []
+    assert "<table" not in form
+    token = eyes.token("/studies/small/plan")
+    page = eyes.post("/studies/small/plan", csrf=token, **NUMBERS).body.decode()
+    assert asked == [(0.4, 0.05, 2000)]
+    assert all(f'<th scope="row">{each}</th><td>20.0</td>' in page for each in TRUST)
+    assert "how it was found" in page
+    wrong = eyes.post("/studies/small/plan", csrf=token, **(NUMBERS | {"difference": "much"}))
+    assert wrong.status == 422
+    assert "difference is &#39;much&#39;" in wrong.body.decode()
+    assert "/studies/small/plan" in eyes.get("/studies/small").body.decode()

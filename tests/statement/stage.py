@@ -1,0 +1,31 @@
+"""A small study whose releases are stated, for the tests of statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from maskedbandit.statement.check import made
+from maskedbandit.statement.content import Statement, encoded
+from tests.service.played import HOUR, Played
+
+MEANS = [0.5, 0.6, 0.45]
+
+
+def finished(folder: Path, people: int = 160, **protocol: object) -> Played:
+    """A study that was stopped after some releases."""
+    found = Played(folder, **protocol)
+    found.study.start(simulated=True)
+    found.come(people, MEANS)
+    found.study.stop()
+    found.wait(3 * HOUR)
+    return found
+
+
+def stated(played: Played, upto: int | None = None) -> Statement:
+    """What its ledger gives."""
+    return made(played.database, played.witness(), played.protocol.name, upto)
+
+
+def as_file(played: Played, upto: int | None = None) -> bytes:
+    """The same as the command writes it."""
+    return encoded(stated(played, upto))

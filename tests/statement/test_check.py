@@ -1,0 +1,221 @@
+"""A statement is what the ledger says: whatever was changed in one or the other is found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import BehindWitness, Contradicted, Corrupted, InvalidValue, UnknownStudy
+from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.packaged import find
+from maskedbandit.privacy.loss import ZERO
+from maskedbandit.reports.statement import statement_of_experiment
+from maskedbandit.statement import check as checking
+from maskedbandit.statement.check import check
+from maskedbandit.statement.content import encoded
+from maskedbandit.store.verify import Verified
+from tests.service.played import Played, quick_folder
+from tests.statement.stage import MEANS, as_file, finished
+from tests.store.databases import fresh_postgresql
+
+REFUSALS = (Contradicted, Corrupted, BehindWitness, InvalidValue, UnknownStudy)
+Checker = Callable[[bytes, Played], object]
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[Played]:
+    with quick_folder() as folder:
+        found = finished(folder / "study")
+        yield found
+        found.study.close()
+
+
+@pytest.fixture(scope="module")
+def text(played: Played) -> bytes:
+    """Its statement."""
+    return as_file(played)
+
+
+@pytest.fixture
+def copy(played: Played) -> Iterator[Played]:
+    """A copy that a test may spoil."""
+    with quick_folder() as folder:
+        found = Played.copied(played, folder / "copy")
+        yield found
+        found.study.close()
+
+
+def checked(text: bytes, study: Played) -> object:
+    return check(text, study.database, study.witness())
+
+
+def changed(text: bytes, path: str, value: Any) -> bytes:
+    """A statement in which one value is another."""
+    found = json.loads(text)
+    *way, last = [int(each) if each.isdigit() else each for each in path.split(".")]
+    at = found
+    for each in way:
+        at = at[each]
+    assert at[last] != value
+    at[last] = value
+    return json.dumps(found).encode()
+
+
+def test_what_the_ledger_gives_is_accepted(played: Played, text: bytes) -> None:
+    said = check(text, played.database, played.witness())
+    assert said.ledger is not None
+    assert said.ledger.releases > 2
+    assert encoded(said) == text == as_file(played)  # the same bytes each time
+
+
+def test_an_older_statement_stays_true(played: Played) -> None:
+    for entries in (1, 3):
+        text = as_file(played, entries)
+        assert json.loads(text)["ledger"]["entries"] == entries
+        checked(text, played)
+
+
+CHANGES = {
+    "name": "another",
+    "project": "another",
+    "about": "something else",
+    "simulated": False,
+    "state": "running",
+    "as_of": "2026-01-01T00:00:00Z",
+    "protocol": "0" * 64,
+    "odds": "Nobody can guess anything.",
+    "trust": "Nobody has to be trusted.",
+    "not_protected": [],
+    "assumptions": [],
+    "person.0.epsilon": 0.1,
+    "person.0.delta": 0.1,
+    "person.0.right": 0.5,
+    "person.1.epsilon": 0.1,
+    "person.1.loss": "ε = 0.1",
+    "person.2.epsilon": 0.1,
+    "person.2.what": "the budget of a person in 900 days, in this study",
+    "promises.0.policy": "Uniform",
+    "promises.0.trust": "local",
+    "points.composition": "There was one release.",
+    "points.timing": "Protected.",
+    "points.utility": "Perfect.",
+    "evidence.tested.0.tests": ["tests/test_layers.py::test_imports_point_down"],
+    "ledger": None,
+    "ledger.entries": 3,
+    "ledger.releases": 1,
+    "ledger.head": "0" * 64,
+    "ledger.key": "0" * 64,
+    "registry": None,
+    "registry.record.deployment.privacy_loss.number_of_privacy_units": 1,
+    "registry.record.deployment.privacy_loss.privacy_parameters": {"epsilon": 0.1},
+    "registry.record.deployment.basic.publication_date": "2020-01-01",
+}
+
+
+def check_refused(checker: Checker, text: bytes, study: Played) -> None:
+    """It is refused, with a word on what is wrong."""
+    with pytest.raises(REFUSALS) as why:
+        checker(text, study)
+    assert str(why.value)
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_statement_that_the_ledger_contradicts_is_refused(played: Played, text: bytes, path: str) -> None:
+    check_refused(checked, changed(text, path, CHANGES[path]), played)
+
+
+@pytest.mark.parametrize("path", ["person.0.epsilon", "ledger.releases", "points.timing"])
+def test_a_check_that_does_not_compare_is_noticed(
+    played: Played, text: bytes, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control."""
+    monkeypatch.setattr(checking, "agree", lambda said, true: None)
+    with pytest.raises(pytest.fail.Exception):
+        check_refused(checked, changed(text, path, CHANGES[path]), played)
+
+
+def test_numbers_of_an_older_ledger_are_not_those_of_a_newer_one(played: Played) -> None:
+    """Two true statements, and one made of both."""
+    old, new = (json.loads(as_file(played, entries)) for entries in (3, None))
+    check_refused(checked, json.dumps(new | {"ledger": old["ledger"]}).encode(), played)
+    check_refused(checked, json.dumps(old | {"person": new["person"], "points": new["points"]}).encode(), played)
+
+
+def test_a_statement_of_another_version_may_be_worded_otherwise(played: Played, text: bytes) -> None:
+    older = changed(changed(text, "version", "0.0.1"), "points.timing", "It is not protected.")
+    checked(older, played)
+    for path in ("person.0.epsilon", "person.1.loss", "ledger.releases", "protocol", "state", "promises.0.variant"):
+        value = CHANGES.get(path, "Renyi DP")
+        check_refused(checked, changed(older, path, value), played)
+
+
+def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Played, text: bytes) -> None:
+    right = json.loads(text)["person"][1]["right"]
+    checked(changed(text, "person.1.right", right * (1 + 1e-14)), played)
+    check_refused(checked, changed(text, "person.1.right", right * (1 - 1e-6)), played)
+
+
+SPOILED = {
+    "an entry was changed": "UPDATE entry SET body = replace(body, '\"kind\"', '\"Kind\"') WHERE number = 2",
+    "the last entry was removed": "DELETE FROM entry WHERE number = (SELECT MAX(number) FROM entry)",
+    "a release was changed": "UPDATE release SET total = total + 1 WHERE cohort = 0",
+    "a release was removed": "DELETE FROM release WHERE cohort = 0",
+    "the protocol was changed": "UPDATE study SET protocol = replace(protocol, '\"epsilon\":1', '\"epsilon\":2')",
+    "the state was changed": "UPDATE study SET state = 'running'",
+    "the seed was changed": "UPDATE study SET seed = '00'",
+    "an outcome was changed": "UPDATE reward SET value = 1 - value",
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_no_statement_is_made_of_a_ledger_that_does_not_hold(copy: Played, text: bytes, what: str) -> None:
+    with copy.database.transaction():
+        assert copy.database.change(SPOILED[what])
+    with pytest.raises(REFUSALS):
+        as_file(copy)
+    check_refused(checked, text, copy)
+
+
+def test_a_making_that_does_not_verify_is_noticed(copy: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: what only the recomputation finds."""
+    monkeypatch.setattr(checking, "verify", lambda database, witness, study: Verified(10**6, "", 0, 0, ZERO))
+    with copy.database.transaction():
+        copy.database.change(SPOILED["an outcome was changed"])
+    assert as_file(copy)
+
+
+def test_a_statement_of_another_ledger_is_refused(played: Played, text: bytes) -> None:
+    """A draft of the same protocol, a copy that went on otherwise, and an experiment."""
+    with quick_folder() as folder:
+        other = Played(folder / "other")
+        check_refused(checked, text, other)
+        draft = as_file(other)
+        checked(draft, other)
+        other.study.start(simulated=True)
+        checked(draft, other)  # it said that nothing was published, and of which protocol
+        other.come(3, MEANS)
+        check_refused(checked, as_file(other), played)
+        other.study.close()
+    experiment = encoded(statement_of_experiment(read(find("quickstart"))))
+    check_refused(checked, experiment, played)
+    check_refused(checked, b"{", played)
+
+
+@pytest.mark.slow
+def test_so_it_is_on_postgresql() -> None:
+    with quick_folder() as folder:
+        study = finished(folder / "study", 60, address=fresh_postgresql())
+        text = as_file(study)
+        checked(text, study)
+        names = {each["name"]: each["version"] for each in json.loads(text)["evidence"]["versions"]}
+        assert re.fullmatch(r"\d+\.\d+", names["PostgreSQL"])
+        for path in ("person.0.epsilon", "ledger.head", "odds"):
+            check_refused(checked, changed(text, path, CHANGES[path]), study)
+        with study.database.transaction():
+            assert study.database.change(SPOILED["an outcome was changed"])
+        check_refused(checked, text, study)
+        study.study.close()

@@ -1,0 +1,99 @@
+"""The evidence of a statement: tests that there are, and audits that prove something."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.statement.evidence import CHANNELS, RELEASES, STORED, audited
+
+ROOT = Path(__file__).parents[2]
+PROTOCOL = "ab" * 32
+NAMED = {name for each in (*RELEASES, *STORED) for name in each.tests} | {
+    name for names in CHANNELS.values() for name in names
+}
+AUDIT: dict[str, Any] = {
+    "format": "maskedbandit audit 1",
+    "version": "0.1.0",
+    "target": "study demo",
+    "protocol": PROTOCOL,
+    "date": "2026-11-22",
+    "promised": {"epsilon": 1.0, "delta": 0.0},
+    "method": "sampled",
+    "samples": 100_000,
+    "confidence": 0.999,
+    "lower_bound": 0.93,
+    "violation": False,
+    "control": {"twin": "noise of half the scale", "lower_bound": 1.7, "caught": True},
+    "parts": [],
+}
+
+
+def written_down(named: set[str]) -> set[str]:
+    """Which of these tests are in their files."""
+    found = set()
+    for name in named:
+        file, *path = name.split("::")
+        inside: list[ast.stmt] = ast.parse((ROOT / file).read_text()).body if (ROOT / file).exists() else []
+        for part in path:
+            kinds = ast.FunctionDef | ast.ClassDef
+            inside = next(([each, *each.body] for each in inside if isinstance(each, kinds) and each.name == part), [])
+        found |= {name} if inside else set()
+    return found
+
+
+def collected(named: set[str]) -> set[str]:
+    """Which of these tests pytest finds."""
+    files = sorted({name.partition("::")[0] for name in named if (ROOT / name.partition("::")[0]).exists()})
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *files]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout[-2000:]
+    return named & {line.partition("[")[0] for line in found.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("finds", [written_down, pytest.param(collected, marks=pytest.mark.slow)])
+def test_every_test_that_is_named_is_there(finds: Callable[[set[str]], set[str]]) -> None:
+    there = "tests/statement/test_evidence.py"
+    gone = {f"{there}::test_that_nobody_wrote", f"{there}::TestX::test_x", "tests/test_gone.py::test_x"}
+    assert len(NAMED) > 20
+    assert finds(NAMED | gone) == NAMED  # with a negative control
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    path = folder / "audit.json"
+    path.write_text(json.dumps(AUDIT | changes))
+    return path
+
+
+def test_an_audit_is_evidence(tmp_path: Path) -> None:
+    found = audited(written(tmp_path), PROTOCOL)
+    assert (found.promised, found.lower_bound, found.samples) == ("ε = 1", "ε = 0.93", 100_000)
+    assert "noise of half the scale: at least ε = 1.7" in found.control
+    assert audited(written(tmp_path, lower_bound=1 + 1e-9, left_out=["a part"]), PROTOCOL).left_out == ["a part"]
+    assert audited(written(tmp_path, protocol=None), None).protocol is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"violation": True}, "the promise is broken"),
+        ({"control": {"twin": "silence", "lower_bound": 0.1, "caught": False}}, "caught its broken twin"),
+        ({"protocol": "cd" * 32}, "protocol of the audit"),
+        ({"protocol": None}, "protocol of the audit"),
+        ({"format": "maskedbandit audit 2"}, "the report of an audit"),
+        ({"violation": "no"}, "the report of an audit"),
+        ({"lower_bound": 1.2}, "above what was promised"),
+        ({"promised": {"epsilon": None, "delta": 0.0}}, "promises nothing"),
+    ],
+)
+def test_an_audit_that_proves_nothing_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        audited(written(tmp_path, **changes), PROTOCOL)
