@@ -45,7 +45,7 @@ APART = {
     ("logs", "rehearsal"),
 }
 # rooms that know of the package what is here, and nothing else: an application has the client, and not numpy
-ONLY = {"client": {"errors"}}
+ONLY = {"client": {"errors", "extras"}}
 # with local trust the noise is added where the client is, by the channel that the application names, which it has then
 UNLESS = {"client.device": {"channels", "privacy", "study"}}
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}
