@@ -152,7 +152,7 @@ def difference_interval(law: Law, epochs: Sequence[tuple[Known, Known]], alpha: 
     enough = math.log(2 / alpha)
 
     def lower(known: Pair) -> float:
-        return least(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0)
+        return float(least(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0))
 
     return from_bits(law, lower(pair_sums(law, epochs)), -lower(pair_sums(law, [(b, a) for a, b in epochs])))
 
@@ -184,7 +184,9 @@ def difference_apart(law: Law, of_a: Iterable[Known], of_b: Iterable[Known], alp
     a, b, enough = sums(law, of_a), sums(law, of_b), math.log(2 / alpha)
 
     def lower(first: Sums, second: Sums) -> float:
-        return least(lambda difference: evidence_apart(law, first, second, difference) >= enough, -1.0, 1.0)
+        return float(
+            least(lambda difference: evidence_apart(law, first, second, float(difference)) >= enough, -1.0, 1.0)
+        )
 
     return from_bits(law, lower(a, failures(b)), -lower(b, failures(a)))
 

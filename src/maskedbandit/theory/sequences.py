@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -119,17 +119,14 @@ def evidence(law: Law, known: Sums, mean: Any) -> Any:
     return log_mean_exp(lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments)
 
 
-def least(ruled_out: Callable[[float], bool], low: float, high: float) -> float:
-    """The least value that is not ruled out, if those that are come first; never above it."""
-    if not ruled_out(low):
-        return low
+def least(ruled_out: Callable[[Floats], Any], low: Any, high: Any) -> Any:
+    """The least value that is not ruled out, if those that are come first; never above it. Or arrays of them."""
+    start, none = low, np.logical_not(ruled_out(low))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if ruled_out(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+        out = ruled_out(middle)
+        low, high = np.where(out, middle, low), np.where(out, high, middle)
+    return np.where(none, start, low)
 
 
 def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> Interval:
@@ -146,19 +143,20 @@ def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> I
     (0.256, 0.345)
     """
     check_fraction("alpha", alpha)
-    known, enough = sums(law, releases), math.log(2 / alpha)
-    if known.n == 0:
-        return Interval(0.0, 1.0)
-
-    def lower(of: Sums) -> float:
-        return least(lambda mean: evidence(law, of, mean) >= enough, 0.0, 1.0)
-
-    return from_bits(law, lower(known), 1 - lower(failures(known)))
+    (found,) = mean_intervals(law, [sums(law, releases)], alpha)
+    return found
 
 
-def from_bits(law: Law, low: float, high: float) -> Interval:
-    """The interval of the rewards, from that of the bits under randomized response."""
-    if not is_response(law):
-        return Interval(low, high)
-    low, high = ((p - law.flip) / (1 - 2 * law.flip) for p in (low, high))
-    return Interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))
+def mean_intervals(law: Law, arms: Sequence[Sums], alpha: float = 0.05) -> list[Interval]:
+    """The same for many arms at once; each interval has an error probability of at most alpha."""
+    known = Sums(*map(np.array, zip(*arms, strict=True)))
+    enough, zeros = math.log(2 / alpha), np.zeros(len(arms))
+
+    def lower(of: Sums) -> Floats:
+        found: Floats = least(lambda mean: evidence(law, of, mean) >= enough, zeros, zeros + 1)
+        return found
+
+    ends = np.stack([lower(known), 1 - lower(failures(known))])
+    if is_response(law):  # from bits to rewards
+        ends = np.clip((ends - law.flip) / (1 - 2 * law.flip), 0.0, 1.0)
+    return [Interval(float(low), float(high)) for low, high in ends.T]
