@@ -13,10 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from maskedbandit.core import Release
 from maskedbandit.errors import BehindWitness, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, Horizon, counts
-from maskedbandit.service.estimates import Estimate, chances, estimate
+from maskedbandit.service.estimates import Estimate, chances, estimates
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts, state_of
 from maskedbandit.store.chain import Entry, Head, entries, holds
@@ -210,12 +211,11 @@ def _cost(text: str) -> str:
 
 def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
     """The arms, with their estimates from these entries."""
-    law, sums = protocol.channel.law(), [(0, 0, 0.0)] * protocol.k
+    released: list[list[Release]] = [[] for _ in protocol.arms]
     for each in ledger:
         if each.kind == "released" and each.arm is not None and each.n and each.total is not None:
-            cohorts, n, total = sums[each.arm]
-            sums[each.arm] = cohorts + 1, n + each.n, total + each.total
-    found = [estimate(law, cohorts, n, total) if n else None for cohorts, n, total in sums]
+            released[each.arm].append(Release(each.arm, each.n, each.total))
+    found = estimates(protocol.channel.law(), released)
     named = zip(protocol.arms, found, chances(found), strict=True)
     return tuple(
         Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance)

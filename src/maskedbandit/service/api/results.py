@@ -20,20 +20,26 @@ async def seen(call: Call) -> View:
 
 
 async def results(call: Call) -> Results:
-    """The estimate of each arm, with half the widths of its two bands: of people, and of people and privacy noise."""
+    """The estimate of each arm, with its interval, and what that would be without privacy noise."""
     found = await seen(call)
-    units, width = found.protocol.reward.in_units, found.protocol.reward.most - found.protocol.reward.least
-    arms = [
-        ArmResult(
-            arm=arm.name,
-            n=arm.estimate.n if arm.estimate else 0,
-            mean=units(arm.estimate.mean) if arm.estimate else None,
-            people=arm.estimate.people * width if arm.estimate else None,
-            people_and_noise=arm.estimate.both * width if arm.estimate else None,
-            chance_of_being_best=arm.chance,
+    units, arms = found.protocol.reward.in_units, list[ArmResult]()
+    for arm in found.arms:
+        if arm.estimate is None:
+            arms.append(ArmResult(arm.name, 0, None, None, None, None, None, arm.chance))
+            continue
+        low, high, *inner = (units(end) for end in (*arm.estimate.outer, *arm.estimate.inner))
+        arms.append(
+            ArmResult(
+                arm=arm.name,
+                n=arm.estimate.n,
+                mean=units(arm.estimate.mean),
+                low=low,
+                high=high,
+                low_without_noise=inner[0],
+                high_without_noise=inner[1],
+                chance_of_being_best=arm.chance,
+            )
         )
-        for arm in found.arms
-    ]
     answer = None if found.answer is None else found.arms[found.answer].name
     return Results(found.name, found.simulated, found.state, answer, str(found.loss), arms)
 

@@ -37,7 +37,7 @@ def estimates(view: View) -> Markup:
     units = view.protocol.reward.most - view.protocol.reward.least
     arms = drawn(view)
     known = [(arm.name, arm.estimate) for arm in arms if arm.estimate]
-    ends = [end for _, each in known for end in (each.mean - each.both, each.mean + each.both)]
+    ends = [end for _, each in known for end in (each.mean, *each.outer)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
 
@@ -59,18 +59,19 @@ def estimates(view: View) -> Markup:
             if arm.estimate is None:
                 on.text("quiet", left, y + 4, "nothing released yet")
                 continue
-            mean, people, both = arm.estimate.mean, arm.estimate.people, arm.estimate.both
-            number = f"{fixed(scale(mean), both * units)} ±{fixed(both * units, both * units)}"
+            mean, inner, outer = arm.estimate.mean, arm.estimate.inner, arm.estimate.outer
+            half = outer.width * units / 2
+            number = f"{fixed(scale(outer.low), half)} to {fixed(scale(outer.high), half)}"
             on.text("value end", on.width, y - 13 if on.narrow else y + 4, number)
             hint = f"{arm.name}: {decimal(scale(mean))}"
-            on.rect("outer", x(mean - both), y - 4, x(mean + both) - x(mean - both), 8, hint)
-            on.rect("inner", x(mean - people), y - 4, x(mean + people) - x(mean - people), 8, hint)
+            on.rect("outer", x(outer.low), y - 4, x(outer.high) - x(outer.low), 8, hint)
+            on.rect("inner", x(inner.low), y - 4, x(inner.high) - x(inner.low), 8, hint)
             on.dot("mean", x(mean), y, 5, hint)
         on.height = bottom + 24
 
     about = "; ".join(
-        f"{name} {decimal(scale(each.mean))}, from {decimal(scale(each.mean - each.both))} to "
-        f"{decimal(scale(each.mean + each.both))}"
+        f"{name} {decimal(scale(each.mean))}, from {decimal(scale(each.outer.low))} to "
+        f"{decimal(scale(each.outer.high))}"
         for name, each in known
     )
     return picture("estimates", "Estimated outcome of each arm, with two bands", about or "Nothing was released.", draw)
