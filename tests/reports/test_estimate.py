@@ -16,7 +16,7 @@ from maskedbandit.reports.estimates import OWN, SAME
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval, mean_interval
-from tests.reports.coverage import missed, misses_difference, misses_mean
+from tests.reports.interval_misses import missed, misses_difference, misses_mean
 from tests.statistics import at_most
 
 CENTRAL = mb.channels.Central(epsilon=1)
@@ -212,7 +212,7 @@ def test_adaptivity_biases_means_and_the_correction_takes_most_of_it_away() -> N
     ids=["elimination-central", "likelihood-response"],
 )
 def test_no_interval_misses_more_often_than_promised_at_any_time(policy: Any, channel: Any) -> None:
-    """2 000 runs; all other rules and channels: `python -m tests.reports.coverage`. False alarms: 1e-9 each."""
+    """2 000 runs; all other rules and channels: `python -m tests.reports.interval_misses`. False alarms: 1e-9 each."""
     found = missed(policy, channel, WORLD, people=3000)
     if isinstance(policy, mb.policies.ContemporaneousElimination):
         drift = mb.Drifting(mb.Bernoulli([0.6, 0.5, 0.3]), amplitude=0.25, period=500, shape="step")

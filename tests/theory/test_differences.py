@@ -136,7 +136,7 @@ def play(law: Law, rng: np.random.Generator, epochs: int = 15) -> tuple[list[tup
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_average_difference_is_in_it_whatever_days_and_people_are_like(name: str) -> None:
-    """At the end of 150 studies; tests/reports/coverage.py has all times and 2 000 studies. False alarms: 1e-9."""
+    """At the end of 150 studies; tests/reports/interval_misses.py has all times. False alarms: 1e-9."""
     rng, law, missed = np.random.default_rng(6), LAWS[name], 0
     for _ in range(150):
         epochs, truth = play(law, rng)

@@ -1,4 +1,4 @@
-"""How often intervals miss the truth at any time: `python -m tests.reports.coverage identify` plays all rules.
+"""How often intervals miss the truth at any time: `python -m tests.reports.interval_misses identify` plays all rules.
 
 A run counts as missed if at any release the interval of an arm, or of a difference, did not have the truth in it. So
 the numbers hold for every rule that stops at a release, not only for the one that did.
