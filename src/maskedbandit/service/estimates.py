@@ -19,11 +19,13 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import log_ndtr
 
-from maskedbandit.core import Release
+from maskedbandit.core import Recorded, Release
 from maskedbandit.law import NO_NOISE, Law, deviation
+from maskedbandit.theory.differences import difference_interval
 from maskedbandit.theory.sequences import Interval, mean_intervals, sums
 
 ALPHA = 0.05
+COMPARED = 30  # arms: with more of them the page would be slow
 CELLS = 4000  # of the range in which the best mean may lie
 FAR = 9.0  # standard deviations: nothing is beyond them
 
@@ -44,7 +46,7 @@ class Estimate(Struct, frozen=True):
         return self.outer.width / self.inner.width
 
 
-def estimates(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | None, ...]:
+def estimates(law: Law, arms: Sequence[Sequence[Release | Recorded]]) -> tuple[Estimate | None, ...]:
     """The estimate of each arm from its releases; None without any.
 
     >>> found, none = estimates(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
@@ -55,7 +57,7 @@ def estimates(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | N
 
 
 @lru_cache(maxsize=64)
-def _estimates(law: Law, arms: tuple[tuple[Release, ...], ...]) -> tuple[Estimate | None, ...]:
+def _estimates(law: Law, arms: tuple[tuple[Release | Recorded, ...], ...]) -> tuple[Estimate | None, ...]:
     known = [sums(law, releases) for releases in arms]
     totals = [(sum(each.n for each in of), math.fsum(each.total for each in of)) for of in arms]
     plain = [sums(EXACT, [Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
@@ -69,6 +71,36 @@ def _estimates(law: Law, arms: tuple[tuple[Release, ...], ...]) -> tuple[Estimat
 
 
 EXACT = Law(NO_NOISE)
+
+
+class Difference(Struct, frozen=True):
+    """The mean of an arm minus that of the first one over the same people, scaled to -1 to 1."""
+
+    mean: float
+    interval: Interval
+
+
+def differences(law: Law, arms: Sequence[Sequence[Recorded]]) -> tuple[Difference | None, ...]:
+    """What each arm has more than the first one; None for arms whose first epoch is not also that of the first arm.
+
+    For more than `COMPARED` arms, and on trees, there is none.
+    """
+    if len(arms) > COMPARED or law.counter > 0 or not arms[0]:
+        return (None,) * len(arms)
+    epochs = {each.epoch: each for each in arms[0]}
+    found: list[Difference | None] = [None]
+    for of in arms[1:]:
+        together = bool(of) and min(each.epoch for each in of) == min(epochs)
+        pairs = tuple((each, epochs[each.epoch]) for each in of if each.epoch in epochs) if together else ()
+        found.append(_difference(law, pairs) if pairs else None)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _difference(law: Law, pairs: tuple[tuple[Recorded, Recorded], ...]) -> Difference:
+    weights = [min(a.n, b.n) for a, b in pairs]
+    margins = [w * (a.total / a.n - b.total / b.n) for w, (a, b) in zip(weights, pairs, strict=True)]
+    return Difference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
 
 
 def chances(found: Sequence[Estimate | None]) -> tuple[float, ...]:

@@ -25,6 +25,16 @@ def estimates(view: View) -> Rows:
     return found
 
 
+def differences(view: View) -> Rows:
+    """What arms have more than the first one."""
+    units = view.protocol.reward.most - view.protocol.reward.least
+    return [
+        [arm.name, *(decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]
+        for arm in view.arms
+        if arm.more
+    ]
+
+
 def chances(view: View) -> Rows:
     """The chance of each arm to be the best."""
     return [[arm.name, percent(arm.chance)] for arm in view.arms]
