@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,19 @@ MEANS = [0.6, 0.4, 0.3]
 Rows = np.ndarray
 
 
+@lru_cache(maxsize=10**5)
+def of_tree(law: Law, m: int, n: int) -> Rows:
+    """What is counted for the noise in an arm's first m releases."""
+    known = [mb.Release(0, n - m + 1, 0.0)] + [mb.Release(0, 1, 0.0)] * (m - 1)
+    return sums(law, known).moments
+
+
 def prefixes(law: Law, rows: Rows) -> Sums:
     """What the first 1, 2, ... releases of an arm add up to: a row of arrays for each."""
     n, total = rows[:, 1], rows[:, 2]
     if law.counter > 0:
-        known = [mb.Release(0, int(size), float(x)) for _, size, x, _ in rows]
-        found = [sums(law, known[: m + 1]) for m in range(len(known))]
-        return Sums(*map(np.array, zip(*found, strict=True)))
+        of = zip(range(1, len(rows) + 1), n.cumsum().astype(int), strict=True)
+        return Sums(total.cumsum(), n.cumsum(), np.array([of_tree(law, m, int(people)) for m, people in of]))
     moments = np.zeros((len(rows), BETS))
     if is_response(law):
         total = total * (1 - 2 * law.flip) + n * law.flip

@@ -170,6 +170,15 @@ class Releases(Struct):
     releases: list[Released]
 
 
+class Compared(Struct):
+    """What an arm has more than the first one over the same people, and an interval that holds it at any time."""
+
+    minus: str
+    difference: float
+    low: float
+    high: float
+
+
 class ArmResult(Struct):
     """What the releases say of an arm: its mean, and an interval that holds it at any time, in 95 of 100 studies."""
 
@@ -180,7 +189,8 @@ class ArmResult(Struct):
     high: float | None
     low_without_noise: float | None  # what the interval would be if the total had no noise
     high_without_noise: float | None
-    chance_of_being_best: float
+    chance_of_being_best: float  # if means are normal
+    compared: Compared | None = None  # if both were dealt together
 
 
 class Results(Struct):

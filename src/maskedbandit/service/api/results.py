@@ -7,10 +7,10 @@ from functools import partial
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.messages import ArmResult, Results
+from maskedbandit.service.messages import ArmResult, Compared, Results
 from maskedbandit.service.route import Answer, Call, Route
 from maskedbandit.service.statement import recomputed_statement
-from maskedbandit.service.view import View, view
+from maskedbandit.service.view import Arm, View, view
 from maskedbandit.statement.content import Statement
 
 
@@ -38,10 +38,19 @@ async def results(call: Call) -> Results:
                 low_without_noise=inner[0],
                 high_without_noise=inner[1],
                 chance_of_being_best=arm.chance,
+                compared=compared(found, arm),
             )
         )
     answer = None if found.answer is None else found.arms[found.answer].name
     return Results(found.name, found.simulated, found.state, answer, str(found.loss), arms)
+
+
+def compared(found: View, arm: Arm) -> Compared | None:
+    """What the arm has more than the first one, in units of the outcome."""
+    if arm.more is None:
+        return None
+    width = found.protocol.reward.most - found.protocol.reward.least
+    return Compared(found.arms[0].name, *(width * each for each in (arm.more.mean, *arm.more.interval)))
 
 
 async def stated(call: Call) -> Statement | Answer:
