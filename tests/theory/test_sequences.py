@@ -17,7 +17,7 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.tree import Tree
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, cumulant, log_mgf, steps
 from maskedbandit.theory.noise_pmf import log_pmf
 from maskedbandit.theory.sequences import (
     BETS,
@@ -26,6 +26,7 @@ from maskedbandit.theory.sequences import (
     bets,
     evidence,
     failures,
+    log_moments,
     mean_interval,
     mean_intervals,
     noise_moments,
@@ -207,6 +208,14 @@ def test_the_ends_are_where_the_evidence_suffices() -> None:
     assert evidence(law, failures(of), 1 - found.high) >= enough > evidence(law, failures(of), 1 - found.high + 1e-6)
     assert found.low < 253 / 800 < found.high
     assert mean_intervals(law, [of, of], 0.1) == [found, found]
+
+
+def test_devices_that_drop_out_of_a_cohort_on_a_finer_grid_are_covered() -> None:
+    """The noise that was added is that of the cohort of 1000, of whom 800 are left."""
+    law = Law(LAPLACE, scale=2.0, grid=1, root=0.1, per_release=1, honest=0.7)
+    for lam in (0.05, 0.2, 0.45):
+        added = cumulant(law, law.scale, 800 / 700, steps(law, 1000), lam)
+        assert added <= log_moments(law, 800, lam) <= 1.01 * log_mgf(law, 800, lam)
 
 
 def test_nothing_is_known_without_a_release() -> None:

@@ -40,7 +40,7 @@ import numpy as np
 
 from maskedbandit.checks import check_fraction
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, is_noiseless, is_response, log_mgf
+from maskedbandit.law import Law, is_noiseless, is_response
 from maskedbandit.theory.sequences import (
     BETS,
     Floats,
@@ -52,6 +52,7 @@ from maskedbandit.theory.sequences import (
     failures,
     least,
     log_mean_exp,
+    log_moments,
     sums,
 )
 
@@ -99,7 +100,7 @@ def cost_of_epoch(law: Law, n_a: int, n_b: int) -> Floats:
         return cost
     w = min(n_a, n_b)
     for size, tilts in ((n_a, lam - c), (n_b, lam + c)):
-        cost += np.reshape([log_mgf(law, size, float(each) * w / size) for each in tilts.flat], c.shape)
+        cost += np.reshape([log_moments(law, size, float(each) * w / size) for each in tilts.flat], c.shape)
     return cost
 
 
