@@ -118,6 +118,7 @@ def test_a_list_of_releases() -> None:
     assert lone.arms[0].interval == Interval(0.0, 1.0)
     assert math.isnan(lone.arms[0].estimate)
     assert "2" in repr(lone)
+    assert {each.interval for each in lone.differences} == {Interval(-1.0, 1.0)}
 
 
 def test_a_stored_study_in_its_units(tmp_path: Path) -> None:
