@@ -50,6 +50,7 @@ class Cohort(Struct, frozen=True):
     state: str
     deadline: int | None = None  # of the last place that was seen so far
     complete: bool = True  # no places will be added
+    epoch: int = 0  # cohorts of the same one were dealt together
 
 
 class Column(Struct, frozen=True):
@@ -157,5 +158,6 @@ def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: i
             state, deadline = "released", None
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"
-        found.append(Cohort(places.cohort, places.arm, places.size, dealt, seen, state, deadline, places.complete))
+        named = places.cohort, places.arm, places.size
+        found.append(Cohort(*named, dealt, seen, state, deadline, places.complete, places.epoch))
     return found

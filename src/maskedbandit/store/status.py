@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from maskedbandit.core import Release
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.database import Database
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.theory.sequences import mean_intervals, sums
 
 
 def published(database: Database, witness: Witness, study: str) -> list[Entry]:
@@ -28,23 +30,25 @@ def status(database: Database, witness: Witness, name: str) -> str:
     if row is None:
         raise UnknownStudy(f"there is no study {name!r} in this database")
     state, people, protocol = row[0], row[1], Protocol.from_text(row[2])
-    released: dict[int, tuple[int, int, float]] = {}
+    released: list[list[Release]] = [[] for _ in protocol.arms]
     for says in (entry.says for entry in published(database, witness, name)):
         if says["kind"] == "released":
-            cohorts, n, total = released.get(says["arm"], (0, 0, 0.0))
-            released[says["arm"]] = cohorts + 1, n + says["n"], total + float.fromhex(says["total"])
+            released[says["arm"]].append(Release(says["arm"], says["n"], float.fromhex(says["total"])))
     count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
     dealt = {arm: int(places) for arm, places in database.rows(count, name)}
     of = f" of {protocol.people}" if protocol.people else ""
     lines = [
-        f"{name}: {state}, {people}{of} people, {sum(cohorts for cohorts, *_ in released.values())} releases, "
+        f"{name}: {state}, {people}{of} people, {sum(map(len, released))} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
-        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}",
+        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}",
     ]
-    for arm, (label, _) in enumerate(protocol.arms):
-        cohorts, n, total = released.get(arm, (0, 0, 0.0))
-        mean = f"{protocol.reward.in_units(total / n):.4g}" if n else "-"
-        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {cohorts:8} {mean:>17}")
+    law, units = protocol.channel.law(), protocol.reward.in_units
+    bands = mean_intervals(law, [sums(law, known) for known in released])
+    for arm, ((label, _), known, band) in enumerate(zip(protocol.arms, released, bands, strict=True)):
+        n, total = sum(each.n for each in known), sum(each.total for each in known)
+        mean = f"{units(total / n):.4g}" if n else "-"
+        ends = f"{units(band.low):.4g} to {units(band.high):.4g}" if n else "-"
+        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {len(known):8} {mean:>17} {ends:>19}")
     return "\n".join(lines)
 
 

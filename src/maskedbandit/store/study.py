@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from maskedbandit.channels.offers import Offer
+from maskedbandit.core import Recorded
 from maskedbandit.errors import (
     Conflict,
     Late,
@@ -163,6 +164,12 @@ class Study:
         with session.lock:
             found = self.database.rows(find, self.name, steps)
             return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
+
+    def recorded(self) -> list[Recorded]:
+        """The same, with the epochs of the cohorts: what estimates need."""
+        with self._session.lock:
+            cohorts = self._session.driver.cohorts
+            return [Recorded(each.arm, each.n, each.total, cohorts[each.cohort].epoch) for each in self.releases()]
 
     def close(self) -> None:
         """Give the study and the database back."""
