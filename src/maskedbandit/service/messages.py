@@ -125,6 +125,7 @@ class StudyState(Struct):
     people: int  # who came so far
     of: int | None  # how many come in all; null if a search ends with its answer
     arms: list[str]
+    in_play: list[str]  # those that people may get
     policy: str
     channel: str
     trust: str
@@ -238,6 +239,13 @@ class Erased(Struct):
     """Of how many places the data was erased; what was released stays."""
 
     places: int
+
+
+class NewArm(Body):
+    """An arm to be added to a study that runs."""
+
+    name: Name
+    payload: Any = None
 
 
 class NewKey(Body):

@@ -15,6 +15,7 @@ from maskedbandit.service.route import Route
 
 PARAMETERS = {
     "study": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},
+    "arm": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},
     "key": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
 }
 QUERIES = {"ledger": ["after"], "events": ["after"]}
@@ -56,7 +57,7 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
         statuses |= {401, 403, 429}
     if route.method == "POST":
         statuses |= {413}
-    if route.body is not None or "{key}" in route.path:
+    if route.body is not None or "{key}" in route.path or "{arm}" in route.path:
         statuses |= {422}
     if route.path not in ("/healthz", "/openapi.json"):
         statuses |= {503}

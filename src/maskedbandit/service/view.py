@@ -21,6 +21,7 @@ from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts, state_of
 from maskedbandit.store.chain import Entry, Head, entries, holds
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import Standing, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -34,6 +35,7 @@ class Arm(Struct, frozen=True):
     payload: str | None  # JSON
     estimate: Estimate | None
     chance: float  # of being the best
+    stands: str = "in play"  # or paused, or harmful
 
 
 class Line(Struct, frozen=True):
@@ -58,6 +60,7 @@ class View(Struct, frozen=True):
     now: int
     state: str
     simulated: bool
+    standing: Standing
     arms: tuple[Arm, ...]
     ledger: tuple[Line, ...]
     facts: Facts
@@ -93,7 +96,7 @@ class View(Struct, frozen=True):
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
-        waits = any(each.complete and each.state != "released" for each in self.counts.cohorts)
+        waits = any(each.complete and each.state not in ("released", "given up") for each in self.counts.cohorts)
         return None if waits and self.protocol.policy.goal == "regret" else self.counts.asked
 
     @property
@@ -111,8 +114,12 @@ class View(Struct, frozen=True):
 
     @property
     def leader(self) -> int | None:
-        """The arm of the highest mean in what was released."""
-        means = {each: arm.estimate.mean for each, arm in enumerate(self.arms) if arm.estimate}
+        """The arm in play of the highest mean in what was released."""
+        means = {
+            each: arm.estimate.mean
+            for each, arm in enumerate(self.arms)
+            if arm.estimate and each in self.standing.in_play
+        }
         return max(means, key=means.__getitem__, default=None)
 
 
@@ -163,19 +170,22 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         if not holds(database, name, head):
             raise BehindWitness(f"the ledger of {name} is older than what was published of it, or another one")
         found = entries(database, name)
-        protocol, ledger = _protocol(row[1]), tuple(map(line, found[: head.entries]))
+        published = found[: head.entries]
+        protocol, ledger = amended(_protocol(row[1]), published), tuple(map(line, published))
+        arms_now = standing(name, protocol, published)
         released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
         horizon = Horizon.of(found[head.entries :])
-        kept_in = database.named()
-        counted = counts(database, name, protocol, int(row[0]), released, horizon, now, tally or Tally())
+        kept_in, begun = database.named(), stages(published)
+        counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, now, tally or Tally())
     return View(
         protocol,
         now,
         state_of(each.kind for each in ledger),
-        _simulated(found[: head.entries]),
-        arms(protocol, ledger),
+        _simulated(published),
+        arms_now,
+        arms(protocol, arms_now, ledger),
         ledger,
-        Facts.of(protocol, found[: head.entries], {cohort.size for cohort in counted.cohorts}),
+        Facts.of(protocol, published, {cohort.size for cohort in counted.cohorts}),
         counted,
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
@@ -198,7 +208,7 @@ def line(entry: Entry) -> Line:
     if says["kind"] == "burned":
         return Line(*common, loss=_cost(says["loss"]))
     if says["kind"] != "released":
-        return Line(*common)
+        return Line(*common, arm=says.get("arm"))
     total = float.fromhex(says["total"])
     return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"])
 
@@ -208,7 +218,7 @@ def _cost(text: str) -> str:
     return str(Loss.from_text(text))
 
 
-def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
+def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
     """The arms, with their estimates from these entries."""
     law, sums = protocol.channel.law(), [(0, 0, 0.0)] * protocol.k
     for each in ledger:
@@ -218,6 +228,6 @@ def arms(protocol: Protocol, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
     found = [estimate(law, cohorts, n, total) if n else None for cohorts, n, total in sums]
     named = zip(protocol.arms, found, chances(found), strict=True)
     return tuple(
-        Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance)
-        for (name, payload), each, chance in named
+        Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance, now.is_said(arm))
+        for arm, ((name, payload), each, chance) in enumerate(named)
     )

@@ -23,6 +23,15 @@ class Release(NamedTuple):
     loss: Loss
 
 
+def releases(session: Session) -> list[Release]:
+    """All releases that are on disk and at the witness, in the order in which the policy was told."""
+    find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? AND step < ? ORDER BY step"
+    steps = session.shown.steps
+    with session.lock:
+        found = session.database.rows(find, session.name, steps)
+        return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
+
+
 def do_what_is_due(session: Session) -> list[Release]:
     """Give back the places that nobody saw in time, and release the cohorts whose last window is over."""
     name, database = session.name, session.database

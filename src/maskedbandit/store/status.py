@@ -12,6 +12,7 @@ from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import KINDS, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -27,9 +28,11 @@ def status(database: Database, witness: Witness, name: str) -> str:
     row = database.one("SELECT state, people, protocol FROM study WHERE study = ?", name)
     if row is None:
         raise UnknownStudy(f"there is no study {name!r} in this database")
-    state, people, protocol = row[0], row[1], Protocol.from_text(row[2])
+    found = published(database, witness, name)
+    state, people, protocol = row[0], row[1], amended(Protocol.from_text(row[2]), found)
+    arms = standing(name, protocol, found)
     released: dict[int, tuple[int, int, float]] = {}
-    for says in (entry.says for entry in published(database, witness, name)):
+    for says in (entry.says for entry in found):
         if says["kind"] == "released":
             cohorts, n, total = released.get(says["arm"], (0, 0, 0.0))
             released[says["arm"]] = cohorts + 1, n + says["n"], total + float.fromhex(says["total"])
@@ -44,13 +47,14 @@ def status(database: Database, witness: Witness, name: str) -> str:
     for arm, (label, _) in enumerate(protocol.arms):
         cohorts, n, total = released.get(arm, (0, 0, 0.0))
         mean = f"{protocol.reward.in_units(total / n):.4g}" if n else "-"
-        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {cohorts:8} {mean:>17}")
+        how = "" if arm in arms.in_play else f"  {arms.is_said(arm)}"
+        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {cohorts:8} {mean:>17}{how}")
     return "\n".join(lines)
 
 
 def shown(database: Database, witness: Witness, name: str) -> list[str]:
     """A line for each entry of the ledger."""
-    lines = [f"{'entry':>5}  {'time':19}  {'what':9}  {'hash':12}"]
+    lines = [f"{'entry':>5}  {'time':19}  {'what':11}  {'hash':12}"]
     for entry in published(database, witness, name):
         says = entry.says
         time = datetime.fromtimestamp(says["at"] / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -58,9 +62,11 @@ def shown(database: Database, witness: Witness, name: str) -> list[str]:
         if says["kind"] == "released":
             loss, total = Loss.from_text(says["loss"]), float.fromhex(says["total"])
             more = f"cohort {says['cohort']}, arm {says['arm']}: {total:g} of {says['n']} people, who lose {loss}"
+        elif says["kind"] in KINDS:
+            more = f"{says['name']}" + (f", stage with {len(says['arms'])} arms in play" if "step" in says else "")
         elif says["kind"] == "started":
             more = f"protocol {says['protocol'][:16]}"
         elif says["kind"] == "burned":
             more = f"everybody is charged {Loss.from_text(says['loss'])} for {says['missing']} missing entries"
-        lines.append(f"{entry.number:5}  {time}  {says['kind']:9}  {entry.hash[:12]}  {more}".rstrip())
+        lines.append(f"{entry.number:5}  {time}  {says['kind']:11}  {entry.hash[:12]}  {more}".rstrip())
     return lines

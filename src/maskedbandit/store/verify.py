@@ -21,6 +21,7 @@ from maskedbandit.store.checked import (
 )
 from maskedbandit.store.database import Database
 from maskedbandit.store.members import members, sealed
+from maskedbandit.store.standing import amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -58,6 +59,8 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     head = verified(study, found, key.public_key())
     check_start(study, found, protocol, seed)
     check_state(study, found, row[3])
+    protocol = amended(protocol, found)
+    standing(study, protocol, found)
     check_project(study, project, Accounts(database, losses, project).terms, protocol)
     check_witness(witness, study, found, head)
     witness.check_others(database, study)
@@ -66,7 +69,7 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     )
     check_releases(study, found, releases, key)
     decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
-    driver = replayed(study, protocol, seed, decisions, releases, [])
+    driver = replayed(study, protocol, seed, found, decisions, releases, [])
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)

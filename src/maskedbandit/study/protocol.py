@@ -30,10 +30,9 @@ A protocol is frozen when its study starts; its hash is the first entry of the s
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -46,8 +45,9 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.study.arms import arms_of, check_arms
 from maskedbandit.study.driver import Driver
-from maskedbandit.study.naming import TABLES, refuse_unknown
+from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
 from maskedbandit.study.reward import UNITS, Reward, duration
 from maskedbandit.study.signatures import public_key
 
@@ -55,7 +55,7 @@ KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
     "simulation",
 )
-MOST_ARMS, MOST_PEOPLE, MOST_ABOUT = 1000, 10**12, 1000
+MOST_PEOPLE, MOST_ABOUT = 10**12, 1000
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class Protocol:
     """
 
     text: str  # the tables as JSON, with sorted keys and no spaces
+    added: tuple[tuple[str, Any], ...] = ()  # arms that were added since, with their payloads
 
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
@@ -117,7 +118,7 @@ class Protocol:
     @property
     def name(self) -> str:
         """The study's name, one in a database."""
-        return _name("name", self.table.get("name"))
+        return checked_name("name", self.table.get("name"))
 
     @property
     def about(self) -> str:
@@ -130,24 +131,24 @@ class Protocol:
     @property
     def project(self) -> str:
         """The project, whose studies share a person's budget."""
-        return _name("project", self.table.get("project", self.name))
+        return checked_name("project", self.table.get("project", self.name))
 
     @cached_property
     def arms(self) -> tuple[tuple[str, Any], ...]:
         """The name of each arm and what the application is given with it."""
-        given = self.table.get("arms")
-        if not isinstance(given, list) or not 2 <= len(given) <= MOST_ARMS:
-            raise InvalidValue("arms", given, f"2 to {MOST_ARMS} [[arms]] tables")
-        found: list[tuple[str, Any]] = []
-        for arm in given:
-            if not isinstance(arm, dict):
-                raise InvalidValue("arms", given, "[[arms]] tables, each with a name and perhaps a payload")
-            refuse_unknown("key of [[arms]]", arm, ("name", "payload"))
-            found.append((_name("name of an arm", arm.get("name")), arm.get("payload")))
-        names = [name for name, _ in found]
-        if len(set(names)) < len(names):
-            raise InvalidValue("names of the arms", names, "different from one another")
-        return tuple(found)
+        return (*arms_of(self.table.get("arms")), *self.added)
+
+    def also(self, arms: Sequence[tuple[str, Any]]) -> Protocol:
+        """This protocol with these arms after its own, or raise `InvalidValue`; its text and hash stay what they are.
+
+        >>> from maskedbandit.store.studies import example
+        >>> with example() as study:
+        ...     [name for name, _ in study.protocol.also([("c", {"color": "red"})]).arms]
+        ['a', 'b', 'c']
+        """
+        made = replace(self, added=tuple(arms))
+        check_arms(made.arms)
+        return made
 
     @property
     def k(self) -> int:
@@ -199,6 +200,10 @@ class Protocol:
             raise InvalidValue("delta", delta, "a probability between 0 and 1")
         return float(delta)
 
+    def aim_of_stage(self, number: int, came: int) -> int | float:
+        """The same in stage `number`, from 2 on, before which so many people came: see store/standing.py."""
+        return self.aim / (number * (number - 1)) if self.people is None else max(self.people - came, 1)
+
     @cached_property
     def signed_by(self) -> str | None:
         """The public key of whoever signs the units; None if the service believes its clients."""
@@ -233,7 +238,7 @@ class Protocol:
 
     def driver(self, seed: bytes) -> Driver:
         """The driver of a study with this protocol, before its first person."""
-        return Driver(self.policy, self.channel.law(), self.k, self.aim, seed)
+        return Driver(self.policy, self.channel.law(), self.k - len(self.added), self.aim, seed)
 
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed."""
@@ -272,11 +277,3 @@ class Protocol:
             raise InvalidValue(name, given, f"a [{name}] table")
         refuse_unknown(f"key of [{name}]", given, known)
         return given
-
-
-def _name(what: str, value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):
-        raise InvalidValue(
-            what, value, "1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first"
-        )
-    return value

@@ -1,0 +1,54 @@
+"""The arms of a running study change: one is paused, resumed or added, within a transaction.
+
+If other arms are in play after it, a stage begins (standing.py): nobody is given a paused arm from that moment on,
+people who have one keep it, and their cohort is released if it was full and is given up otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maskedbandit.errors import Conflict, InvalidValue, NotRunning, UnknownName
+from maskedbandit.store.session import Session
+from maskedbandit.study.protocol import Protocol
+
+
+def change(session: Session, what: str, name: str, payload: Any = None) -> None:
+    """Pause, resume or add an arm, or raise `NotRunning` or `Conflict` if that cannot be."""
+    if session.state not in ("running", "paused"):
+        raise NotRunning(f"{session.name} is {session.state}: its arms change only while it is running or paused")
+    if session.protocol.channel.law().counter > 0:
+        allowed = "one whose releases are independent: a running sum cannot begin anew with a stage"
+        raise InvalidValue("channel", session.protocol.channel, allowed)
+    if what == "add":
+        session.protocol = session.protocol.also([*session.protocol.added, (name, payload)])
+        enter(session, "arm_added", session.protocol.k - 1, payload=payload)
+        return
+    arm, now = number_of_arm(session.protocol, name), session.arms
+    if arm in now.harmful:
+        raise Conflict(f"arm {name} was found harmful, and stays out of play: add what was mended under another name")
+    if (what == "pause") == (arm in now.paused):
+        raise Conflict(f"arm {name} is {now.is_said(arm)} already")
+    if what == "pause" and now.in_play == (arm,):
+        raise Conflict(f"arm {name} is the only one in play: pause or stop the study instead")
+    enter(session, "arm_paused" if what == "pause" else "arm_resumed", arm)
+
+
+def number_of_arm(protocol: Protocol, name: str) -> int:
+    """The number of an arm."""
+    names = [each for each, _ in protocol.arms]
+    if name not in names:
+        raise UnknownName("arm", name, names)
+    return names.index(name)
+
+
+def enter(session: Session, kind: str, arm: int, **says: Any) -> None:
+    """Write a change into the ledger, and begin a stage if other arms are in play after it."""
+    after = session.arms.after(kind, arm)
+    says |= {"arm": arm, "name": session.protocol.arms[arm][0]}
+    if after.in_play != session.arms.in_play:
+        aim = session.protocol.aim_of_stage(after.stage, session.people)
+        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.in_play)}
+        session.driver.begin_stage(after.in_play, aim)
+    session.enter(kind=kind, **says)
+    session.arms = after
