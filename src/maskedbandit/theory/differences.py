@@ -1,0 +1,193 @@
+"""Confidence sequences for the difference of two arms: over the same people, or from what is known of each arm.
+
+**Over the same people.** In an epoch the places of several arms are dealt in random order over the same people. For
+arms a and b with cohorts of n_a and n_b people in it, w the smaller, and totals X_a, X_b, bet on
+
+    lam (X_a w / n_a - X_b w / n_b) - c (X_a w / n_a + X_b w / n_b),         0 < c < lam or -lam < c <= 0.
+
+Let A = e^(lam-c) - 1 and B = e^(-lam-c) - 1. Whoever the people of the epoch are, let p_a and p_b be the averages, over
+all who got a or b, of their means under either arm. The log-moments of the bet are at most those of the noise and
+
+    w (ln(1 + p_a A) + ln(1 + p_b B)) - ln(1 - 2 tanh(lam)^2) / 2.                                                 (1)
+
+The last term, below 1.1 and near lam^2, is what unlike people cost; docs/estimate.md has the proof. With the level
+q = (p_a + p_b) / 2 and the difference D = p_a - p_b, (1) is concave in (q, D), so over all epochs it adds up to at most
+its value at the averages; and its highest point in q is -(A + B) / (2 A B), whatever D is. So c can be chosen such that
+it is at any level wanted. There the bound is that of the true variance, 2 q (1 - q) w, and elsewhere the tangent to it.
+M(D) is the mean over a grid of lam and of five levels; it falls as D grows, and ever reaches 2 / alpha with probability
+<= alpha / 2.
+
+So the interval holds the average of D over the epochs, each weighted by w, for any people and any drift. If drift is
+common to both arms it is the difference of their means.
+
+An epoch counts once both its totals are released. Who stops a study must not do so between the two because of the
+first, and a cohort that is dealt again is not of its epoch's people.
+
+**From each arm.** For arms that were not played together, the product of M_a(m + D) for a and that of the failures of b
+at m is a supermartingale too, at the true m. A difference D is ruled out if the product reaches 2 / alpha for every m.
+The interval holds the difference of the averages over each arm's own people: if means move, these are other people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.checks import check_fraction
+from maskedbandit.core import Release
+from maskedbandit.errors import InvalidValue
+from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.law import Law, is_noiseless, is_response, log_mgf
+from maskedbandit.theory.sequences import (
+    BETS,
+    Floats,
+    Interval,
+    Sums,
+    bets,
+    evidence,
+    failures,
+    least,
+    log_sum_exp,
+    sums,
+)
+
+LEVELS = np.array([0.03, 0.15, 0.5, 0.85, 0.97])[:, None]
+LARGEST = 0.8  # lam; tanh(lam)^2 must be below 1/2
+SLACK = 1e-6  # nats: what a golden section may miss of a minimum
+
+
+class Pair(NamedTuple):
+    """What the epochs that two arms share say of both."""
+
+    margin: float  # sum of w (X_a / n_a - X_b / n_b), of bits under randomized response
+    pooled: float  # sum of w (X_a / n_a + X_b / n_b)
+    weight: int  # sum of w
+    cost: Floats  # [levels, bets] log-moments of the noise, and what unlike people cost
+
+
+class Grid(NamedTuple):
+    """The bets on a difference."""
+
+    lam: Floats  # [bets]
+    c: Floats  # [levels, bets]
+    up: Floats  # A
+    down: Floats  # B
+
+
+@lru_cache(maxsize=256)
+def grid(law: Law) -> Grid:
+    """All bets, with the c that puts the highest point of (1) at each level."""
+    lam = bets(law, LARGEST)
+    lean = (1 - 2 * LEVELS) * np.cosh(lam)  # q x^2 + lean x - (1 - q) = 0 for x = e^-c
+    root = np.sqrt(lean**2 + 4 * LEVELS * (1 - LEVELS))
+    x = np.where(lean >= 0, 2 * (1 - LEVELS) / (lean + root), (root - lean) / (2 * LEVELS))
+    c = -np.log(x)
+    return Grid(lam, c, np.expm1(lam - c), np.expm1(-lam - c))
+
+
+@lru_cache(maxsize=4096)
+def cost_of_epoch(law: Law, n_a: int, n_b: int) -> Floats:
+    """Log-moments of the noise in a bet, and what unlike people cost."""
+    lam, c, _, _ = grid(law)
+    cost: Floats = np.zeros_like(c) - np.log1p(-2 * np.tanh(lam) ** 2) / 2
+    if is_noiseless(law) or is_response(law):
+        return cost
+    w = min(n_a, n_b)
+    for size, tilts in ((n_a, lam - c), (n_b, lam + c)):
+        cost += np.reshape([log_mgf(law, size, float(each) * w / size) for each in tilts.flat], c.shape)
+    return cost
+
+
+def pair_sums(law: Law, epochs: Iterable[tuple[Release, Release]]) -> Pair:
+    """What these epochs, each a release of a and one of b, add up to."""
+    margin, pooled, weight, cost = [0.0], [0.0], 0, np.zeros((LEVELS.size, BETS))
+    sizes = Counter[tuple[int, int]]()
+    for a, b in epochs:
+        w, flip = min(int(a.n), int(b.n)), law.flip if is_response(law) else 0.0
+        x, y = (w * (each.total / each.n * (1 - 2 * flip) + flip) for each in (a, b))
+        margin.append(x - y)
+        pooled.append(x + y)
+        weight += w
+        sizes[int(a.n), int(b.n)] += 1
+    for (n_a, n_b), count in sizes.items():
+        cost += count * cost_of_epoch(law, n_a, n_b)
+    return Pair(math.fsum(margin), math.fsum(pooled), weight, cost)
+
+
+def evidence_of_pair(law: Law, known: Pair, difference: float) -> float:
+    """ln M: how surprisingly large the margin is for this difference, at the most."""
+    lam, c, up, down = grid(law)
+    half = abs(difference) / 2
+    q = np.clip(LEVELS, half, 1 - half)  # means stay in [0, 1]
+    rewards = np.log1p((q + difference / 2) * up) + np.log1p((q - difference / 2) * down)
+    terms = lam * known.margin - c * known.pooled - known.weight * rewards - known.cost
+    return log_sum_exp(terms) - math.log(terms.size)
+
+
+def difference_interval(law: Law, epochs: Sequence[tuple[Release, Release]], alpha: float = 0.05) -> Interval:
+    """An interval for the mean of arm a minus that of arm b, from the epochs that they share: a release of each.
+
+    **Guarantee**: with probability at least 1 - alpha it holds the average difference for the people of the epochs, at
+    all times together, whatever rule chose cohorts and stopped, and however means move in time.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> law = Law(LAPLACE, scale=2.0, grid=1, per_release=1)
+    >>> shared = [(Release(0, 900, 520.0), Release(1, 900, 404.0)), (Release(0, 900, 611.0), Release(1, 900, 498.0))]
+    >>> low, high = difference_interval(law, shared)
+    >>> round(low, 3), round(high, 3)
+    (0.061, 0.193)
+    """
+    check_fraction("alpha", alpha)
+    if law.counter > 0:
+        raise InvalidValue("law", law, "that of independent releases: on a tree they share their noise")
+    if not epochs:
+        return Interval(-1.0, 1.0)
+    enough = math.log(2 / alpha)
+
+    def lower(known: Pair) -> float:
+        return least(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0)
+
+    return from_bits(law, lower(pair_sums(law, epochs)), -lower(pair_sums(law, [(b, a) for a, b in epochs])))
+
+
+def evidence_apart(law: Law, a: Sums, b: Sums, difference: float) -> float:
+    """ln of the least product, over all m, of M for a at m + difference and of M for the failures of b at m."""
+    low, high = max(0.0, -difference), min(1.0, 1.0 - difference)
+    if not low < high:
+        return evidence(law, a, low + difference) + evidence(law, b, 1 - low)
+    section = bracket(low, high)
+    for _ in range(42):
+        m = section.x
+        section = narrowed(section, evidence(law, a, m + difference) + evidence(law, b, 1 - m))
+    return section.least - SLACK
+
+
+def difference_apart(law: Law, of_a: Iterable[Release], of_b: Iterable[Release], alpha: float = 0.05) -> Interval:
+    """An interval for the mean of arm a minus that of arm b, from all releases of each.
+
+    **Guarantee**: with probability at least 1 - alpha it holds the difference of the averages of the means of the
+    people in each arm's releases, at all times together, whatever rule chose cohorts and stopped.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> low, high = difference_apart(Law(NO_NOISE), [Release(0, 1000, 520.0)], [Release(1, 5000, 2020.0)])
+    >>> round(low, 3), round(high, 3)
+    (0.048, 0.184)
+    """
+    check_fraction("alpha", alpha)
+    a, b, enough = sums(law, of_a), sums(law, of_b), math.log(2 / alpha)
+
+    def lower(first: Sums, second: Sums) -> float:
+        return least(lambda difference: evidence_apart(law, first, second, difference) >= enough, -1.0, 1.0)
+
+    return from_bits(law, lower(a, failures(b)), -lower(b, failures(a)))
+
+
+def from_bits(law: Law, low: float, high: float) -> Interval:
+    """The interval of a difference of rewards, from that of the bits under randomized response."""
+    scale = 1 - 2 * law.flip if is_response(law) else 1.0
+    return Interval(max(low / scale, -1.0), min(high / scale, 1.0))

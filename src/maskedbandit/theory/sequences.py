@@ -1,0 +1,153 @@
+"""Confidence sequences from releases: intervals that are valid at all times, under any adaptive assignment.
+
+A cohort of n people is released as T = X + Z: X the sum of n rewards in [0, 1] of mean mu, and Z the noise, of which
+ln E exp(lam Z) <= K_n(lam) is known from the law. Whoever chose n knew the releases before and nothing else. A reward
+in [0, 1] has at most the log-moments of a bit of the same mean, so for every lam the product over an arm's releases of
+
+    exp(lam T - n ln(1 + mu (e^lam - 1)) - K_n(lam))
+
+is a non-negative supermartingale from 1, and so is M(mu), the mean of it over a grid of lam > 0. It ever reaches 2 /
+alpha with probability <= alpha / 2 [Vil39]. M falls as mu grows, so all mu below some bound are ruled out; the failures
+n - T give the upper bound. One bet is worth its factor as long as sqrt(V) lam is near its best value, V the variance of
+the total, so a grid that is even in ln lam serves all sizes of studies, for a price of some three nats.
+
+If means move, the logarithm above is concave in mu: then the interval holds the average of the means of the people who
+were released, person by person. Nothing is assumed of how they move.
+
+Under randomized response all this is done for the bits that devices send. On a tree releases are not independent, but
+the noise in the sum of the first m of them is known, and independent of rewards: M is divided by m (m + 1), and the
+union bound is over m. A sum that wraps around its modulus, with probability at most the channel's `failure`, is not
+covered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.checks import check_fraction
+from maskedbandit.core import Release
+from maskedbandit.law import Law, is_noiseless, is_response, largest_tilt, log_mgf, log_mgf_of_sum
+
+Floats = npt.NDArray[np.float64]
+
+BETS = 32  # on the grid
+LARGEST = 4.0  # lam; from there on e^-lam is little beside 1
+MOST_TILT = 0.9  # of the lam at which the moments of the noise become infinite
+HALVINGS = 60
+
+
+class Interval(NamedTuple):
+    """The means, or the differences, that are not ruled out."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """The distance between its ends."""
+        return self.high - self.low
+
+
+class Sums(NamedTuple):
+    """What the releases of an arm add up to."""
+
+    total: float  # of ones, or under randomized response of bits
+    n: int
+    moments: Floats  # [bets] log-moments of the noise
+
+
+def bets(law: Law, largest: float = LARGEST) -> Floats:
+    """The grid of lam, even in ln lam."""
+    top = min(largest, MOST_TILT * largest_tilt(law))
+    grid: Floats = top * np.sqrt(0.5) ** np.arange(BETS)
+    return grid
+
+
+@lru_cache(maxsize=4096)
+def noise_moments(law: Law, n: int) -> Floats:
+    """K_n at the bets."""
+    return np.array([log_mgf(law, n, float(lam)) for lam in bets(law)])
+
+
+def sums(law: Law, releases: Iterable[Release]) -> Sums:
+    """What these releases of one arm add up to; on a tree they are its first ones."""
+    known = list(releases)
+    n, total = sum(int(each.n) for each in known), math.fsum(each.total for each in known)
+    moments = np.zeros(BETS)
+    if is_response(law):
+        total = total * (1 - 2 * law.flip) + n * law.flip
+    elif law.counter > 0 and known:
+        m = len(known)
+        moments += [log_mgf_of_sum(law, m, n, float(lam)) for lam in bets(law)] + np.log(m) + np.log1p(m)
+    elif not is_noiseless(law):
+        for size, count in Counter(int(each.n) for each in known).items():
+            moments += count * noise_moments(law, size)
+    return Sums(total, n, moments)
+
+
+def failures(known: Sums) -> Sums:
+    """The same of one minus each reward: the noise is symmetric."""
+    return known._replace(total=known.n - known.total)
+
+
+def log_sum_exp(terms: Floats) -> float:
+    """ln of the sum of e^x."""
+    top = float(terms.max())
+    return top + math.log(float(np.exp(terms - top).sum())) if top > -math.inf else top
+
+
+def evidence(law: Law, known: Sums, mean: float) -> float:
+    """ln M, in nats: how surprisingly large the sum is for this mean, at the most."""
+    lam = bets(law)
+    return log_sum_exp(lam * known.total - known.n * np.log1p(mean * np.expm1(lam)) - known.moments) - math.log(BETS)
+
+
+def least(ruled_out: Callable[[float], bool], low: float, high: float) -> float:
+    """The least value that is not ruled out, if those that are come first; never above it."""
+    if not ruled_out(low):
+        return low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if ruled_out(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def mean_interval(law: Law, releases: Iterable[Release], alpha: float = 0.05) -> Interval:
+    """An interval for the mean reward of an arm, from all that was released of it.
+
+    **Guarantee**: with probability at least 1 - alpha it holds the average of the means of the people in the releases,
+    at all times together, whatever rule chose cohorts and stopped.
+
+    >>> from maskedbandit.law import LAPLACE
+    >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
+    >>> low, high = mean_interval(law, [Release(0, 1000, 312.0), Release(0, 2000, 588.0)])
+    >>> round(low, 3), round(high, 3)
+    (0.256, 0.345)
+    """
+    check_fraction("alpha", alpha)
+    known, enough = sums(law, releases), math.log(2 / alpha)
+    if known.n == 0:
+        return Interval(0.0, 1.0)
+
+    def lower(of: Sums) -> float:
+        return least(lambda mean: evidence(law, of, mean) >= enough, 0.0, 1.0)
+
+    return from_bits(law, lower(known), 1 - lower(failures(known)))
+
+
+def from_bits(law: Law, low: float, high: float) -> Interval:
+    """The interval of the rewards, from that of the bits under randomized response."""
+    if not is_response(law):
+        return Interval(low, high)
+    low, high = ((p - law.flip) / (1 - 2 * law.flip) for p in (low, high))
+    return Interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))
