@@ -98,3 +98,15 @@ class Release(NamedTuple):
     arm: int
     n: int
     total: float
+
+
+class Recorded(NamedTuple):
+    """A release as it is recorded, in the order in which releases were made.
+
+    Cohorts of the same epoch were dealt together: in random order, over the same stretch of users.
+    """
+
+    arm: int
+    n: int
+    total: float
+    epoch: int

@@ -26,6 +26,7 @@ class Places:
 
     cohort: int
     arm: int
+    epoch: int = 0  # cohorts of the same one are dealt together
     size: int = 0  # places so far
     complete: bool = False
     closed: bool = False
@@ -96,6 +97,7 @@ class Deck:
 
     def __init__(self) -> None:
         self.cohorts: list[Places] = []
+        self._epoch = 0
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
         self._with_places: dict[int, Places] = {}
         self._unreleased: dict[int, Places] = {}
@@ -134,12 +136,13 @@ class Deck:
         arm, n, close = decision
         places = self._growing.pop(arm, None)
         if places is None:
-            places = Places(len(self.cohorts), arm)
+            places = Places(len(self.cohorts), arm, self._epoch)
             self.cohorts.append(places)
             self._unreleased[places.cohort] = places
         places.size, places.complete = places.size + n, close in (1, TOGETHER)
         if not places.complete:
             self._growing[arm] = places
+        self._epoch += close != TOGETHER
         self.sort(places)
 
     def release(self, places: Places, n: int, total: float) -> None:

@@ -35,7 +35,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from maskedbandit.checks import number
-from maskedbandit.core import TOGETHER, Decision
+from maskedbandit.core import TOGETHER, Decision, Recorded
 from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shown
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
@@ -93,6 +93,11 @@ class Driver:
     def cohorts(self) -> Sequence[Places]:
         """All cohorts, by number."""
         return self.deck.cohorts
+
+    def recorded(self) -> list[Recorded]:
+        """All releases, in the order in which they were told."""
+        told = [(self.deck.cohort(entry[1]), entry[2], entry[3]) for entry in self.log if entry[0] == "tell"]
+        return [Recorded(places.arm, n, total, places.epoch) for places, n, total in told]
 
     @property
     def answer(self) -> int | None:

@@ -26,13 +26,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.core import Release
 from maskedbandit.law import Law, is_noiseless, is_response, largest_tilt, log_mgf, log_mgf_of_sum
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +39,17 @@ Floats = npt.NDArray[np.float64]
 BETS = 32  # on the grid
 LARGEST = 4.0  # lam; from there on e^-lam is little beside 1
 MOST_TILT = 0.9  # of the lam at which the moments of the noise become infinite
-HALVINGS = 60
+HALVINGS = 44
+
+
+class Known(Protocol):
+    """A release: the noisy total of n rewards."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def total(self) -> float: ...
 
 
 class Interval(NamedTuple):
@@ -56,11 +65,11 @@ class Interval(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What the releases of an arm add up to."""
+    """What the releases of an arm add up to; or arrays, of many arms or times."""
 
-    total: float  # of ones, or under randomized response of bits
-    n: int
-    moments: Floats  # [bets] log-moments of the noise
+    total: Any  # of ones, or under randomized response of bits
+    n: Any
+    moments: Floats  # [..., bets] log-moments of the noise
 
 
 def bets(law: Law, largest: float = LARGEST) -> Floats:
@@ -76,7 +85,7 @@ def noise_moments(law: Law, n: int) -> Floats:
     return np.array([log_mgf(law, n, float(lam)) for lam in bets(law)])
 
 
-def sums(law: Law, releases: Iterable[Release]) -> Sums:
+def sums(law: Law, releases: Iterable[Known]) -> Sums:
     """What these releases of one arm add up to; on a tree they are its first ones."""
     known = list(releases)
     n, total = sum(int(each.n) for each in known), math.fsum(each.total for each in known)
@@ -97,16 +106,17 @@ def failures(known: Sums) -> Sums:
     return known._replace(total=known.n - known.total)
 
 
-def log_sum_exp(terms: Floats) -> float:
-    """ln of the sum of e^x."""
-    top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum())) if top > -math.inf else top
+def log_mean_exp(terms: Floats) -> Any:
+    """ln of the mean of e^x over the last axis; x is below infinity, and not always minus that."""
+    top = terms.max(axis=-1, keepdims=True)
+    return np.log(np.exp(terms - top).mean(axis=-1)) + top[..., 0]
 
 
-def evidence(law: Law, known: Sums, mean: float) -> float:
+def evidence(law: Law, known: Sums, mean: Any) -> Any:
     """ln M, in nats: how surprisingly large the sum is for this mean, at the most."""
     lam = bets(law)
-    return log_sum_exp(lam * known.total - known.n * np.log1p(mean * np.expm1(lam)) - known.moments) - math.log(BETS)
+    total, n, mean = (np.asarray(each)[..., None] for each in (known.total, known.n, mean))
+    return log_mean_exp(lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments)
 
 
 def least(ruled_out: Callable[[float], bool], low: float, high: float) -> float:
@@ -122,12 +132,13 @@ def least(ruled_out: Callable[[float], bool], low: float, high: float) -> float:
     return low
 
 
-def mean_interval(law: Law, releases: Iterable[Release], alpha: float = 0.05) -> Interval:
+def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> Interval:
     """An interval for the mean reward of an arm, from all that was released of it.
 
     **Guarantee**: with probability at least 1 - alpha it holds the average of the means of the people in the releases,
     at all times together, whatever rule chose cohorts and stopped.
 
+    >>> from maskedbandit import Release
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
     >>> low, high = mean_interval(law, [Release(0, 1000, 312.0), Release(0, 2000, 588.0)])

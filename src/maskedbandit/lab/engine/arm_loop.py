@@ -38,6 +38,7 @@ from maskedbandit.lab.engine.outcomes import (
     BAD_DECK,
     DEADLOCK,
     DONE,
+    MORE_RELEASES,
     MORE_SIZES,
     NO_FIT,
     TOO_WIDE,
@@ -70,11 +71,13 @@ deal: Any = None
 
 late: Any = None
 
-moves: Any = None  # whether means move, whether rewards are late, and whether some are lost
+moves: Any = None  # whether means move, whether rewards are late, whether some are lost, and whether releases are kept
 
 delayed: Any = None
 
 loses: Any = None
+
+kept: Any = None
 
 
 def loop(
@@ -98,10 +101,10 @@ def loop(
     k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
     open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
     flight, aloft = empty(8), 0
-    closed = np.zeros((8, 3))  # arm, number of users and sum of what is in flight, by slot
+    closed = np.zeros((8, 4))  # arm, number of users, sum and epoch of what is in flight, by slot
     deck, cohorts, left = empty_deck(k), 0, 0  # on the deck: so many cohorts, and so many places that are left
     seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k)  # in all releases, where rewards are late
-    t, mark, regret, rewards, releases = 0, 0, 0.0, 0.0, 0
+    t, mark, regret, rewards, releases, epoch = 0, 0, 0.0, 0.0, 0, 0
     next_mark = marks[0]
     size, released_size, scale, width, count = 0, 0, 0, 0.0, 0.0  # of the last cohort that was closed, and released
     while t < horizon:
@@ -153,8 +156,9 @@ def loop(
                 if complete:  # a cohort cut off by the horizon is never released
                     slot = push(flight, t + wait)
                     closed[slot, 0], closed[slot, 1], closed[slot, 2] = deck.arm[i], deck.n[i], deck.total[i]
+                    closed[slot, 3] = epoch
                     aloft += 1
-            cohorts, left = 0, 0
+            cohorts, left, epoch = 0, 0, epoch + 1
         else:
             g = steps(law, n)
             end = min(t + n, horizon)
@@ -183,6 +187,7 @@ def loop(
                 break
             if not idle:
                 if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+                    epoch += 1
                     if before > 0:
                         open_n[arm], open_total[arm] = 0, 0.0
                     if planned != size and not noted(out.sizes, planned):
@@ -195,6 +200,7 @@ def loop(
                             flight, closed = larger(flight), twice_as_long(closed)
                         slot = push(flight, t + wait)
                         closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
+                        closed[slot, 3] = epoch - 1
                         aloft += 1
                 elif decision.close < 0 or decision.close > 1:
                     out.last[1] = decision.close
@@ -205,9 +211,10 @@ def loop(
             if aloft > 0 and first_due(flight) <= t:
                 slot = pop(flight)
                 arm, n, x = int(closed[slot, 0]), int(closed[slot, 1]), closed[slot, 2]
+                of = int(closed[slot, 3])
                 aloft -= 1
             elif ready:
-                arm, n, x, ready = decision.arm, planned, total, False
+                arm, n, x, of, ready = decision.arm, planned, total, epoch - 1, False
             else:
                 break
             if n != released_size:
@@ -221,6 +228,11 @@ def loop(
             if released != released:
                 out.last[1] = n
                 return NO_FIT
+            if kept():
+                if releases == out.recorded.shape[0]:
+                    return MORE_RELEASES
+                row = out.recorded[releases]
+                row[0], row[1], row[2], row[3] = arm, n, released, of
             releases += 1
             if delayed():
                 seen_n[arm] += n

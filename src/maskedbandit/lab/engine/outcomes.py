@@ -23,8 +23,11 @@ from maskedbandit.study.illegal import (
     unknown_size,
 )
 
-DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(10)
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK, BAD_CLOSE, MORE_RELEASES = range(
+    11
+)
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
+NOT_KEPT = np.zeros((0, 4))
 WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
 
 
@@ -37,6 +40,7 @@ class Out(NamedTuple):
     releases: npt.NDArray[np.int64]  # [1]
     sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
     last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
+    recorded: npt.NDArray[np.float64] = NOT_KEPT  # [any, 4] the fields of `Recorded`, if releases are kept
 
 
 @kernel

@@ -24,7 +24,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
 from maskedbandit.lab.engine.each_run import Task, Workers, each_run
 from maskedbandit.lab.engine.earnings import earning
-from maskedbandit.lab.engine.outcomes import MORE_SIZES, Out, explain
+from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, Out, explain
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
@@ -65,6 +65,7 @@ class Driven:
     answer: npt.NDArray[np.int64]  # [runs] the arm of the last decision
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]  # [runs]
+    recorded: tuple[npt.NDArray[np.float64], ...] | None  # [runs] of [releases, 4]
 
 
 class Row(NamedTuple):
@@ -85,29 +86,34 @@ class Drive(Task[Row]):
     aim: float
     marks: npt.NDArray[np.int64]
     delay: Delay
+    keep_releases: bool = False
 
     def made(self) -> Callable[[int, Streams], Row]:
         if real(self.channel) is not None:
             return self.rehearsed
         policy, channel, marks = self.policy, self.channel, self.marks
-        go: Any = compiled(loop, **kernels(policy, channel, self.instance, self.delay))
+        go: Any = compiled(loop, **kernels(policy, channel, self.instance, self.delay, self.keep_releases))
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
         k, horizon, serve = self.arms, int(marks[-1]), policy.goal == "regret"
         priced = dict[int, Loss]()
 
-        def single(run: int, streams: Streams, capacity: int = 64) -> Row:
-            out, memory, state = self.empty(capacity), channel.memory(k), policy.init(k, self.aim)
+        def single(run: int, streams: Streams, capacity: int = 64, room: int = 1024) -> Row:
+            out, memory, state = self.empty(capacity, room), channel.memory(k), policy.init(k, self.aim)
             drawn: Any = streams.of(run)
             status = go(state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn)
             if status == MORE_SIZES:
-                return single(run, streams, 8 * capacity)
+                return single(run, streams, 8 * capacity, room)
+            if status == MORE_RELEASES:
+                return single(run, streams, capacity, 8 * room)
             explain(status, int(out.last[0]), int(out.last[1]), policy, channel, memory)
             sizes: list[int] = out.sizes[out.sizes > 0].tolist()
             for n in sizes:
                 if n not in priced:  # now, because a channel may refuse a size
                     priced[n] = channel.loss(n)
-            return Row(out._replace(sizes=out.sizes[:0]), {n: priced[n] for n in sizes}, policy.findings(state))
+            recorded = out.recorded[: out.releases[0]].copy() if self.keep_releases else out.recorded
+            out = out._replace(sizes=out.sizes[:0], recorded=recorded)
+            return Row(out, {n: priced[n] for n in sizes}, policy.findings(state))
 
         return single
 
@@ -120,16 +126,19 @@ class Drive(Task[Row]):
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
             spent = rehearse(driver, self.channel, self.instance, name, horizon, self.marks, out, *others)
         loss, thrown_away = spent
+        if self.keep_releases:
+            out = out._replace(recorded=np.array(driver.recorded(), np.float64).reshape(-1, 4))
         return Row(out, {name: loss}, self.policy.findings(driver.state) | {"thrown_away": thrown_away})
 
     @cached_property
     def arms(self) -> int:
         return len(self.instance.true_means())
 
-    def empty(self, capacity: int) -> Out:
-        """Where a run writes, with room for so many sizes of cohorts."""
+    def empty(self, capacity: int, room: int = 0) -> Out:
+        """Where a run writes, with room for so many sizes of cohorts, and for so many releases if they are kept."""
         pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (self.arms, 1, capacity, 2))
-        return Out(np.zeros(self.marks.size), np.zeros(self.marks.size), pulls, releases, sizes, last)
+        recorded = np.zeros((room if self.keep_releases else 0, 4))
+        return Out(np.zeros(self.marks.size), np.zeros(self.marks.size), pulls, releases, sizes, last, recorded)
 
 
 def drive(
@@ -145,11 +154,15 @@ def drive(
     executor: Workers,
     advance: Callable[[], object],
     delay: Delay,
+    keep_releases: bool = False,
 ) -> Driven:
     """These runs of a policy with this aim; the last of the marks is the horizon."""
     refuse_unrehearsed(channel, instance, delay)
     parts: dict[str, Any] = {"policy": policy, "channel": channel, "instance": instance, "delay": delay}
-    task = Drive(**parts, aim=aim, marks=marks, seed=whole("seed", seed, 0), study=study)
+    if not isinstance(keep_releases, bool):
+        raise InvalidValue("keep_releases", keep_releases, "true or false")
+    named: Any = {"seed": whole("seed", seed, 0), "study": study, "keep_releases": keep_releases}
+    task = Drive(**parts, aim=aim, marks=marks, **named)
     rows = each_run(task, runs, executor, advance)
     outs = [row.out for row in rows]
     realised = np.array([out.realised for out in outs])
@@ -168,11 +181,12 @@ def drive(
         answer=last[:, 0],
         loss=policy.loss(loss, int(marks[-1])),
         findings={name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings},
+        recorded=tuple(out.recorded for out in outs) if keep_releases else None,
     )
 
 
 def kernels(
-    policy: Policy, channel: Channel, instance: Instance, delay: Delay = AT_ONCE
+    policy: Policy, channel: Channel, instance: Instance, delay: Delay = AT_ONCE, keep_releases: bool = False
 ) -> dict[str, Kernel[Any, Any]]:
     """The kernels that the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
@@ -180,6 +194,6 @@ def kernels(
     earn = earning(instance.one, instance.many, delays.lost > 0)
     names |= {"one": instance.one, "many": instance.many, "earn": earn, "expected": expected}
     names |= {"late": delay.late, "deal": dealing(earn, expected)}
-    for name, holds in (("moves", instance.moves), ("delayed", delays.longest > 0), ("loses", delays.lost > 0)):
-        names[name] = yes if holds else no
+    flags = {"moves": instance.moves, "delayed": delays.longest > 0, "loses": delays.lost > 0, "kept": keep_releases}
+    names |= {name: yes if holds else no for name, holds in flags.items()}
     return names | {"draws_of_one": draws_of_one, "steps": steps}

@@ -62,11 +62,12 @@ def identify(
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
     runs_from: int = 0,
+    keep_releases: bool = False,
 ) -> Found:
     """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
 
-    `delta` is the allowed probability of a wrong answer; `study`, `executor`, `advance`, `delay` and
-    `runs_from` are those of `simulate`.
+    `delta` is the allowed probability of a wrong answer; `study`, `executor`, `advance`, `delay`,
+    `runs_from` and `keep_releases` are those of `simulate`.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -89,6 +90,7 @@ def identify(
         executor=executor,
         advance=advance,
         delay=delay,
+        keep_releases=keep_releases,
     )
     answer = np.where(found.stopped, found.answer, -1)
     return Found(
@@ -107,4 +109,5 @@ def identify(
         findings=found.findings,
         delay=delay,
         runs_from=runs_from,
+        recorded=found.recorded,
     )

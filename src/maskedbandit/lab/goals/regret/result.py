@@ -56,6 +56,7 @@ class Run(Regret):
     findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
+    recorded: tuple[npt.NDArray[np.float64], ...] | None = None  # [runs] of [releases, 4], if they were kept
 
     def blocks(self) -> list[Block]:
         """One row for each run and checkpoint; regret and realised regret are cumulative."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
@@ -57,6 +58,7 @@ def simulate(
     advance: Callable[[], object] = ...,
     delay: Delay = AT_ONCE,
     runs_from: int = ...,
+    keep_releases: bool = ...,
 ) -> Run: ...
 
 
@@ -72,6 +74,7 @@ def simulate(
     advance: Callable[[], object] = lambda: None,
     delay: Delay = AT_ONCE,
     runs_from: int = 0,
+    keep_releases: bool = False,
 ) -> Run | ContextualRun:
     """Run a policy through a channel on an instance, `runs` times independently.
 
@@ -80,7 +83,8 @@ def simulate(
     `study` names the random streams (the id of a setting in an experiment); `delay` is how late rewards are (see
     delays). `executor` is a `concurrent.futures.Executor`, or what makes one: by default a thread for each core, and
     the numbers do not depend on it. `advance` is called for every run that is done. `runs_from` is the number of the
-    first run, where some are done elsewhere.
+    first run, where some are done elsewhere. With `keep_releases` the run can be given to `estimate`; contextual ones
+    cannot.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -94,10 +98,12 @@ def simulate(
     how |= {"executor": executor, "advance": advance}
     if isinstance(policy, ContextualPolicy):
         contexts: Any = instance
+        if keep_releases:
+            raise InvalidValue("keep_releases", keep_releases, "left out for contextual policies")
         return drive_contexts(policy, channel, contexts, marks=marks, **how)
     check_compatible(policy, channel, instance, "regret", delay)
     assert isinstance(instance, Instance)
-    found = drive(policy, channel, instance, aim=horizon, marks=marks, **how)
+    found = drive(policy, channel, instance, aim=horizon, marks=marks, keep_releases=keep_releases, **how)
     return Run(
         policy=policy,
         channel=channel,
@@ -112,6 +118,7 @@ def simulate(
         findings=found.findings,
         delay=delay,
         runs_from=runs_from,
+        recorded=found.recorded,
     )
 
 
