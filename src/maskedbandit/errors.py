@@ -173,6 +173,10 @@ class UnknownTicket(Refused):
     """No place of the study has this ticket, or its user's data was erased."""
 
 
+class UnknownArm(Refused):
+    """No arm of the study has this name."""
+
+
 class UnknownKey(Refused):
     """No key of the database has this public part."""
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from maskedbandit.errors import Conflict, InvalidValue, Late, NotExposed, NotRunning, UnknownName, UnknownTicket
+from maskedbandit.errors import Conflict, InvalidValue, Late, NotExposed, NotRunning, UnknownArm, UnknownTicket
 from maskedbandit.study.protocol import Protocol
 
 MINUTE = 60_000
@@ -192,7 +192,7 @@ class Model:
         if what == "add":
             return InvalidValue if name in self.arms else None
         if name not in self.arms:
-            return UnknownName
+            return UnknownArm
         alone = what == "pause" and {*self.arms} - self.paused == {name}
         return Conflict if alone or (what == "pause") == (name in self.paused) else None
 

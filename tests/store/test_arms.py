@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, UnknownName
+from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, UnknownArm
 from maskedbandit.store import checked
 from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.connection import connect
@@ -39,15 +40,14 @@ class Played:
 
     def come(self, many: int, seen: bool = True) -> list[int]:
         """New people: their arms, or -1 without a place."""
-        arms = []
-        for _ in range(many):
-            self.people += 1
-            given = self.study.assign(f"person {self.people}")
-            arms.append(given.arm if given.ticket else -1)
-            if given.ticket and seen:
-                self.study.expose(given.ticket)
-            self.tickets.append(given.ticket or "")
-        return arms
+        units = [f"person {self.people + i + 1}" for i in range(many)]
+        self.people += many
+        given = [done.value() for done in self.study.apply([partial(self.study.op_assign, unit) for unit in units])]
+        tickets = [each.ticket or "" for each in given]
+        if seen:
+            self.study.apply([partial(self.study.op_expose, ticket) for ticket in tickets if ticket])
+        self.tickets += tickets
+        return [each.arm if each.ticket else -1 for each in given]
 
     def wait(self, milliseconds: int = WINDOW + 1) -> list[int]:
         """The cohorts that are released when that time is over."""
@@ -174,8 +174,8 @@ def test_what_is_refused_changes_nothing(played: Played) -> None:
     log, before = list(played.study._session.driver.log), played.said()
     for what, name, kind in (
         ("resume", "b", Conflict),
-        ("pause", "x", UnknownName),
-        ("resume", "x", UnknownName),
+        ("pause", "x", UnknownArm),
+        ("resume", "x", UnknownArm),
         ("add", "", InvalidValue),
         ("add", "a b", InvalidValue),
     ):

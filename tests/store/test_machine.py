@@ -72,9 +72,9 @@ class Unread(Witness):
 class TakesLate(Study):
     """A report counts whenever it comes."""
 
-    def op_report(self, ticket: str, value: float, event: str = "") -> Any:
+    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Any:
         try:
-            return super().op_report(ticket, value, event)
+            return super().op_report(ticket, value, event, metric)
         except Late:
             self._session.rows.report(ticket, event, float(value), self._session.now)
             return Reported(again=False)

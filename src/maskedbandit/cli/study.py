@@ -44,6 +44,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--event", default="", metavar="NAME", help="of `report`: which of the person's reports this is"
     )
+    parser.add_argument(
+        "--metric",
+        default="",
+        metavar="NAME",
+        help="of `report`: the name of the guardrail, if that is what is reported",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -157,7 +163,7 @@ def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
     except ValueError:
         raise PersonalValue("VALUE", "a number") from None
     with opened(options) as study:
-        say(status="again" if study.report(ticket, number, options.event).again else "accepted")
+        say(status="again" if study.report(ticket, number, options.event, options.metric).again else "accepted")
 
 
 def do_tick(options: argparse.Namespace) -> None:

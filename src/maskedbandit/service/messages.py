@@ -57,6 +57,7 @@ class Report(Body):
     ticket: Ticket
     value: float
     event: Annotated[str, Meta(max_length=128)] = ""
+    metric: Annotated[str, Meta(max_length=64)] = ""  # the name of the guardrail, if the outcome is that
 
 
 class Reported(Struct):

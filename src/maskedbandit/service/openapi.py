@@ -57,7 +57,7 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
         statuses |= {401, 403, 429}
     if route.method == "POST":
         statuses |= {413}
-    if route.body is not None or "{key}" in route.path or "{arm}" in route.path:
+    if route.body is not None or "{key}" in route.path:
         statuses |= {422}
     if route.path not in ("/healthz", "/openapi.json"):
         statuses |= {503}

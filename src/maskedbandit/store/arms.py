@@ -6,11 +6,14 @@ people who have one keep it, and their cohort is released if it was full and is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from maskedbandit.errors import Conflict, InvalidValue, NotRunning, UnknownName
+from maskedbandit.errors import Conflict, InvalidValue, NotRunning, UnknownArm
 from maskedbandit.store.session import Session
+from maskedbandit.store.states import move
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.watch import Found
 
 
 def change(session: Session, what: str, name: str, payload: Any = None) -> None:
@@ -38,7 +41,7 @@ def number_of_arm(protocol: Protocol, name: str) -> int:
     """The number of an arm."""
     names = [each for each, _ in protocol.arms]
     if name not in names:
-        raise UnknownName("arm", name, names)
+        raise UnknownArm(f"there is no arm {name!r}: the arms of the study are {', '.join(names)}")
     return names.index(name)
 
 
@@ -52,3 +55,13 @@ def enter(session: Session, kind: str, arm: int, **says: Any) -> None:
         session.driver.begin_stage(after.in_play, aim)
     session.enter(kind=kind, **says)
     session.arms = after
+
+
+def put_out_of_play(session: Session, found: Sequence[Found]) -> None:
+    """These arms were found harmful by what was released; a study that has no other arm is paused."""
+    for arm, evidence in found:
+        assert session.watch is not None
+        session.watch.declare(arm)
+        enter(session, "arm_harmful", arm, evidence=evidence.hex())
+    if found and session.state == "running" and session.arms.harmful.issuperset(session.arms.in_play):
+        move(session, "paused")

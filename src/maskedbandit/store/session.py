@@ -35,6 +35,7 @@ from maskedbandit.store.checked import (
     replayed,
 )
 from maskedbandit.store.database import Again, Database, again
+from maskedbandit.store.harm import watched
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.rows import Rows
@@ -42,6 +43,7 @@ from maskedbandit.store.standing import Standing, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.watch import Watch
 
 FEW = 256  # rows
 Operation = Callable[[], Any]
@@ -91,6 +93,7 @@ class Session:
     now: int  # the latest time that the study has seen; it never goes back
     arms: Standing
     driver: Driver
+    watch: Watch | None  # of the guardrail
     accounts: Accounts
     rows: Rows
     head: Head
@@ -276,6 +279,7 @@ class Session:
             if cohort not in told
         ]
         self.driver = replayed(name, protocol, self.seed, found, database.rows(find, name), releases, dealt)
+        self.watch = watched(name, protocol, found, self.driver)
         self._written = len(self.driver.log)
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}

@@ -117,9 +117,12 @@ class Study:
         """The person saw the arm: from now on the outcome counts."""
         self._one(self.op_expose, ticket)
 
-    def report(self, ticket: str, value: float, event: str = "") -> Reported:
-        """What the person's outcome is, or one of several with an `event` each; a retry has no effect."""
-        found: Reported = self._one(self.op_report, ticket, value, event)
+    def report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
+        """What the person's outcome is, or one of several with an `event` each; a retry has no effect.
+
+        The outcome is the reward, or that of the guardrail whose name is the `metric`.
+        """
+        found: Reported = self._one(self.op_report, ticket, value, event, metric)
         return found
 
     def erase(self, unit: str) -> int:
@@ -219,11 +222,11 @@ class Study:
         if place.exposed is None:
             self._expose(place)
 
-    def op_report(self, ticket: str, value: float, event: str = "") -> Reported:
+    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
         """See `report`."""
         session = self._session
         place = session.rows.place(ticket)
-        check_report(self.protocol, value, event)
+        event = check_report(self.protocol, value, event, metric)
         known = session.rows.rewards(ticket)
         if event in known:
             if known[event] != float(value):

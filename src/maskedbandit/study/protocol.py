@@ -20,6 +20,10 @@
     window = "6 hours"               # from the moment at which the person sees the arm
     exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
 
+    [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
+    name = "unsubscribed"
+    harm = { above = 0.02 }
+
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
     period = "90 days"               # left out: for ever
@@ -40,20 +44,23 @@ from typing import Any
 
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.checks import number
+from maskedbandit.core import TOGETHER
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.arms import arms_of, check_arms
+from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
 from maskedbandit.study.reward import UNITS, Reward, duration
 from maskedbandit.study.signatures import public_key
 
 KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    "simulation",
+    *("guardrail", "simulation"),
 )
 MOST_PEOPLE, MOST_ABOUT = 10**12, 1000
 
@@ -165,14 +172,24 @@ class Protocol:
 
     @cached_property
     def channel(self) -> Channel:
-        """The channel, as the experiments of the lab name it."""
+        """The channel of rewards."""
+        return self._channels[0]
+
+    @cached_property
+    def guardrail_channel(self) -> Channel:
+        """The channel of the guardrail."""
+        return self._channels[-1]
+
+    @cached_property
+    def _channels(self) -> tuple[Channel, ...]:
+        """The channel, as the experiments of the lab name it; with a guardrail there are two, which share epsilon."""
         found: Channel = TABLES.made("channel", self.table.get("channel"))
         if real(found) is not None or found.trust not in ("central", "local"):
             allowed = "one of central or of local trust: a database alone cannot carry the sum of other channels"
             raise InvalidValue("channel", found, allowed)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        return found
+        return self.guardrail.channels(found) if self.guardrail else (found,)
 
     @property
     def on_devices(self) -> bool:
@@ -215,6 +232,14 @@ class Protocol:
         return Reward.from_table(self.table.get("reward", {}))
 
     @cached_property
+    def guardrail(self) -> Guardrail | None:
+        """The second outcome, if there is one."""
+        if "guardrail" not in self.table:
+            return None
+        names = tuple(name for name, _ in arms_of(self.table["arms"]))
+        return Guardrail.from_table(self.table["guardrail"], self.reward, names)
+
+    @cached_property
     def budget(self) -> Loss:
         """What each person may lose in a period, by all studies of the project."""
         given = self._section("budget", ("epsilon", "delta", "rho", "period"))
@@ -233,8 +258,9 @@ class Protocol:
         return None if period is None else duration("period", period, UNITS["hour"])
 
     def price(self, n: int) -> Loss:
-        """What the release of a cohort of n costs each of its people."""
-        return self.channel.loss(n)
+        """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
+        first, *second = [channel.loss(n) for channel in self._channels]
+        return first + second[0] if second else first
 
     def driver(self, seed: bytes) -> Driver:
         """The driver of a study with this protocol, before its first person."""
@@ -244,23 +270,21 @@ class Protocol:
         """Raise `InvalidValue` unless everything is allowed."""
         refuse_unknown("key", self.table, KEYS)
         for each in (
-            "name",
-            "about",
-            "project",
-            "arms",
-            "policy",
-            "channel",
-            "aim",
-            "reward",
-            "budget",
-            "period",
-            "signed_by",
+            *("name", "about", "project", "arms", "policy", "channel", "aim"),
+            *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
         if self.reward.rule != "first" and self.on_devices:
             raise InvalidValue(
                 "rule", self.reward.rule, "first: each device reports once, as its noise is in its report"
             )
+        if self.guardrail and self.guardrail.against is not None:
+            first = self.policy.ask(
+                self.policy.init(self.k, self.aim), self.channel.law(), decision_generator(bytes(16), 0)
+            )
+            if first.close != TOGETHER:
+                allowed = "one that deals arms together, such as contemporaneous_klucb: harm is a difference of arms"
+                raise InvalidValue("policy", self.policy, allowed)
         if self.channel.law().counter > 0:
             length = getattr(self.channel, "length", 0)
             if self.people is None or length < self.people:
