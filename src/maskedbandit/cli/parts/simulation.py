@@ -33,6 +33,7 @@ class Simulated(NamedTuple):
     """What a [simulation] table says."""
 
     instance: Instance
+    guardrail: Instance | None  # of the second outcome, if there is a guardrail
     every: int  # milliseconds between two people
     lost: float
     seed: int
@@ -43,14 +44,24 @@ class Simulated(NamedTuple):
         given = protocol.table.get("simulation")
         if not isinstance(given, dict):
             raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")
-        refuse_unknown("key of [simulation]", given, ("instance", "every", "lost", "seed"))
-        instance = TABLES.made("instance", given.get("instance"))
-        if not isinstance(instance, Instance) or instance.true_means().size != protocol.k:
-            raise InvalidValue("instance", instance, f"one of arms, as many as the study has, {protocol.k}")
+        refuse_unknown("key of [simulation]", given, ("instance", "guardrail", "every", "lost", "seed"))
+        instance = instance_of(protocol, given.get("instance"))
+        if (protocol.guardrail is None) != ("guardrail" not in given):
+            allowed = "an instance of the lab, if the study has a guardrail, and only then"
+            raise InvalidValue("guardrail of [simulation]", given.get("guardrail"), allowed)
+        guardrail = instance_of(protocol, given["guardrail"]) if protocol.guardrail else None
         if not number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
             raise InvalidValue("lost", lost, "a probability")
         every = duration("every", given.get("every", "1 second"), 0)
-        return cls(instance, every, float(lost), whole("seed", given.get("seed", 1), 0))
+        return cls(instance, guardrail, every, float(lost), whole("seed", given.get("seed", 1), 0))
+
+
+def instance_of(protocol: Protocol, given: Any) -> Instance:
+    """An instance of the arms of a study."""
+    instance = TABLES.made("instance", given)
+    if not isinstance(instance, Instance) or instance.true_means().size != protocol.k:
+        raise InvalidValue("instance", instance, f"one of arms, as many as the study has, {protocol.k}")
+    return instance
 
 
 class Clock:
@@ -79,6 +90,7 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     streams = Streams(simulated.seed, protocol.name)
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
+    second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
     first, refused, pulls = study.people, 0, np.zeros(protocol.k)
 
     def person(i: int) -> None:
@@ -103,6 +115,10 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         if protocol.on_devices:
             value = protocol.channel.randomize(reward, study.op_offer(given.ticket), bits)
         study.op_report(given.ticket, value)
+        if guardrail and protocol.guardrail:
+            harm = float(guardrail.one(guardrail.parameters(), given.arm, i, 0, second))
+            outcome = protocol.guardrail.outcome
+            study.op_report(given.ticket, outcome.in_units(harm), "", protocol.guardrail.name)
 
     def is_lost(i: int) -> bool:
         return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
