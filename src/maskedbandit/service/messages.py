@@ -172,15 +172,26 @@ class Releases(Struct):
     releases: list[Released]
 
 
+class GuardrailResult(Struct):
+    """What the releases say of the second outcome of an arm; its mean is between low and high 95 times in 100."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+
+
 class ArmResult(Struct):
     """What the releases say of an arm: its mean, and half the widths of bands that hold it 95 times in 100."""
 
     arm: str
+    stands: str  # in play, paused or harmful
     n: int  # people in its releases
     mean: float | None
     people: float | None  # as people differ
     people_and_noise: float | None
     chance_of_being_best: float
+    guardrail: GuardrailResult | None = None
 
 
 class Results(Struct):

@@ -17,6 +17,7 @@ from maskedbandit.errors import BehindWitness, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, Horizon, counts
 from maskedbandit.service.estimates import Estimate, chances, estimate
+from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts, state_of
 from maskedbandit.store.chain import Entry, Head, entries, holds
@@ -35,6 +36,7 @@ class Arm(Struct, frozen=True):
     payload: str | None  # JSON
     estimate: Estimate | None
     chance: float  # of being the best
+    guarded: Guarded | None = None  # what is estimated of its guardrail
     stands: str = "in play"  # or paused, or harmful
 
 
@@ -51,6 +53,7 @@ class Line(Struct, frozen=True):
     total: float | None = None
     loss: str | None = None  # what each person of the cohort lost
     step: int | None = None  # of the log
+    guardrail: float | None = None  # the total of the second outcome
 
 
 class View(Struct, frozen=True):
@@ -210,7 +213,8 @@ def line(entry: Entry) -> Line:
     if says["kind"] != "released":
         return Line(*common, arm=says.get("arm"))
     total = float.fromhex(says["total"])
-    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"])
+    second = float.fromhex(says["guardrail"]) if "guardrail" in says else None
+    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"], second)
 
 
 @lru_cache(maxsize=256)
@@ -226,8 +230,15 @@ def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...]) -> tuple[A
             cohorts, n, total = sums[each.arm]
             sums[each.arm] = cohorts + 1, n + each.n, total + each.total
     found = [estimate(law, cohorts, n, total) if n else None for cohorts, n, total in sums]
-    named = zip(protocol.arms, found, chances(found), strict=True)
+    named = zip(protocol.arms, found, chances(found), guarded(protocol, ledger), strict=True)
     return tuple(
-        Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance, now.is_said(arm))
-        for arm, ((name, payload), each, chance) in enumerate(named)
+        Arm(
+            name,
+            None if payload is None else json.dumps(payload, ensure_ascii=False),
+            each,
+            chance,
+            second,
+            now.is_said(arm),
+        )
+        for arm, ((name, payload), each, chance, second) in enumerate(named)
     )

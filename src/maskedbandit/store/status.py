@@ -32,21 +32,27 @@ def status(database: Database, witness: Witness, name: str) -> str:
     state, people, protocol = row[0], row[1], amended(Protocol.from_text(row[2]), found)
     arms = standing(name, protocol, found)
     released: dict[int, tuple[int, int, float]] = {}
+    second: dict[int, float] = {}  # totals of the guardrail
     for says in (entry.says for entry in found):
         if says["kind"] == "released":
             cohorts, n, total = released.get(says["arm"], (0, 0, 0.0))
             released[says["arm"]] = cohorts + 1, n + says["n"], total + float.fromhex(says["total"])
+            second[says["arm"]] = second.get(says["arm"], 0.0) + float.fromhex(says.get("guardrail", "0x0p+0"))
     count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
     dealt = {arm: int(places) for arm, places in database.rows(count, name)}
+    guardrail = protocol.guardrail
     of = f" of {protocol.people}" if protocol.people else ""
     lines = [
         f"{name}: {state}, {people}{of} people, {sum(cohorts for cohorts, *_ in released.values())} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
-        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}",
+        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}{f' {guardrail.name}' if guardrail else ''}",
     ]
     for arm, (label, _) in enumerate(protocol.arms):
         cohorts, n, total = released.get(arm, (0, 0, 0.0))
         mean = f"{protocol.reward.in_units(total / n):.4g}" if n else "-"
+        if guardrail:
+            other = f"{guardrail.outcome.in_units(second[arm] / n):.4g}" if n else "-"
+            mean = f"{mean:>17} {other:>{len(guardrail.name)}}"
         how = "" if arm in arms.in_play else f"  {arms.is_said(arm)}"
         lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {cohorts:8} {mean:>17}{how}")
     return "\n".join(lines)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
+
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.messages import ArmResult, Results
+from maskedbandit.service.messages import ArmResult, GuardrailResult, Results
 from maskedbandit.service.route import Answer, Call, Route
 from maskedbandit.service.statement import recomputed_statement
 from maskedbandit.service.view import View, view
@@ -26,11 +28,13 @@ async def results(call: Call) -> Results:
     arms = [
         ArmResult(
             arm=arm.name,
+            stands=arm.stands,
             n=arm.estimate.n if arm.estimate else 0,
             mean=units(arm.estimate.mean) if arm.estimate else None,
             people=arm.estimate.people * width if arm.estimate else None,
             people_and_noise=arm.estimate.both * width if arm.estimate else None,
             chance_of_being_best=arm.chance,
+            guardrail=GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None,
         )
         for arm in found.arms
     ]

@@ -26,7 +26,7 @@ from maskedbandit.service.elsewhere import RELAYED
 from maskedbandit.service.events import event_stream
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
-from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
+from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
 from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import Handler, Visit, page
 from maskedbandit.service.preview import preview
@@ -257,6 +257,21 @@ def moved(verb: str) -> Handler:
     return move
 
 
+def changed(what: str, roles: tuple[str, ...]) -> Handler:
+    """A form that changes the arms of a study."""
+
+    async def change(visit: Visit) -> Response:
+        visit.allow(roles)
+        visible(visit.who.key, visit.name)
+        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
+        name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
+        given = arm_payload(visit.values.get("payload", ""))
+        await held.do(partial(held.study.op_change_arms, what, name, given))
+        return RedirectResponse(f"/studies/{visit.name}", 303)
+
+    return change
+
+
 def routes() -> list[BaseRoute]:
     """All pages."""
     one = "/studies/{study}"
@@ -279,6 +294,9 @@ def routes() -> list[BaseRoute]:
         ("GET", f"{one}/plan"): plan_page,
         ("POST", f"{one}/plan"): plan_table,
         ("POST", f"{one}/verify"): verify,
+        ("POST", f"{one}/arms"): changed("add", (OWNER,)),
+        ("POST", f"{one}/arms/{{arm}}/pause"): changed("pause", STAFF),
+        ("POST", f"{one}/arms/{{arm}}/resume"): changed("resume", (OWNER,)),
         **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
     }
     return [
