@@ -45,7 +45,8 @@ def status(database: Database, witness: Witness, name: str) -> str:
     lines = [
         f"{name}: {state}, {people}{of} people, {sum(cohorts for cohorts, *_ in released.values())} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
-        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}{f' {guardrail.name}' if guardrail else ''}",
+        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}"
+        + (f" {guardrail.name}" if guardrail else ""),
     ]
     for arm, (label, _) in enumerate(protocol.arms):
         cohorts, n, total = released.get(arm, (0, 0, 0.0))
