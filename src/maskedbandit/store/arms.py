@@ -24,8 +24,9 @@ def change(session: Session, what: str, name: str, payload: Any = None) -> None:
         allowed = "one whose releases are independent: a running sum cannot begin anew with a stage"
         raise InvalidValue("channel", session.protocol.channel, allowed)
     if what == "add":
-        session.protocol = session.protocol.also([*session.protocol.added, (name, payload)])
-        enter(session, "arm_added", session.protocol.k - 1, payload=payload)
+        protocol = session.protocol.also([*session.protocol.added, (name, payload)])
+        enter(session, "arm_added", protocol.k - 1, name, payload=payload)
+        session.protocol = protocol
         return
     arm, now = number_of_arm(session.protocol, name), session.arms
     if arm in now.harmful:
@@ -34,7 +35,7 @@ def change(session: Session, what: str, name: str, payload: Any = None) -> None:
         raise Conflict(f"arm {name} is {now.is_said(arm)} already")
     if what == "pause" and now.in_play == (arm,):
         raise Conflict(f"arm {name} is the only one in play: pause or stop the study instead")
-    enter(session, "arm_paused" if what == "pause" else "arm_resumed", arm)
+    enter(session, "arm_paused" if what == "pause" else "arm_resumed", arm, name)
 
 
 def number_of_arm(protocol: Protocol, name: str) -> int:
@@ -45,10 +46,10 @@ def number_of_arm(protocol: Protocol, name: str) -> int:
     return names.index(name)
 
 
-def enter(session: Session, kind: str, arm: int, **says: Any) -> None:
+def enter(session: Session, kind: str, arm: int, name: str, **says: Any) -> None:
     """Write a change into the ledger, and begin a stage if other arms are in play after it."""
     after = session.arms.after(kind, arm)
-    says |= {"arm": arm, "name": session.protocol.arms[arm][0]}
+    says |= {"arm": arm, "name": name}
     if after.in_play != session.arms.in_play:
         aim = session.protocol.aim_of_stage(after.stage, session.people)
         says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.in_play)}
@@ -62,6 +63,6 @@ def put_out_of_play(session: Session, found: Sequence[Found]) -> None:
     for arm, evidence in found:
         assert session.watch is not None
         session.watch.declare(arm)
-        enter(session, "arm_harmful", arm, evidence=evidence.hex())
+        enter(session, "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
     if found and session.state == "running" and session.arms.harmful.issuperset(session.arms.in_play):
         move(session, "paused")

@@ -189,7 +189,10 @@ class Driver:
         arms = tuple(whole("an arm in play", arm, 0, self.k) for arm in arms)
         if not arms or list(arms) != sorted(set(arms)):
             raise InvalidValue("arms", arms, "at least one, each once, in the order of their numbers")
-        self.state = self.policy.init(len(arms), aim) if len(arms) > 1 else None
+        try:
+            self.state = self.policy.init(len(arms), aim) if len(arms) > 1 else None
+        except Exception as why:
+            raise IllegalDecision(f"{type(self.policy).__name__} cannot begin a stage of {len(arms)} arms") from why
         self._released += [(0, Fraction(0))] * (arms[-1] + 1 - self.k)
         self.k, self.arms = max(self.k, arms[-1] + 1), arms
         self.deck.end_stage()
