@@ -24,6 +24,8 @@ from maskedbandit.errors import (
 )
 from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.study import Study
+from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql
 from tests.store.invariants import check_database, check_study
 from tests.store.model import EXPOSURE, MINUTE, PERIOD, WINDOW, Model, protocol
@@ -267,7 +269,15 @@ class Machine(Stage):
 
 
 class Changing(Machine):
-    """The same, and the arms of both studies change."""
+    """The same, and the arms of both studies change; whom chance gives an arm repeats, as much follows from it."""
+
+    opens = 0
+
+    def opened(self, where: Open, name: str) -> Study:
+        study = super().opened(where, name)
+        study._bits = seeded(self.opens)
+        self.opens += 1
+        return study
 
     def prepare(self) -> None:
         for name in NAMES:

@@ -99,7 +99,7 @@ class View(Struct, frozen=True):
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
-        waits = any(each.complete and each.state not in ("released", "given up") for each in self.counts.cohorts)
+        waits = any(each.complete and each.state != "released" and not each.ended for each in self.counts.cohorts)
         return None if waits and self.protocol.policy.goal == "regret" else self.counts.asked
 
     @property
