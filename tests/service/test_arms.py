@@ -92,7 +92,7 @@ def test_a_guardrail_over_http(service: Inside) -> None:
     found = service.ask("GET", "/v1/studies/small/results", None, "owner").json
     assert [arm["stands"] for arm in found["arms"]] == ["in play", "harmful", "in play"]
     harm = {arm["arm"]: arm["guardrail"] for arm in found["arms"]}
-    assert harm["b"]["mean"] == 1.0
+    assert harm["b"]["mean"] > 0.5
     assert harm["b"]["low"] > 0.2 > harm["a"]["mean"] == 0.0
     assert service.study("arms/b/resume", key="owner").code == "conflict"
     assert service.ask("GET", "/v1/studies/small", None, "owner").json["in_play"] == ["a", "c"]
