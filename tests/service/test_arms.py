@@ -96,6 +96,9 @@ def test_a_guardrail_over_http(service: Inside) -> None:
     assert harm["b"]["low"] > 0.2 > harm["a"]["mean"] == 0.0
     assert service.study("arms/b/resume", key="owner").code == "conflict"
     assert service.ask("GET", "/v1/studies/small", None, "owner").json["in_play"] == ["a", "c"]
+    stated = service.ask("GET", "/v1/studies/small/statement", None, "owner")
+    assert stated.status == 200
+    assert "two sums, of the outcome and of harm" in stated.body.decode()
     assert service.study("verify", key="owner").status == 200
 
 

@@ -118,10 +118,7 @@ class Study:
         self._one(self.op_expose, ticket)
 
     def report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
-        """What the person's outcome is, or one of several with an `event` each; a retry has no effect.
-
-        The outcome is the reward, or that of the guardrail whose name is the `metric`.
-        """
+        """A person's outcome, or that of the guardrail named `metric`: one of several with an `event`. A retry is safe."""
         found: Reported = self._one(self.op_report, ticket, value, event, metric)
         return found
 

@@ -13,11 +13,7 @@ the log, which lists what was asked, with the answers, and what was told:
 
     ("ask", number, arm, n, close)        number counts all asks from 0; each has a generator of its own (decisions.py)
     ("tell", cohort, n, total)            cohorts are numbered from 0 in the order in which they were asked for
-    ("stage", aim, arm, ..., arm)         from here on these arms are in play
-
-A stage begins when the arms in play change: a policy that starts anew decides between them, and numbers them as they
-are listed. It is told nothing of the cohorts before it, so what it guarantees holds for the stage. Their releases count
-for the arm that is served while there is nothing to ask for.
+    ("stage", aim, arm, ..., arm)         from here on these arms are in play (stage.py)
 
 Which places are dealt to whom is drawn with bits of the caller's, and it is the caller who stores it.
 
@@ -51,6 +47,7 @@ from maskedbandit.study.illegal import (
     nothing_to_wait_for,
     unknown_size,
 )
+from maskedbandit.study.stage import checked_arms, first_state
 
 
 class Assignment(NamedTuple):
@@ -186,13 +183,8 @@ class Driver:
 
         No place of the cohorts so far is dealt any more. An arm that is alone in play is the answer.
         """
-        arms = tuple(whole("an arm in play", arm, 0, self.k) for arm in arms)
-        if not arms or list(arms) != sorted(set(arms)):
-            raise InvalidValue("arms", arms, "at least one, each once, in the order of their numbers")
-        try:
-            self.state = self.policy.init(len(arms), aim) if len(arms) > 1 else None
-        except Exception as why:
-            raise IllegalDecision(f"{type(self.policy).__name__} cannot begin a stage of {len(arms)} arms") from why
+        arms = checked_arms(arms, self.k)
+        self.state = first_state(self.policy, len(arms), aim)
         self._released += [(0, Fraction(0))] * (arms[-1] + 1 - self.k)
         self.k, self.arms = max(self.k, arms[-1] + 1), arms
         self.deck.end_stage()

@@ -25,8 +25,12 @@ from typing import Any
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.checks import number
+from maskedbandit.core import TOGETHER
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import exact
+from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.naming import checked_name, refuse_unknown
 from maskedbandit.study.reward import Reward
 
@@ -73,6 +77,14 @@ class Guardrail:
             raise InvalidValue("channel", channel, allowed)
         whole = exact("epsilon", channel.epsilon)
         return replace(channel, epsilon=whole * (1 - self.share)), replace(channel, epsilon=whole * self.share)
+
+    def check_policy(self, policy: Policy, law: Law, k: int, aim: Any) -> None:
+        """Raise `InvalidValue` if harm is a difference and the policy does not deal arms together."""
+        if self.against is not None:
+            first = policy.ask(policy.init(k, aim), law, decision_generator(bytes(16), 0))
+            if first.close != TOGETHER:
+                allowed = "one that deals arms together, such as contemporaneous_klucb: harm is a difference of arms"
+                raise InvalidValue("policy", policy, allowed)
 
 
 def harm(given: Any, outcome: Reward, arms: tuple[str, ...]) -> tuple[float, bool, int | None]:

@@ -44,14 +44,12 @@ from typing import Any
 
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.checks import number
-from maskedbandit.core import TOGETHER
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.arms import arms_of, check_arms
-from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
@@ -278,13 +276,8 @@ class Protocol:
             raise InvalidValue(
                 "rule", self.reward.rule, "first: each device reports once, as its noise is in its report"
             )
-        if self.guardrail and self.guardrail.against is not None:
-            first = self.policy.ask(
-                self.policy.init(self.k, self.aim), self.channel.law(), decision_generator(bytes(16), 0)
-            )
-            if first.close != TOGETHER:
-                allowed = "one that deals arms together, such as contemporaneous_klucb: harm is a difference of arms"
-                raise InvalidValue("policy", self.policy, allowed)
+        if self.guardrail:
+            self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
         if self.channel.law().counter > 0:
             length = getattr(self.channel, "length", 0)
             if self.people is None or length < self.people:
