@@ -118,7 +118,7 @@ class Study:
         self._one(self.op_expose, ticket)
 
     def report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
-        """A person's outcome, or that of the guardrail named `metric`: one of several with an `event`. A retry is safe."""
+        """A person's outcome, or that of the guardrail named `metric`: or one of several with an `event`."""
         found: Reported = self._one(self.op_report, ticket, value, event, metric)
         return found
 
