@@ -52,6 +52,7 @@ figures: setup
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
 	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
+	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
 
 golden: setup

@@ -26,6 +26,7 @@ PUBLIC = [
     "compare",
     "delays",
     "errors",
+    "estimate",
     "identify",
     "kernel",
     "noises",

@@ -43,6 +43,7 @@ _HOME = {
     "RecordedLog": "lab.logs.recorded_log",
     "Release": "core",
     "compare": "lab.goals.compare",
+    "estimate": "reports.estimate",
     "identify": "lab.goals.identify.identify",
     "kernel": "core",
     "plan": "reports.plan",

@@ -25,6 +25,7 @@ from maskedbandit.service.page.render import (
 from maskedbandit.service.preview import preview
 from maskedbandit.service.view import Summary, View, view
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, Played, quick_folder
 
 OWNER, OFFICER, READER = (SimpleNamespace(role=role) for role in ("owner", "officer", None))
@@ -54,7 +55,7 @@ def all_views() -> Iterator[dict[str, View]]:
         found["early"] = seen(usual)
         usual.come(300, [0.5, 0.6, 0.45])
         found["running"] = seen(usual)
-        below = Estimate(n=100, cohorts=2, mean=-0.1, people=0.05, both=0.2)
+        below = Estimate(100, 2, -0.1, 0.1, Interval(0.0, 0.05), Interval(0.0, 0.1))
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
         usual.study.pause()

@@ -136,7 +136,7 @@ def test_a_page_that_does_not_escape_is_rejected(pages: dict[str, str]) -> None:
 def test_each_picture_has_a_title_and_a_table(pages: dict[str, str]) -> None:
     page = Page(pages["study, running"])
     pictures = page.all("svg")
-    assert len(pictures) == 2 * 5
+    assert len(pictures) == 2 * 6
     for each in pictures:
         assert each["role"] == "img"
         assert len(str(each["aria-labelledby"]).split()) == 2

@@ -48,6 +48,7 @@ class Cohort(Struct, frozen=True):
     state: str
     deadline: int | None = None  # of the last place that was seen so far
     complete: bool = True  # no places will be added
+    epoch: int = 0  # cohorts of the same one were dealt together
     ended: bool = False  # with its stage: the policy is told nothing of it
 
 
@@ -176,7 +177,6 @@ def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: i
             state, deadline = "given up", None
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"
-        found.append(
-            Cohort(places.cohort, places.arm, places.size, dealt, seen, state, deadline, places.complete, places.ended)
-        )
+        named = places.cohort, places.arm, places.size
+        found.append(Cohort(*named, dealt, seen, state, deadline, places.complete, places.epoch, places.ended))
     return found

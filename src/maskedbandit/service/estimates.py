@@ -2,10 +2,11 @@
 
 All of it is computed from released sums and from the law of their noise alone, so it costs nobody anything.
 
-    Var(mean) = p (1 - p) / n + v / n^2,      p the mean, n the people, v the variance of the noise in their sum
+The outer band is a confidence sequence (theory/sequences.py): in 95 of 100 studies it holds the mean at all times,
+however the policy goes by what was released, and whenever somebody looks. The inner band is what it would be if the
+same total had no noise. The chance of being best assumes something else: that means are normal, with
 
-The inner band has the first part, of the people; the outer band has both. A reward in [0, 1] varies at most so much,
-also after it was rounded at random, and bits vary exactly so much.
+    Var(mean) = p (1 - p) / n + v / n^2,      p the mean, n the people, v the variance of the noise in their sum.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import log_ndtr
 
-from maskedbandit.law import Law, deviation
+from maskedbandit.core import Recorded, Release
+from maskedbandit.law import NO_NOISE, Law, deviation
+from maskedbandit.theory.differences import difference_interval
+from maskedbandit.theory.sequences import Interval, mean_intervals, sums
 
-WIDE = 1.959963984540054  # standard deviations on either side: 95 in 100
+ALPHA = 0.05
+COMPARED = 30  # arms: with more of them the page would be slow
 CELLS = 4000  # of the range in which the best mean may lie
 FAR = 9.0  # standard deviations: nothing is beyond them
 
@@ -31,25 +36,71 @@ class Estimate(Struct, frozen=True):
     n: int
     cohorts: int
     mean: float
-    people: float  # half the width of the inner band
-    both: float  # half the width of the outer band
+    error: float  # standard error of the mean
+    inner: Interval
+    outer: Interval
 
     @property
     def widening(self) -> float:
         """By how much the noise makes the band wider."""
-        return self.both / self.people
+        return self.outer.width / self.inner.width
 
 
-def estimate(law: Law, cohorts: int, n: int, total: float) -> Estimate:
-    """The estimate from so many releases, which have n people and this sum.
+def estimates(law: Law, arms: Sequence[Sequence[Release | Recorded]]) -> tuple[Estimate | None, ...]:
+    """The estimate of each arm from its releases; None without any.
 
-    >>> found = estimate(Law(1, scale=10.0, grid=1.0, per_release=1.0), cohorts=1, n=100, total=50)
-    >>> found.mean, round(found.people, 3), round(found.both, 3), round(found.widening, 2)
-    (0.5, 0.098, 0.294, 3.0)
+    >>> found, none = estimates(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
+    >>> found.mean, [round(each, 2) for each in found.inner], [round(each, 2) for each in found.outer], none
+    (0.5, [0.33, 0.67], [0.0, 1.0], None)
     """
-    p = min(max((total + 2) / (n + 4), 2 / (n + 4)), (n + 2) / (n + 4))  # two successes and two failures more
-    people, noise = math.sqrt(p * (1 - p) / n), deviation(law, cohorts, n) / n
-    return Estimate(n, cohorts, total / n, WIDE * people, WIDE * math.hypot(people, noise))
+    return _estimates(law, tuple(map(tuple, arms)))
+
+
+@lru_cache(maxsize=64)
+def _estimates(law: Law, arms: tuple[tuple[Release | Recorded, ...], ...]) -> tuple[Estimate | None, ...]:
+    known = [sums(law, releases) for releases in arms]
+    totals = [(sum(each.n for each in of), math.fsum(each.total for each in of)) for of in arms]
+    plain = [sums(EXACT, [Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
+    inner, outer = mean_intervals(EXACT, plain, ALPHA), mean_intervals(law, known, ALPHA)
+    found: list[Estimate | None] = []
+    for of, (n, total), *bands in zip(arms, totals, inner, outer, strict=True):
+        p = min(max((total + 2) / (n + 4), 2 / (n + 4)), (n + 2) / (n + 4))  # two successes and two failures more
+        error = math.hypot(math.sqrt(p * (1 - p) / n), deviation(law, len(of), n) / n) if n else math.inf
+        found.append(Estimate(n, len(of), total / n, error, *bands) if n else None)
+    return tuple(found)
+
+
+EXACT = Law(NO_NOISE)
+
+
+class Difference(Struct, frozen=True):
+    """The mean of an arm minus that of the first one over the same people, scaled to -1 to 1."""
+
+    mean: float
+    interval: Interval
+
+
+def differences(law: Law, arms: Sequence[Sequence[Recorded]]) -> tuple[Difference | None, ...]:
+    """What each arm has more than the first one; None for arms whose first epoch is not also that of the first arm.
+
+    For more than `COMPARED` arms, and on trees, there is none.
+    """
+    if len(arms) > COMPARED or law.counter > 0 or not arms[0]:
+        return (None,) * len(arms)
+    epochs = {each.epoch: each for each in arms[0]}
+    found: list[Difference | None] = [None]
+    for of in arms[1:]:
+        together = bool(of) and min(each.epoch for each in of) == min(epochs)
+        pairs = tuple((each, epochs[each.epoch]) for each in of if each.epoch in epochs) if together else ()
+        found.append(_difference(law, pairs) if pairs else None)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _difference(law: Law, pairs: tuple[tuple[Recorded, Recorded], ...]) -> Difference:
+    weights = [min(a.n, b.n) for a, b in pairs]
+    margins = [w * (a.total / a.n - b.total / b.n) for w, (a, b) in zip(weights, pairs, strict=True)]
+    return Difference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
 
 
 def chances(found: Sequence[Estimate | None]) -> tuple[float, ...]:
@@ -60,7 +111,7 @@ def chances(found: Sequence[Estimate | None]) -> tuple[float, ...]:
     >>> chances([None, None])
     (0.5, 0.5)
     """
-    return _chances(tuple(None if each is None else (each.mean, each.both / WIDE) for each in found))
+    return _chances(tuple(None if each is None else (each.mean, each.error) for each in found))
 
 
 @lru_cache(maxsize=256)

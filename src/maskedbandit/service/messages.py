@@ -173,7 +173,7 @@ class Releases(Struct):
 
 
 class GuardrailResult(Struct):
-    """What the releases say of the second outcome of an arm; its mean is between low and high 95 times in 100."""
+    """What the releases say of the second outcome of an arm; an interval holds its mean at any time."""
 
     n: int
     mean: float
@@ -181,21 +181,33 @@ class GuardrailResult(Struct):
     high: float
 
 
+class Compared(Struct):
+    """What an arm has more than the first one over the same people, and an interval that holds it at any time."""
+
+    minus: str
+    difference: float
+    low: float
+    high: float
+
+
 class ArmResult(Struct):
-    """What the releases say of an arm: its mean, and half the widths of bands that hold it 95 times in 100."""
+    """What the releases say of an arm: its mean, and an interval that holds it at any time, in 95 of 100 studies."""
 
     arm: str
     stands: str  # in play, paused or harmful
     n: int  # people in its releases
     mean: float | None
-    people: float | None  # as people differ
-    people_and_noise: float | None
-    chance_of_being_best: float
+    low: float | None
+    high: float | None
+    low_without_noise: float | None  # what the interval would be if the total had no noise
+    high_without_noise: float | None
+    chance_of_being_best: float  # if means are normal
+    compared: Compared | None = None  # if both were dealt together
     guardrail: GuardrailResult | None = None
 
 
 class Results(Struct):
-    """What a study has found so far. The bands are not corrected for looking at them while the study goes on."""
+    """What a study has found so far. The intervals are valid at all times together, whenever somebody looks at them."""
 
     study: str
     simulated: bool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from maskedbandit.core import Release
 from maskedbandit.privacy.odds import best_guess, in_hundred
-from maskedbandit.service.estimates import estimate
+from maskedbandit.service.estimates import estimates
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import count, counted, decimal, duration
 
@@ -31,12 +32,13 @@ def preview(protocol: Protocol) -> list[tuple[str, str]]:
         return found
     found.append(("People", f"{count(people)}, for {counted(protocol.k, 'arm')}."))
     each = max(people // protocol.k, 1)
-    half = estimate(protocol.channel.law(), 1, each, each / 2)
-    scale = reward.most - reward.least
+    (known,) = estimates(protocol.channel.law(), [[Release(0, each, each / 2)]])
+    assert known is not None
+    both, alone = ((reward.most - reward.least) * band.width / 2 for band in (known.outer, known.inner))
     text = (
         f"If each arm had {counted(each, 'person', 'people')} in one cohort, its mean would be known to "
-        f"±{decimal(scale * half.both, 2)}: ±{decimal(scale * half.people, 2)} from how much people differ, and "
-        f"×{half.widening:.2f} by privacy noise."
+        f"±{decimal(both, 2)} at any time: ±{decimal(alone, 2)} from how much people differ, and "
+        f"×{known.widening:.2f} by privacy noise."
     )
     found.append(("The answer", text))
     return found

@@ -8,15 +8,17 @@ study says so. Nothing else is in it. In particular nothing depends on rewards t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
+from maskedbandit.core import Recorded
 from maskedbandit.errors import BehindWitness, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, Horizon, counts
-from maskedbandit.service.estimates import Estimate, chances, estimate
+from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
 from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts, state_of
@@ -36,6 +38,7 @@ class Arm(Struct, frozen=True):
     payload: str | None  # JSON
     estimate: Estimate | None
     chance: float  # of being the best
+    more: Difference | None = None  # what it has more than the first arm, if both were dealt together
     guarded: Guarded | None = None  # what is estimated of its guardrail
     stands: str = "in play"  # or paused, or harmful
 
@@ -186,7 +189,7 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         state_of(each.kind for each in ledger),
         _simulated(published),
         arms_now,
-        arms(protocol, arms_now, ledger),
+        arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),
         ledger,
         Facts.of(protocol, published, {cohort.size for cohort in counted.cohorts}),
         counted,
@@ -222,23 +225,24 @@ def _cost(text: str) -> str:
     return str(Loss.from_text(text))
 
 
-def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...]) -> tuple[Arm, ...]:
-    """The arms, with their estimates from these entries."""
-    law, sums = protocol.channel.law(), [(0, 0, 0.0)] * protocol.k
+def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...], epochs: Mapping[int, int]) -> tuple[Arm, ...]:
+    """The arms, with their estimates from these entries, of cohorts in these epochs."""
+    released: list[list[Recorded]] = [[] for _ in protocol.arms]
     for each in ledger:
         if each.kind == "released" and each.arm is not None and each.n and each.total is not None:
-            cohorts, n, total = sums[each.arm]
-            sums[each.arm] = cohorts + 1, n + each.n, total + each.total
-    found = [estimate(law, cohorts, n, total) if n else None for cohorts, n, total in sums]
-    named = zip(protocol.arms, found, chances(found), guarded(protocol, ledger), strict=True)
+            released[each.arm].append(Recorded(each.arm, each.n, each.total, epochs[each.cohort or 0]))
+    law = protocol.channel.law()
+    found, more = estimates(law, released), differences(law, released)
+    named = zip(protocol.arms, found, chances(found), more, guarded(protocol, ledger), strict=True)
     return tuple(
         Arm(
             name,
             None if payload is None else json.dumps(payload, ensure_ascii=False),
             each,
             chance,
+            other,
             second,
             now.is_said(arm),
         )
-        for arm, ((name, payload), each, chance, second) in enumerate(named)
+        for arm, ((name, payload), each, chance, other, second) in enumerate(named)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from maskedbandit.core import Release
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.chain import Entry, entries
@@ -15,6 +16,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.standing import KINDS, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.theory.sequences import mean_intervals, sums
 
 
 def published(database: Database, witness: Witness, study: str) -> list[Entry]:
@@ -31,31 +33,33 @@ def status(database: Database, witness: Witness, name: str) -> str:
     found = published(database, witness, name)
     state, people, protocol = row[0], row[1], amended(Protocol.from_text(row[2]), found)
     arms = standing(name, protocol, found)
-    released: dict[int, tuple[int, int, float]] = {}
-    second: dict[int, float] = {}  # totals of the guardrail
+    released: list[list[Release]] = [[] for _ in protocol.arms]
+    second = [0.0] * protocol.k  # totals of the guardrail
     for says in (entry.says for entry in found):
         if says["kind"] == "released":
-            cohorts, n, total = released.get(says["arm"], (0, 0, 0.0))
-            released[says["arm"]] = cohorts + 1, n + says["n"], total + float.fromhex(says["total"])
-            second[says["arm"]] = second.get(says["arm"], 0.0) + float.fromhex(says.get("guardrail", "0x0p+0"))
+            released[says["arm"]].append(Release(says["arm"], says["n"], float.fromhex(says["total"])))
+            second[says["arm"]] += float.fromhex(says.get("guardrail", "0x0p+0"))
     count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
     dealt = {arm: int(places) for arm, places in database.rows(count, name)}
     guardrail = protocol.guardrail
     of = f" of {protocol.people}" if protocol.people else ""
     lines = [
-        f"{name}: {state}, {people}{of} people, {sum(cohorts for cohorts, *_ in released.values())} releases, "
+        f"{name}: {state}, {people}{of} people, {sum(map(len, released))} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
-        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17}"
+        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}"
         + (f" {guardrail.name}" if guardrail else ""),
     ]
-    for arm, (label, _) in enumerate(protocol.arms):
-        cohorts, n, total = released.get(arm, (0, 0, 0.0))
-        mean = f"{protocol.reward.in_units(total / n):.4g}" if n else "-"
+    law, units = protocol.channel.law(), protocol.reward.in_units
+    bands = mean_intervals(law, [sums(law, known) for known in released])
+    for arm, ((label, _), known, band) in enumerate(zip(protocol.arms, released, bands, strict=True)):
+        n, total = sum(each.n for each in known), sum(each.total for each in known)
+        mean = f"{units(total / n):.4g}" if n else "-"
+        ends = f"{units(band.low):.4g} to {units(band.high):.4g}" if n else "-"
         if guardrail:
             other = f"{guardrail.outcome.in_units(second[arm] / n):.4g}" if n else "-"
-            mean = f"{mean:>17} {other:>{len(guardrail.name)}}"
+            ends = f"{ends:>19} {other:>{len(guardrail.name)}}"
         how = "" if arm in arms.in_play else f"  {arms.is_said(arm)}"
-        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {cohorts:8} {mean:>17}{how}")
+        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {len(known):8} {mean:>17} {ends:>19}{how}")
     return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from maskedbandit.channels.offers import Offer
+from maskedbandit.core import Recorded
 from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
@@ -167,6 +168,12 @@ class Study:
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
         return releases(self._session)
+
+    def recorded(self) -> list[Recorded]:
+        """The same, with the epochs of the cohorts: what estimates need."""
+        with self._session.lock:
+            cohorts = self._session.driver.cohorts
+            return [Recorded(each.arm, each.n, each.total, cohorts[each.cohort].epoch) for each in self.releases()]
 
     def close(self) -> None:
         """Give the study and the database back."""

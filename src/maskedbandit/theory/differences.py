@@ -40,7 +40,7 @@ import numpy as np
 
 from maskedbandit.checks import check_fraction
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, is_noiseless, is_response, log_mgf
+from maskedbandit.law import Law, is_noiseless, is_response
 from maskedbandit.theory.sequences import (
     BETS,
     Floats,
@@ -52,6 +52,7 @@ from maskedbandit.theory.sequences import (
     failures,
     least,
     log_mean_exp,
+    log_moments,
     sums,
 )
 
@@ -99,7 +100,7 @@ def cost_of_epoch(law: Law, n_a: int, n_b: int) -> Floats:
         return cost
     w = min(n_a, n_b)
     for size, tilts in ((n_a, lam - c), (n_b, lam + c)):
-        cost += np.reshape([log_mgf(law, size, float(each) * w / size) for each in tilts.flat], c.shape)
+        cost += np.reshape([log_moments(law, size, float(each) * w / size) for each in tilts.flat], c.shape)
     return cost
 
 
@@ -152,7 +153,7 @@ def difference_interval(law: Law, epochs: Sequence[tuple[Known, Known]], alpha: 
     enough = math.log(2 / alpha)
 
     def lower(known: Pair) -> float:
-        return least(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0)
+        return float(least(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0))
 
     return from_bits(law, lower(pair_sums(law, epochs)), -lower(pair_sums(law, [(b, a) for a, b in epochs])))
 
@@ -184,7 +185,9 @@ def difference_apart(law: Law, of_a: Iterable[Known], of_b: Iterable[Known], alp
     a, b, enough = sums(law, of_a), sums(law, of_b), math.log(2 / alpha)
 
     def lower(first: Sums, second: Sums) -> float:
-        return least(lambda difference: evidence_apart(law, first, second, difference) >= enough, -1.0, 1.0)
+        return float(
+            least(lambda difference: evidence_apart(law, first, second, float(difference)) >= enough, -1.0, 1.0)
+        )
 
     return from_bits(law, lower(a, failures(b)), -lower(b, failures(a)))
 

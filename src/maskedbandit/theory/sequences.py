@@ -9,7 +9,7 @@ in [0, 1] has at most the log-moments of a bit of the same mean, so for every la
 is a non-negative supermartingale from 1, and so is M(mu), the mean of it over a grid of lam > 0. It ever reaches 2 /
 alpha with probability <= alpha / 2 [Vil39]. M falls as mu grows, so all mu below some bound are ruled out; the failures
 n - T give the upper bound. One bet is worth its factor as long as sqrt(V) lam is near its best value, V the variance of
-the total, so a grid that is even in ln lam serves all sizes of studies, for a price of some three nats.
+the total, so a grid that is even in ln lam serves all sizes of studies, for a price of some three nats [HRMS21].
 
 If means move, the logarithm above is concave in mu: then the interval holds the average of the means of the people who
 were released, person by person. Nothing is assumed of how they move.
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -32,7 +32,17 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.law import Law, is_noiseless, is_response, largest_tilt, log_mgf, log_mgf_of_sum
+from maskedbandit.law import (
+    Law,
+    cumulant,
+    draws_of_one,
+    is_laplace,
+    is_noiseless,
+    is_response,
+    largest_tilt,
+    log_mgf,
+    log_mgf_of_sum,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,6 +50,7 @@ BETS = 32  # on the grid
 LARGEST = 4.0  # lam; from there on e^-lam is little beside 1
 MOST_TILT = 0.9  # of the lam at which the moments of the noise become infinite
 HALVINGS = 44
+FINEST = 2**30  # steps of a reward; noise on a finer grid is as good as continuous
 
 
 class Known(Protocol):
@@ -79,10 +90,17 @@ def bets(law: Law, largest: float = LARGEST) -> Floats:
     return grid
 
 
+def log_moments(law: Law, n: int, lam: float) -> float:
+    """K_n(lam), also if devices dropped out of a larger cohort: Laplace tails are heavier on its finer grid."""
+    if is_laplace(law) and law.root > 0.0:
+        return cumulant(law, law.scale, draws_of_one(law, n), FINEST, lam)
+    return log_mgf(law, n, lam)
+
+
 @lru_cache(maxsize=4096)
 def noise_moments(law: Law, n: int) -> Floats:
     """K_n at the bets."""
-    return np.array([log_mgf(law, n, float(lam)) for lam in bets(law)])
+    return np.array([log_moments(law, n, float(lam)) for lam in bets(law)])
 
 
 def sums(law: Law, releases: Iterable[Known]) -> Sums:
@@ -119,17 +137,14 @@ def evidence(law: Law, known: Sums, mean: Any) -> Any:
     return log_mean_exp(lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments)
 
 
-def least(ruled_out: Callable[[float], bool], low: float, high: float) -> float:
-    """The least value that is not ruled out, if those that are come first; never above it."""
-    if not ruled_out(low):
-        return low
+def least(ruled_out: Callable[[Floats], Any], low: Any, high: Any) -> Any:
+    """The least value that is not ruled out, if those that are come first; never above it. Or arrays of them."""
+    start, none = low, np.logical_not(ruled_out(low))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if ruled_out(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+        out = ruled_out(middle)
+        low, high = np.where(out, middle, low), np.where(out, high, middle)
+    return np.where(none, start, low)
 
 
 def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> Interval:
@@ -146,19 +161,20 @@ def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> I
     (0.256, 0.345)
     """
     check_fraction("alpha", alpha)
-    known, enough = sums(law, releases), math.log(2 / alpha)
-    if known.n == 0:
-        return Interval(0.0, 1.0)
-
-    def lower(of: Sums) -> float:
-        return least(lambda mean: evidence(law, of, mean) >= enough, 0.0, 1.0)
-
-    return from_bits(law, lower(known), 1 - lower(failures(known)))
+    (found,) = mean_intervals(law, [sums(law, releases)], alpha)
+    return found
 
 
-def from_bits(law: Law, low: float, high: float) -> Interval:
-    """The interval of the rewards, from that of the bits under randomized response."""
-    if not is_response(law):
-        return Interval(low, high)
-    low, high = ((p - law.flip) / (1 - 2 * law.flip) for p in (low, high))
-    return Interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0))
+def mean_intervals(law: Law, arms: Sequence[Sums], alpha: float = 0.05) -> list[Interval]:
+    """The same for many arms at once; each interval has an error probability of at most alpha."""
+    known = Sums(*map(np.array, zip(*arms, strict=True)))
+    enough, zeros = math.log(2 / alpha), np.zeros(len(arms))
+
+    def lower(of: Sums) -> Floats:
+        found: Floats = least(lambda mean: evidence(law, of, mean) >= enough, zeros, zeros + 1)
+        return found
+
+    ends = np.stack([lower(known), 1 - lower(failures(known))])
+    if is_response(law):  # from bits to rewards
+        ends = np.clip((ends - law.flip) / (1 - 2 * law.flip), 0.0, 1.0)
+    return [Interval(float(low), float(high)) for low, high in ends.T]

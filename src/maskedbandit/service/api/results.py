@@ -9,10 +9,10 @@ import msgspec
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.messages import ArmResult, GuardrailResult, Results
+from maskedbandit.service.messages import ArmResult, Compared, GuardrailResult, Results
 from maskedbandit.service.route import Answer, Call, Route
 from maskedbandit.service.statement import recomputed_statement
-from maskedbandit.service.view import View, view
+from maskedbandit.service.view import Arm, View, view
 from maskedbandit.statement.content import Statement
 
 
@@ -22,24 +22,40 @@ async def seen(call: Call) -> View:
 
 
 async def results(call: Call) -> Results:
-    """The estimate of each arm, with half the widths of its two bands: of people, and of people and privacy noise."""
+    """The estimate of each arm, with its interval, and what that would be without privacy noise."""
     found = await seen(call)
-    units, width = found.protocol.reward.in_units, found.protocol.reward.most - found.protocol.reward.least
-    arms = [
-        ArmResult(
-            arm=arm.name,
-            stands=arm.stands,
-            n=arm.estimate.n if arm.estimate else 0,
-            mean=units(arm.estimate.mean) if arm.estimate else None,
-            people=arm.estimate.people * width if arm.estimate else None,
-            people_and_noise=arm.estimate.both * width if arm.estimate else None,
-            chance_of_being_best=arm.chance,
-            guardrail=GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None,
+    units, arms = found.protocol.reward.in_units, list[ArmResult]()
+    for arm in found.arms:
+        second = GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None
+        if arm.estimate is None:
+            arms.append(ArmResult(arm.name, arm.stands, 0, None, None, None, None, None, arm.chance, guardrail=second))
+            continue
+        low, high, *inner = (units(end) for end in (*arm.estimate.outer, *arm.estimate.inner))
+        arms.append(
+            ArmResult(
+                arm=arm.name,
+                stands=arm.stands,
+                n=arm.estimate.n,
+                mean=units(arm.estimate.mean),
+                low=low,
+                high=high,
+                low_without_noise=inner[0],
+                high_without_noise=inner[1],
+                chance_of_being_best=arm.chance,
+                compared=compared(found, arm),
+                guardrail=second,
+            )
         )
-        for arm in found.arms
-    ]
     answer = None if found.answer is None else found.arms[found.answer].name
     return Results(found.name, found.simulated, found.state, answer, str(found.loss), arms)
+
+
+def compared(found: View, arm: Arm) -> Compared | None:
+    """What the arm has more than the first one, in units of the outcome."""
+    if arm.more is None:
+        return None
+    width = found.protocol.reward.most - found.protocol.reward.least
+    return Compared(found.arms[0].name, *(width * each for each in (arm.more.mean, *arm.more.interval)))
 
 
 async def stated(call: Call) -> Statement | Answer:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from maskedbandit.drawing import Drawing, picture, ticks, times
+from maskedbandit.service.page.bands import Row, bands, told
 from maskedbandit.service.page.tables import delay_names, groups
 from maskedbandit.service.view import Arm, View
-from maskedbandit.words import count, counted, decimal, duration, fixed, percent
+from maskedbandit.theory.sequences import Interval
+from maskedbandit.words import count, counted, duration, percent
 
 DRAWN = 30  # arms, at most
 
@@ -33,47 +35,34 @@ def colours(view: View) -> list[tuple[str, str, tuple[int, ...]]]:
 
 def estimates(view: View) -> Markup:
     """A row for each arm: the released mean, the band of the people, and the band of the people and the noise."""
-    scale = view.protocol.reward.in_units
+    rows = [
+        Row(arm.name, scaled(view, arm.estimate.mean), ends(view, arm.estimate.outer), ends(view, arm.estimate.inner))
+        if arm.estimate
+        else Row(arm.name, 0.0, None)
+        for arm in drawn(view)
+    ]
+    return picture("estimates", "Estimated outcome of each arm, with two bands", told(rows), bands(rows, short))
+
+
+def differences(view: View) -> Markup:
+    """A row for each arm that was compared with the first one over the same people."""
     units = view.protocol.reward.most - view.protocol.reward.least
-    arms = drawn(view)
-    known = [(arm.name, arm.estimate) for arm in arms if arm.estimate]
-    ends = [end for _, each in known for end in (each.mean - each.both, each.mean + each.both)]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
+    rows = [
+        Row(arm.name, units * arm.more.mean, Interval(*(units * end for end in arm.more.interval)))
+        for arm in view.arms
+        if arm.more
+    ]
+    return picture("differences", f"What each arm has more than {view.arms[0].name}", told(rows), bands(rows, short))
 
-    def draw(on: Drawing) -> None:
-        row, label = (44, 0) if on.narrow else (34, 150)
-        left, right, top = label + 8, on.width - (16 if on.narrow else 116), 6
-        bottom = top + row * len(arms)
 
-        def x(value: float) -> float:
-            return left + (value - low) / (high - low) * (right - left)
+def scaled(view: View, mean: float) -> float:
+    """A mean in units of the outcome."""
+    return view.protocol.reward.in_units(mean)
 
-        for tick in ticks(scale(low), scale(high), 4 if on.narrow else 8):
-            at = x((tick - view.protocol.reward.least) / units)
-            on.line("zero" if tick == 0 and low < 0 else "grid", at, top, at, bottom)
-            on.text("middle", at, bottom + 17, decimal(tick, 4))
-        for i, arm in enumerate(arms):
-            y = top + row * i + (row - 11 if on.narrow else row / 2)
-            on.text("label", 0, y - 13 if on.narrow else y + 4, short(arm.name, on))
-            if arm.estimate is None:
-                on.text("quiet", left, y + 4, "nothing released yet")
-                continue
-            mean, people, both = arm.estimate.mean, arm.estimate.people, arm.estimate.both
-            number = f"{fixed(scale(mean), both * units)} ±{fixed(both * units, both * units)}"
-            on.text("value end", on.width, y - 13 if on.narrow else y + 4, number)
-            hint = f"{arm.name}: {decimal(scale(mean))}"
-            on.rect("outer", x(mean - both), y - 4, x(mean + both) - x(mean - both), 8, hint)
-            on.rect("inner", x(mean - people), y - 4, x(mean + people) - x(mean - people), 8, hint)
-            on.dot("mean", x(mean), y, 5, hint)
-        on.height = bottom + 24
 
-    about = "; ".join(
-        f"{name} {decimal(scale(each.mean))}, from {decimal(scale(each.mean - each.both))} to "
-        f"{decimal(scale(each.mean + each.both))}"
-        for name, each in known
-    )
-    return picture("estimates", "Estimated outcome of each arm, with two bands", about or "Nothing was released.", draw)
+def ends(view: View, band: Interval) -> Interval:
+    """A band in units of the outcome."""
+    return Interval(*(scaled(view, end) for end in band))
 
 
 def bars(rows: list[tuple[str, float, str]]) -> Callable[[Drawing], None]:

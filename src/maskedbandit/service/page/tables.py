@@ -20,10 +20,19 @@ def estimates(view: View) -> Rows:
         if (each := arm.estimate) is None:
             found.append([arm.name, "0", "0", *["–"] * 6])
             continue
-        ends = [each.mean + side for side in (-each.people, each.people, -each.both, each.both)]
-        numbers = [decimal(scale(end)) for end in (each.mean, *ends)]
+        numbers = [decimal(scale(end)) for end in (each.mean, *each.inner, *each.outer)]
         found.append([arm.name, count(each.n), count(each.cohorts), *numbers, f"×{each.widening:.2f}"])
     return found
+
+
+def differences(view: View) -> Rows:
+    """What arms have more than the first one."""
+    units = view.protocol.reward.most - view.protocol.reward.least
+    return [
+        [arm.name, *(decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]
+        for arm in view.arms
+        if arm.more
+    ]
 
 
 def chances(view: View) -> Rows:

@@ -1,0 +1,227 @@
+"""Estimates from releases: intervals that are valid at any time, and means without the bias of adaptive assignment.
+
+    mean          the sum of an arm's releases over its people
+    difference    if the first epoch deals both arms together: the mean difference within the epochs that they share;
+                  otherwise the difference of both means
+    corrected     the same, minus its bias where the policy runs with these means as true ones, in simulations
+    interval      a confidence sequence (theory/sequences.py and theory/differences.py)
+
+A policy gives more people to arms that look good. So an arm whose first people did badly by chance keeps a mean that is
+too low, and one that looked good is measured again: means are biased downwards, most those of arms with few people.
+Which arms a difference is between must be known beforehand: each arm is compared with one that is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.checks import check_fraction
+from maskedbandit.core import Recorded, Release
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.regret.result import Run
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.privacy.exact import whole
+from maskedbandit.reports.bias import Played, bias
+from maskedbandit.reports.estimates import OWN, SAME, Difference, Estimates, Mean
+from maskedbandit.store.study import Study
+from maskedbandit.theory.differences import difference_apart, difference_interval
+from maskedbandit.theory.sequences import Interval, mean_interval
+
+Rows = npt.NDArray[np.float64]
+
+
+class Source(NamedTuple):
+    """Where releases come from."""
+
+    what: str
+    rows: Rows  # [releases, 4] the fields of `Recorded`
+    channel: Channel
+    names: tuple[str, ...]
+    least: float = 0.0  # of a reward, in its units
+    most: float = 1.0
+    played: Played | None = None  # how to simulate it, if that is known
+
+
+def estimate(
+    what: Run | Found | Study | Sequence[Release] | Sequence[Recorded],
+    alpha: float = 0.05,
+    *,
+    channel: Channel | None = None,
+    against: str | None = None,
+    run: int | None = None,
+    simulations: int = 200,
+    advance: Callable[[], object] = lambda: None,
+) -> Estimates:
+    """The mean of each arm, and what it has more than that of the arm `against`, which is the first unless it is named.
+
+    `what` is the result of `simulate` or `identify` that kept its releases (of several runs, number `run`), a stored
+    study, or a list of releases that came through `channel`. Each interval has an error probability of at most
+    `alpha`; to have all of them right at once, divide it by their number. So many `simulations` find the bias of the
+    means, with none of them means stay as they are.
+
+    >>> import maskedbandit as mb
+    >>> policy, channel = mb.policies.SuccessiveElimination(), mb.channels.Central(epsilon=1)
+    >>> run = mb.simulate(policy, channel, mb.Bernoulli([0.5, 0.4]), 10**5, seed=7, keep_releases=True)
+    >>> mb.estimate(run, simulations=0)  # doctest: +ELLIPSIS
+    SuccessiveElimination over Central: ... people in ... releases, 95 % at any time
+    ...
+    """
+    check_fraction("alpha", alpha)
+    whole("simulations", simulations, 0, 10**6)
+    source = source_of(what, channel, run)
+    base = index_of(against, source.names)
+    law, k, together = source.channel.law(), len(source.names), dealt_together(source, base)
+    means, differences = points(source.rows, k, base, together)
+    wrong = np.full((2, k), math.nan)
+    if source.played is not None and simulations > 0 and not np.isnan(means).any():
+
+        def found(rows: Rows) -> Rows:
+            return np.stack(points(rows, k, base, together))
+
+        truth = np.clip(means, 0.001, 0.999)
+        wrong = bias(source.played, source.channel, truth, truth - truth[base], found, simulations, advance)
+    scale = source.most - source.least
+    arms = [arm_of(source, law, a, alpha, float(means[a]), float(means[a] - wrong[0, a])) for a in range(k)]
+    others = [
+        difference_of(source, law, a, base, alpha, bool(together[a]), float(differences[a]), float(wrong[1, a]))
+        for a in range(k)
+        if a != base
+    ]
+    return Estimates(
+        source.what,
+        alpha,
+        tuple(each._replace(**scaled(each, source.least, scale)) for each in arms),
+        tuple(each._replace(**scaled(each, 0.0, scale)) for each in others),
+    )
+
+
+def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
+    """Where the releases come from, or raise `InvalidValue`."""
+    if isinstance(what, Run | Found):
+        return source_of_run(what, run)
+    if run is not None:
+        raise InvalidValue("run", run, "left out unless several runs are estimated from")
+    if isinstance(what, Study):
+        protocol = what.protocol
+        names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
+        rows = table_of(what.recorded())
+        played = Played(protocol.policy, protocol.aim, AT_ONCE, int(rows[:, 1].sum()))
+        return Source(what.name, rows, protocol.channel, names, reward.least, reward.most, played)
+    known = list(what) if isinstance(what, Iterable) else []
+    if not known or not all(isinstance(each, Release | Recorded) for each in known):
+        raise InvalidValue("what", what, "a result of simulate or identify, a study, or a list of releases")
+    if not isinstance(channel, Channel):
+        raise InvalidValue("channel", channel, "the channel of these releases, such as Central(epsilon=1)")
+    epochs = [each.epoch if isinstance(each, Recorded) else -1 - i for i, each in enumerate(known)]
+    rows = table_of(Recorded(each.arm, each.n, each.total, e) for each, e in zip(known, epochs, strict=True))
+    return Source(type(channel).__name__, rows, channel, tuple(map(str, range(int(rows[:, 0].max()) + 1))))
+
+
+def source_of_run(result: Run | Found, run: int | None) -> Source:
+    """One of the runs of a result."""
+    if result.recorded is None:
+        raise InvalidValue("what", result, "a result that has its releases: run it with keep_releases=True")
+    numbers = range(result.runs_from, result.runs_from + len(result.recorded))
+    if run is None and len(numbers) > 1:
+        raise InvalidValue("run", run, f"the number of one run, from {numbers[0]} to {numbers[-1]}")
+    number = numbers[0] if run is None else whole("run", run, numbers[0], numbers[-1])
+    rows = result.recorded[number - result.runs_from]
+    aim = result.horizon if isinstance(result, Run) else result.delta
+    people = int(result.pulls[number - result.runs_from].sum())
+    title = f"{type(result.policy).__name__} over {type(result.channel).__name__}"
+    names = tuple(map(str, range(result.pulls.shape[1])))
+    return Source(title, rows, result.channel, names, played=Played(result.policy, aim, result.delay, people))
+
+
+def table_of(recorded: Iterable[Recorded]) -> Rows:
+    """Releases as an array."""
+    return np.array(list(recorded), np.float64).reshape(-1, 4)
+
+
+def index_of(against: str | None, names: tuple[str, ...]) -> int:
+    """The number of the arm of this name."""
+    if against is None:
+        return 0
+    if against not in names:
+        raise InvalidValue("against", against, f"the name of an arm: {', '.join(names[:20])}")
+    return names.index(against)
+
+
+def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
+    """Of each arm, whether the first epoch of either deals it together with the arm `base`.
+
+    That was decided before any release, so it may choose between two kinds of intervals.
+    """
+    first = np.full(len(source.names), math.inf)
+    np.minimum.at(first, source.rows[:, 0].astype(int), source.rows[:, 3])
+    same = (first == first[base]) & np.isfinite(first)
+    return same if source.channel.law().counter == 0 else np.zeros_like(same)
+
+
+def points(rows: Rows, k: int, base: int, together: npt.NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """The mean of each arm, and what it has more than the arm `base`; nan where nothing was released."""
+    arm, n, total = rows[:, 0].astype(int), rows[:, 1], rows[:, 2]
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(arm, total, k) / np.bincount(arm, n, k)
+        mine, other, w = shared(rows, base)
+        margin = w * (rows[mine, 2] / rows[mine, 1] - rows[other, 2] / rows[other, 1])
+        within = np.bincount(arm[mine], margin, k) / np.bincount(arm[mine], w, k)
+    return means, np.where(together, within, means - means[base])
+
+
+def shared(rows: Rows, base: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Rows]:
+    """Each release of another arm in an epoch that has one of the arm `base`, that one, and the smaller number."""
+    of_base = np.flatnonzero(rows[:, 0] == base)
+    epoch = {float(each): int(i) for i, each in zip(of_base, rows[of_base, 3], strict=True)}
+    pairs = [(i, epoch[float(e)]) for i, (a, e) in enumerate(rows[:, [0, 3]]) if a != base and float(e) in epoch]
+    mine, other = np.array(pairs, np.int64).reshape(-1, 2).T
+    return mine, other, np.minimum(rows[mine, 1], rows[other, 1])
+
+
+def releases_of(rows: Rows) -> list[Release]:
+    """These rows, as releases."""
+    return [Release(int(a), int(n), float(total)) for a, n, total, _ in rows]
+
+
+def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, corrected: float) -> Mean:
+    """What is known of an arm, between 0 and 1."""
+    known = releases_of(source.rows[source.rows[:, 0] == a])
+    n = sum(each.n for each in known)
+    plain = [Release(a, n, min(max(mean, 0.0), 1.0) * n)] if known else []
+    inner = mean_interval(Law(NO_NOISE), plain, alpha)
+    return Mean(source.names[a], n, len(known), mean, corrected, mean_interval(law, known, alpha), inner)
+
+
+def difference_of(
+    source: Source, law: Law, a: int, base: int, alpha: float, together: bool, value: float, wrong: float
+) -> Difference:
+    """What is known of an arm minus the arm `base`, between -1 and 1."""
+    rows, names = source.rows, (source.names[a], source.names[base])
+    if together:
+        mine, other, _ = shared(rows, base)
+        keep = rows[mine, 0] == a
+        pairs = list(zip(releases_of(rows[mine[keep]]), releases_of(rows[other[keep]]), strict=True))
+        n = sum(one.n + two.n for one, two in pairs)
+        return Difference(*names, n, value, value - wrong, difference_interval(law, pairs, alpha), SAME)
+    mine_alone, of_base = (releases_of(rows[rows[:, 0] == each]) for each in (a, base))
+    n = sum(each.n for each in (*mine_alone, *of_base))
+    return Difference(*names, n, value, value - wrong, difference_apart(law, mine_alone, of_base, alpha), OWN)
+
+
+def scaled(row: Mean | Difference, least: float, scale: float) -> dict[str, Any]:
+    """The fields of a row that are in units of the reward."""
+
+    def ends(interval: Interval) -> Interval:
+        return Interval(*(least + scale * end for end in interval))
+
+    found: dict[str, Any] = {name: least + scale * getattr(row, name) for name in ("estimate", "corrected")}
+    found["interval"] = ends(row.interval)
+    return found | ({"without_noise": ends(row.without_noise)} if isinstance(row, Mean) else {})
