@@ -158,11 +158,12 @@ def index_of(against: str | None, names: tuple[str, ...]) -> int:
 def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
     """Of each arm, whether the first epoch of either deals it together with the arm `base`.
 
-    That was decided before any release, so it may choose between two kinds of intervals.
+    That was decided before any release, so it may choose between two kinds of intervals. Until both arms have a
+    release, nothing is said of their difference.
     """
     first = np.full(len(source.names), math.inf)
     np.minimum.at(first, source.rows[:, 0].astype(int), source.rows[:, 3])
-    same = (first == first[base]) & np.isfinite(first)
+    same = (first == first[base]) | np.isinf(first) | np.isinf(first[base])
     return same if source.channel.law().counter == 0 else np.zeros_like(same)
 
 
