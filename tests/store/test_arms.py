@@ -17,7 +17,7 @@ from maskedbandit.store import checked
 from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.connection import connect
 from maskedbandit.store.reconcile import bring_back, exported
-from maskedbandit.store.standing import Standing, standing
+from maskedbandit.store.standing import Standing, amended, of_arms, standing
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
@@ -232,6 +232,19 @@ def test_a_restored_copy_gets_the_arms_back(tmp_path: Path) -> None:
     assert (found, played.study.protocol.arms, played.study.in_play) == (log[: len(found)], arms, (0, 2, 3))
     played.verify()
     played.study.close()
+
+
+def test_the_entries_of_arms_are_found_on_both_databases(address: str, tmp_path: Path) -> None:
+    how = small_protocol(arms=THREE)
+    study = small_study(address, tmp_path / "witness", Clock(), how)
+    study.change_arms("add", "d", 7)
+    study.change_arms("pause", "a")
+    study.pause()
+    found = of_arms(study.database, "small")
+    assert [entry.says["kind"] for entry in found] == ["arm_added", "arm_paused"]
+    assert amended(how, found).arms == study.protocol.arms
+    assert standing("small", study.protocol, found).in_play == (1, 2, 3)
+    study.close()
 
 
 @pytest.mark.parametrize("policy", sorted(MULTI_ARMED))

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, PersonalValue
+from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, PersonalValue, StorageFailed
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.members import members
 from maskedbandit.study.watch import Found, Watch
-from tests.store.small_study import small_protocol
+from tests.store.small_study import WINDOW, small_protocol
+from tests.store.stage import failing_commit
 from tests.store.test_arms import Played
 
 HARM = {"name": "harm", "harm": {"above": 0.2}}
@@ -227,6 +228,21 @@ def test_harm_that_is_found_after_the_arm_was_paused(tmp_path: Path) -> None:
     assert (found["kind"], "step" in found) == ("arm_harmful", False)
     with pytest.raises(Conflict, match="another name"):
         played.study.change_arms("resume", "b")
+    played.verify()
+    played.study.close()
+
+
+@pytest.mark.parametrize("how", ["before", "after"])
+def test_harm_is_found_once_though_the_commit_fails(how: str, tmp_path: Path) -> None:
+    played = guarded(tmp_path, policy={"name": "successive_elimination", "least": 16})
+    played.come(48)
+    tell_all(played, {1: 1.0}, Random(1))
+    played.clock.now += WINDOW + 1
+    with failing_commit(played.study, how), pytest.raises(StorageFailed):
+        played.study.tick()
+    played.study.tick()
+    assert [each["arm"] for each in played.said() if each["kind"] == "arm_harmful"] == [1]
+    assert played.study.in_play == (0, 2)
     played.verify()
     played.study.close()
 
