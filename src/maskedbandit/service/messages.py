@@ -265,13 +265,6 @@ class Erased(Struct):
     places: int
 
 
-class NewArm(Body):
-    """An arm to be added to a study that runs."""
-
-    name: Name
-    payload: Any = None
-
-
 class NewKey(Body):
     """A key to be made."""
 

@@ -7,8 +7,15 @@ from typing import Any
 
 from maskedbandit.service.describe import state_of
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.messages import NewArm, StudyState
+from maskedbandit.service.messages import Body, Name, StudyState
 from maskedbandit.service.route import Call, Route
+
+
+class NewArm(Body):
+    """An arm to be added to a study that runs."""
+
+    name: Name
+    payload: Any = None
 
 
 async def changed(call: Call, what: str, name: str, payload: Any = None) -> StudyState:

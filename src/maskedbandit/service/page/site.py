@@ -26,7 +26,8 @@ from maskedbandit.service.elsewhere import RELAYED
 from maskedbandit.service.events import event_stream
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
-from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
+from maskedbandit.service.page.arms import changed
+from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
 from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import Handler, Visit, page
 from maskedbandit.service.preview import preview
@@ -255,21 +256,6 @@ def moved(verb: str) -> Handler:
         return RedirectResponse(f"/studies/{visit.name}", 303)
 
     return move
-
-
-def changed(what: str, roles: tuple[str, ...]) -> Handler:
-    """A form that changes the arms of a study."""
-
-    async def change(visit: Visit) -> Response:
-        visit.allow(roles)
-        visible(visit.who.key, visit.name)
-        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
-        name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
-        given = arm_payload(visit.values.get("payload", ""))
-        await held.do(partial(held.study.op_change_arms, what, name, given))
-        return RedirectResponse(f"/studies/{visit.name}", 303)
-
-    return change
 
 
 def routes() -> list[BaseRoute]:
