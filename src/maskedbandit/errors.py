@@ -20,6 +20,7 @@
     ├── Refused                     a study refuses what it is asked to do, and nothing has changed
     │   ├── UnknownStudy            no study has this name
     │   ├── UnknownTicket           no place of the study has this ticket
+    │   ├── UnknownArm              no arm of the study has this name
     │   ├── UnknownKey              no key of the service has this public part
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
@@ -171,6 +172,10 @@ class UnknownStudy(Refused):
 
 class UnknownTicket(Refused):
     """No place of the study has this ticket, or its user's data was erased."""
+
+
+class UnknownArm(Refused):
+    """No arm of the study has this name."""
 
 
 class UnknownKey(Refused):

@@ -64,7 +64,8 @@ class FakeService:
         self.exposed.add(ticket)
         return 200, {"status": "exposed"}
 
-    def report(self, ticket: str, value: float, event: str) -> tuple[int, object]:
+    def report(self, ticket: str, value: float, event: str, metric: str = "") -> tuple[int, object]:
+        event = f"{metric} {event}" if metric else event
         if not self.known(ticket):
             return refused(404, "unknown_ticket")
         if (ticket, event) in self.reports:

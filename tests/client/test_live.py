@@ -17,7 +17,7 @@ from maskedbandit.channels.local import Local
 from maskedbandit.client import AsyncClient, Client, delivery
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Message, Outbox
-from maskedbandit.errors import Forbidden, Unauthorized, UnknownStudy
+from maskedbandit.errors import Forbidden, InvalidValue, Unauthorized, UnknownStudy
 from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.verify import verify
@@ -117,6 +117,22 @@ def test_nothing_is_lost_or_doubled(live, tmp_path) -> None:
 def test_the_mutants_lose_or_double(live, tmp_path, monkeypatch, where, name, mutant) -> None:
     monkeypatch.setattr(where, name, mutant)
     assert play(live, tmp_path / "client") != (0, 0)
+
+
+def test_both_outcomes_of_a_person_arrive(tmp_path) -> None:
+    guardrail = {"name": "harm", "harm": {"above": 0.2}}
+    live = LiveService(tmp_path, small_protocol(reward=WINDOW, policy=ROOMY, guardrail=guardrail))
+    with live.running(), Client(live.url, live.key, live.study, fallback="a", folder=tmp_path / "client") as client:
+        ann = client.assign("ann")
+        client.expose(ann.ticket)
+        client.report(ann.ticket, 2, "x")
+        client.report(ann.ticket, 1, "x", metric="harm")
+        client.report(ann.ticket, 0, metric="other")  # which the service refuses
+        with pytest.raises(InvalidValue):
+            client.report(ann.ticket, 0, metric="a b")
+        assert client.flush(timeout=60)
+        assert client.refused == {"personal_value": 1}
+    assert live.reports() == {(ann.ticket, "x"): 2.0, (ann.ticket, "guardrail\nx"): 1.0}
 
 
 def test_a_server_that_was_away_gets_what_was_reported_meanwhile(tmp_path) -> None:

@@ -199,6 +199,17 @@ def test_a_study_may_name_the_event_that_is_its_outcome(application, service) ->
     assert {ticket for ticket, _ in service.reports} == {"ticket0", "ticket1"}
 
 
+def test_the_event_of_a_guardrail_is_its_outcome_and_not_the_reward(application, service) -> None:
+    app = application(guardrails={STUDY: "unsubscribed"})
+    app.get_object_value(STUDY, {}, ANN)
+    for event in ("unsubscribed", "opened"):
+        app.track(event, ANN, TrackingEventDetails(1, {"event_id": "mail 1"}))
+    assert provider(app).flush()
+    metrics = sorted(event.partition(" ")[0] for _, event in service.reports)
+    assert len(metrics) == 2
+    assert metrics[1] == "unsubscribed"
+
+
 def test_an_application_may_say_itself_that_the_arm_was_seen(application, service) -> None:
     app = application(expose_on_evaluation=False)
     app.get_object_value(STUDY, {}, ANN)

@@ -174,13 +174,14 @@ def test_some_words_are_not_used(pages: dict[str, str]) -> None:
         assert used in words
 
 
+PAUSES = {f"arms/{arm}/pause" for arm in ("short", "question", "numbers")}
 BUTTONS = {
     ("usual draft", "owner"): {"start"},
     ("usual draft", "officer"): set(),
-    ("running", "owner"): {"pause", "stop", "verify"},
-    ("running", "officer"): {"pause", "stop", "verify"},
-    ("paused", "owner"): {"resume", "stop", "verify"},
-    ("paused", "officer"): {"stop", "verify"},
+    ("running", "owner"): {"pause", "stop", "verify", "arms"} | PAUSES,
+    ("running", "officer"): {"pause", "stop", "verify"} | PAUSES,
+    ("paused", "owner"): {"resume", "stop", "verify", "arms"} | PAUSES,
+    ("paused", "officer"): {"stop", "verify"} | PAUSES,
     ("stopped", "owner"): {"verify"},
     ("running", None): set(),
     ("usual draft", None): set(),

@@ -35,6 +35,9 @@ EXPECTED = {
     "POST /v1/studies/{study}/archive": OWNERS,
     "POST /v1/studies/{study}/pause": STAFF,
     "POST /v1/studies/{study}/stop": STAFF,
+    "POST /v1/studies/{study}/arms": OWNERS,
+    "POST /v1/studies/{study}/arms/{arm}/pause": STAFF,
+    "POST /v1/studies/{study}/arms/{arm}/resume": OWNERS,
     "POST /v1/studies/{study}/assign": PEOPLE,
     "POST /v1/studies/{study}/assign/batch": PEOPLE,
     "POST /v1/studies/{study}/expose": PEOPLE,
@@ -79,7 +82,7 @@ def end(service: Inside, how: str, key: str) -> Any:
 def status(service: Inside, which: str, key: str | None, study: str = "small") -> int:
     """What a route answers; the body is no JSON, so whoever may ask is told so."""
     method, path = which.split(" ")
-    path = path.format(study=study, key="0" * 8 if "/keys/" in path else study)
+    path = path.format(study=study, arm="a", key="0" * 8 if "/keys/" in path else study)
     if which in STREAMS:
         path += "?after=x"  # which is refused before the stream begins
     body = {"role": "owner"} if which == "POST /v1/keys" else b"{"

@@ -145,6 +145,9 @@ ALLOWED: dict[str, set[str]] = {
     "start": {"owner"},
     "resume": {"owner"},
     "archive": {"owner"},
+    "arms": {"owner"},
+    "arms/{arm}/pause": {"owner", "officer"},
+    "arms/{arm}/resume": {"owner"},
 }
 
 
@@ -159,7 +162,9 @@ def test_every_form_is_in_the_table() -> None:
 def test_roles_may_do_only_what_they_may(eyes: Eyes, role: str, verb: str) -> None:
     if role:
         eyes.sign_in(role)
-    found = eyes.post(f"/studies/small/{verb}", csrf=eyes.token("/studies/small" if role else "/sign-in"))
+    found = eyes.post(
+        f"/studies/small/{verb.format(arm='a')}", csrf=eyes.token("/studies/small" if role else "/sign-in")
+    )
     if not role:
         assert (found.status, found.headers["location"]) == (303, "/sign-in")
     elif role in ALLOWED[verb]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,8 @@ from maskedbandit.errors import (
 )
 from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.study import Study
+from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql
 from tests.store.invariants import check_database, check_study
 from tests.store.model import EXPOSURE, MINUTE, PERIOD, WINDOW, Model, protocol
@@ -54,9 +57,13 @@ class Machine(Stage):
         self.reopen()
         for name in NAMES:
             self.do(name, "start", lambda study: study.start(), None, lambda model: model.move("start"))
+        self.prepare()
         for _ in range(days):
             self.day("one", [1, 0, -1, 1], 0)
         self.copy()
+
+    def prepare(self) -> None:
+        """What is done before anybody comes."""
 
     @rule(name=WHICH, units=st.lists(UNITS, min_size=1, max_size=5))
     def assign(self, name: str, units: list[str]) -> None:
@@ -259,3 +266,48 @@ class Machine(Stage):
         for name in NAMES:
             study, model = self.use.studies[name], self.use.models[name]
             self.last[name] = check_study(study, self.witness, model, rows, self.heads[name], self.last.get(name))
+
+
+class Changing(Machine):
+    """The same, and the arms of both studies change; whom chance gives an arm repeats, as much follows from it."""
+
+    opens = 0
+
+    def opened(self, where: Open, name: str) -> Study:
+        study = super().opened(where, name)
+        study._bits = seeded(self.opens)
+        self.opens += 1
+        return study
+
+    def prepare(self) -> None:
+        for name in NAMES:
+            self.change(name, "add", "c")
+
+    @rule(
+        name=WHICH,
+        what=st.sampled_from(["pause", "pause", "resume", "resume", "add"]),
+        arm=st.sampled_from("abcd"),
+        before=st.lists(UNITS, max_size=4),
+        after=st.lists(UNITS, max_size=4),
+    )
+    def change_arms(self, name: str, what: str, arm: str, before: list[str], after: list[str]) -> None:
+        """An arm is paused, resumed or added, while places are open and cohorts wait, and people come."""
+        self.assign_all(name, before)
+        self.change(name, what, arm)
+        self.assign_all(name, after)
+        self.clock += EXPOSURE + 1
+        self.tick_one(name)
+
+    @rule(name=WHICH, how=st.sampled_from(["before", "after", "witness"]), arm=st.sampled_from("abc"))
+    def fail_to_pause(self, name: str, how: str, arm: str) -> None:
+        """The database or the witness fails when an arm is paused."""
+        model, study = self.use.models[name], self.use.studies[name]
+        self.waits(name)
+        refusal = model.may_change("pause", arm)
+        self.learn(name, self.use)
+        place = failing_witness if how == "witness" else partial(failing_commit, how=how)
+        with place(study), suppress(StorageFailed, *([refusal] if refusal else [])):
+            study.change_arms("pause", arm)
+        study.apply([])
+        if how != "before" and refusal is None:
+            model.change("pause", arm)

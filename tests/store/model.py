@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from maskedbandit.errors import Conflict, Late, NotExposed, NotRunning, UnknownTicket
+from maskedbandit.errors import Conflict, InvalidValue, Late, NotExposed, NotRunning, UnknownArm, UnknownTicket
 from maskedbandit.study.protocol import Protocol
 
 MINUTE = 60_000
@@ -69,6 +69,9 @@ class Model:
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # arm and size of the cohorts, as was asked
     releases: dict[int, tuple[int, int, float]] = field(default_factory=dict)  # arm, n and total
     sealed: dict[int, int] = field(default_factory=dict)  # when
+    arms: list[str] = field(default_factory=lambda: ["a", "b"])
+    paused: set[str] = field(default_factory=set)
+    ended: set[int] = field(default_factory=set)  # cohorts that were not released when their stage ended
 
     @property
     def places(self) -> list[Given]:
@@ -88,6 +91,15 @@ class Model:
     def period(self) -> int:
         return self.time // PERIOD
 
+    def given_up(self, cohort: int) -> bool:
+        """Whether a cohort is never released: its stage ended, and a place of it is left, which nobody gets."""
+        return cohort in self.ended and len(self.live(cohort)) < self.sizes[cohort][1]
+
+    @property
+    def left(self) -> int:
+        """Places that somebody may get."""
+        return sum(n - len(self.live(cohort)) for cohort, (_, n) in self.sizes.items() if cohort not in self.ended)
+
     # what has to come of an operation: a refusal, or what changes
 
     def may_assign(self) -> type[Exception] | None:
@@ -100,6 +112,8 @@ class Model:
     def assign(self, ticket: str, given: Given) -> None:
         """A person got a place that nobody has."""
         assert self.enrols, f"a place was given while the study is {self.state} and {self.people} came"
+        assert self.arms[given.arm] not in self.paused, "a person was given an arm that is paused"
+        assert given.cohort not in self.ended, "a cohort of an earlier stage was filled up"
         assert self.of(given.unit) is None
         assert all(each.unit != given.unit for each in self.gone), "a person who was erased got a place"
         assert self.charges[given.unit, self.period] < CHARGES, "a person over the budget got a place"
@@ -153,7 +167,7 @@ class Model:
                 each.returned = self.time
         found, waiting = [], set()
         for cohort, (arm, size) in sorted(self.sizes.items()):
-            if cohort in self.releases:
+            if cohort in self.releases or self.given_up(cohort):
                 continue
             people = self.live(cohort)
             seen = [each.exposed for each in people if each.exposed is not None]
@@ -171,3 +185,19 @@ class Model:
 
     def move(self, kind: str) -> None:
         self.state = {"pause": "paused", "resume": "running", "stop": "stopped", "start": "running"}[kind]
+
+    def may_change(self, what: str, name: str) -> type[Exception] | None:
+        if self.state not in ("running", "paused"):
+            return NotRunning
+        if what == "add":
+            return InvalidValue if name in self.arms else None
+        if name not in self.arms:
+            return UnknownArm
+        alone = what == "pause" and {*self.arms} - self.paused == {name}
+        return Conflict if alone or (what == "pause") == (name in self.paused) else None
+
+    def change(self, what: str, name: str) -> None:
+        if what == "add":
+            self.arms.append(name)
+        (self.paused.add if what == "pause" else self.paused.discard)(name)
+        self.ended |= self.sizes.keys() - self.releases.keys()

@@ -214,7 +214,7 @@ class Stage(RuleBasedStateMachine):
             return
         before = model.of(unit)
         self.learn(name, where)
-        left = sum(size - len(model.live(cohort)) for cohort, (_, size) in model.sizes.items())
+        left = model.left
         if done.refusal is not None:
             assert type(done.refusal) is BudgetExceeded, f"an assignment ended with {done.refusal!r}"
             assert before is None
@@ -269,6 +269,20 @@ class Stage(RuleBasedStateMachine):
         refusal = (where or self.use).models[name].may_move(kind)
         assert refusal in (None, NotRunning)
         self.do(name, kind, lambda study: getattr(study, kind)(), refusal, lambda model: model.move(kind), where)
+
+    def change(self, name: str, what: str, arm: str, where: Open | None = None) -> None:
+        """Pause, resume or add an arm."""
+        where = where or self.use
+        refusal = where.models[name].may_change(what, arm)
+        self.learn(name, where)
+        self.do(
+            name,
+            f"to {what} an arm",
+            lambda study: study.change_arms(what, arm),
+            refusal,
+            lambda model: model.change(what, arm),
+            where,
+        )
 
     def stored(self, name: str) -> tuple[int, set[str]]:
         database = self.use.studies[name].database

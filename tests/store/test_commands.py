@@ -9,7 +9,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.cli import main
-from maskedbandit.cli.parts.simulation import Clock, simulate
+from maskedbandit.cli.parts.simulation import Clock, Simulated, simulate
+from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.packaged import folder
 from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import new, opened, witness_of
@@ -217,3 +218,64 @@ def test_a_study_that_is_paused_is_not_simulated(file, where, capsys) -> None:
     said(capsys, "study", "pause", *where)
     assert "small is paused" in refused(capsys, "study", "simulate", *where)
     assert "small: paused, 0 of 400 people" in said(capsys, "study", "status", *where)
+
+
+def test_arms_are_paused_resumed_and_added(file, where, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "start", *where)
+    found = json.loads(said(capsys, "study", "arm", "add", "c", '{"colour": "blue"}', *where))
+    assert found == {"study": "small", "arms": ["a", "b", "c"], "in_play": ["a", "b", "c"]}
+    assert json.loads(said(capsys, "study", "arm", "pause", "b", *where))["in_play"] == ["a", "c"]
+    assert "b" in said(capsys, "study", "status", *where).splitlines()[3]
+    assert "paused" in said(capsys, "study", "status", *where).splitlines()[3]
+    assert "arm_paused" in said(capsys, "ledger", "show", *where)
+    assert json.loads(said(capsys, "study", "arm", "resume", "b", *where))["in_play"] == ["a", "b", "c"]
+    for words, why in (
+        (("remove", "b"), "CHANGE is 'remove'"),
+        (("pause", "b", "7"), "CHANGE is 'pause'"),
+        (("add", "d", "{"), "PAYLOAD is '{'"),
+        (("resume", "b"), "in play already"),
+        (("pause", "x"), "there is no arm 'x'"),
+    ):
+        assert why in refused(capsys, "study", "arm", *words, *where)
+
+
+GUARDED = """
+people = 3000
+guardrail = { name = "harm", harm = { above = 0.2 } }
+[simulation]
+instance = { name = "bernoulli", means = [0.2, 0.8, 0.5] }
+guardrail = { name = "bernoulli", means = [0.05, 0.7, 0.05] }
+changes = [{ at = 500, add = "c" }]
+"""
+
+
+def test_a_guardrail_and_changes_are_simulated(file, where, capsys) -> None:
+    simulation = SMALL.index("simulation =")
+    file.write_text(SMALL[:simulation].replace("people = 400\n", "") + GUARDED)
+    said(capsys, "study", "new", str(file), *where)
+    lines = said(capsys, "study", "simulate", "--quiet", *where).splitlines()
+    assert lines[1].endswith(" harm")
+    assert [line.split()[0] for line in lines[2:5]] == ["a", "b", "c"]
+    assert [line.endswith("harmful") for line in lines[2:5]] == [False, True, False]
+    said(capsys, "ledger", "verify", *where)
+    for line in ('changes = [{ at = 1, add = "c", pause = "b" }]', "changes = 7", "changes = []", "guardrail = 3"):
+        what = line.partition(" ")[0]
+        old = next(each for each in GUARDED.splitlines() if each.startswith(what) and each != GUARDED.splitlines()[2])
+        file.write_text((SMALL[:simulation].replace("people = 400\n", "") + GUARDED).replace(old, line))
+        with pytest.raises(InvalidValue):
+            Simulated.of(Protocol.from_file(file))
+
+
+def test_the_guardrail_is_reported(file, where, capsys) -> None:
+    file.write_text(
+        SMALL.replace('window = "0 seconds"', 'window = "1 hour"')
+        + '[guardrail]\nname = "harm"\nharm = { above = 0.2 }\n'
+    )
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "start", *where)
+    ticket = json.loads(said(capsys, "study", "assign", "ann", *where))["ticket"]
+    report = ("study", "report", ticket, "1", "--metric")
+    assert json.loads(said(capsys, *report, "harm", *where)) == {"status": "accepted"}
+    assert json.loads(said(capsys, *report, "harm", *where)) == {"status": "again"}
+    assert "metric must be harm" in refused(capsys, *report, "other", *where)

@@ -217,9 +217,9 @@ def test_a_place_that_is_not_given_back_is_noticed(setting: Setting, monkeypatch
 def test_a_refusal_that_changes_something_is_noticed(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     ticket = setting.ticket()
 
-    def seen_first(protocol: Protocol, value: Any, event: Any) -> None:
+    def seen_first(protocol: Protocol, *report: Any) -> None:
         setting.study.op_expose(ticket)
-        check_report(protocol, value, event)
+        check_report(protocol, *report)
 
     monkeypatch.setattr("maskedbandit.store.study.check_report", seen_first)
     do = partial(setting.study.report, ticket, 7)

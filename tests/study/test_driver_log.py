@@ -189,7 +189,7 @@ def changed(i: int, *entry: Any) -> list[Any]:
         (changed(3, "ask", 2, 1, 1, 0), "entry 3 of the log"),
         (LOG[:1], "length of the log is 1: it must be longer: it ends inside a deck"),
         ([LOG[0], LOG[2], *LOG[1:]], "entry 1 of the log"),
-        ([*LOG[:5], LOG[6]], "entry 5 of the log .* an ask or a tell that is due"),
+        ([*LOG[:5], LOG[6]], "entry 5 of the log .* one that is due"),
         (changed(2, "tell", 7, 2, 1.0), "entry 2 of the log .* fits .* cohort 7 is unknown"),
         (changed(2, "tell", 1, 3, 1.0), "n of the release of cohort 1 is 3"),
         (changed(2, "tell", 1, 2, math.nan), "total of cohort 1 is nan"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
-from maskedbandit.errors import PersonalValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 
 EXAMPLE = (
     "maskedbandit study new newsletter --database sqlite:///studies.db\n"
@@ -28,6 +28,7 @@ VERBS = {
     "pause": ("", "give no more places, until `resume`"),
     "resume": ("", "go on after a pause"),
     "stop": ("", "give no more places, for ever"),
+    "arm": ("CHANGE NAME [PAYLOAD]", "pause or resume the arm of this name, or add one, with a payload in JSON"),
     "archive": ("", "erase the data of all people; releases stay"),
     "erase": ("UNIT", "erase the data of one person; releases stay"),
     "status": ("", "how the study stands, from what was released"),
@@ -42,6 +43,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     options(parser)
     parser.add_argument(
         "--event", default="", metavar="NAME", help="of `report`: which of the person's reports this is"
+    )
+    parser.add_argument(
+        "--metric",
+        default="",
+        metavar="NAME",
+        help="of `report`: the name of the guardrail, if that is what is reported",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -110,6 +117,20 @@ def moved(options: argparse.Namespace) -> None:
 do_start = do_pause = do_resume = do_stop = do_archive = moved
 
 
+def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "null") -> None:
+    """Other arms in play."""
+    try:
+        given = json.loads(payload)
+    except ValueError:
+        raise InvalidValue("PAYLOAD", payload, "JSON") from None
+    if what not in ("pause", "resume", "add") or (what != "add" and given is not None):
+        raise InvalidValue("CHANGE", what, "pause or resume, with a name, or add, with a name and perhaps a payload")
+    with opened(options) as study:
+        study.change_arms(what, name, given)
+        names = [arm for arm, _ in study.protocol.arms]
+        say(study=study.name, arms=names, in_play=[names[arm] for arm in study.in_play])
+
+
 def do_assign(options: argparse.Namespace, unit: str) -> None:
     """An arm."""
     with opened(options) as study:
@@ -142,7 +163,7 @@ def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
     except ValueError:
         raise PersonalValue("VALUE", "a number") from None
     with opened(options) as study:
-        say(status="again" if study.report(ticket, number, options.event).again else "accepted")
+        say(status="again" if study.report(ticket, number, options.event, options.metric).again else "accepted")
 
 
 def do_tick(options: argparse.Namespace) -> None:

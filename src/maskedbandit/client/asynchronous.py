@@ -22,9 +22,9 @@ class AsyncClient(StudyClient):
         """The person saw the arm. It is on disk when this returns; without a ticket there is nothing to say."""
         await asyncio.to_thread(self._engine.expose, self._study, ticket)
 
-    async def report(self, ticket: str | None, value: float, event: str = "") -> None:
+    async def report(self, ticket: str | None, value: float, event: str = "", metric: str = "") -> None:
         """The outcome, or one of several with an `event` each. It is on disk when this returns."""
-        await asyncio.to_thread(self._engine.report, self._study, ticket, value, event)
+        await asyncio.to_thread(self._engine.report, self._study, ticket, value, event, metric)
 
     async def flush(self, timeout: float = 10.0) -> bool:
         """Try to send what waits; whether nothing waits any more."""

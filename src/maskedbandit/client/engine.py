@@ -189,7 +189,7 @@ class Engine:
             self._running.outbox.put(study, checked_ticket(ticket), "expose")
             self._wake()
 
-    def report(self, study: str, ticket: str | None, value: float, event: str) -> None:
+    def report(self, study: str, ticket: str | None, value: float, event: str, metric: str = "") -> None:
         """Write an outcome down; of local trust, what it is after noise."""
         if ticket is None:
             return
@@ -198,6 +198,8 @@ class Engine:
             raise PersonalValue("value", "a finite number")
         if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
+        if metric:
+            event = f"{checked_metric(metric)}\n{event}"
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)
         if channel is None and offer is None:
@@ -239,6 +241,13 @@ def checked_study(study: str) -> str:
     if not isinstance(study, str) or not STUDY.fullmatch(study):
         raise InvalidValue("study", study, "the name of a study, of letters, digits, '_', '.' and '-'")
     return study
+
+
+def checked_metric(metric: str) -> str:
+    """The name of a guardrail."""
+    if not isinstance(metric, str) or not STUDY.fullmatch(metric):
+        raise InvalidValue("metric", metric, "the name of the guardrail of the study")
+    return metric
 
 
 def checked_ticket(ticket: str) -> str:

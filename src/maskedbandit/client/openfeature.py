@@ -47,6 +47,7 @@ class MaskedBanditProvider(AbstractProvider):
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
+    * `guardrails`: for each study that has one the name of its guardrail; events of that name are its outcomes.
     * A `token` among the attributes of the context is the application's signature of the person.
     * `channels`: for each study of local trust the channel to which people agreed.
 
@@ -60,6 +61,7 @@ class MaskedBanditProvider(AbstractProvider):
         *,
         expose_on_evaluation: bool = True,
         outcomes: Mapping[str, str] | None = None,
+        guardrails: Mapping[str, str] | None = None,
         deadline: float = DEADLINE,
         folder: str | Path | None = None,
         channels: Mapping[str, Channel] | None = None,
@@ -68,6 +70,7 @@ class MaskedBanditProvider(AbstractProvider):
     ) -> None:
         super().__init__()
         self._exposes, self._outcomes = expose_on_evaluation, dict(outcomes or {})
+        self._guardrails = dict(guardrails or {})
         self._engine = Engine(
             url,
             key,
@@ -113,6 +116,8 @@ class MaskedBanditProvider(AbstractProvider):
             for study, ticket in self._engine.places(unit):
                 if tracking_event_name == EXPOSED:
                     self._engine.expose(study, ticket)
+                elif self._guardrails.get(study) == tracking_event_name:
+                    self._engine.report(study, ticket, value, event, tracking_event_name)
                 elif self._outcomes.get(study, tracking_event_name) == tracking_event_name:
                     self._engine.report(study, ticket, value, event)
         except MaskedBanditError as why:  # OpenFeature promises applications that tracking does not fail

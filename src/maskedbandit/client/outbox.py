@@ -45,7 +45,9 @@ class Message(NamedTuple):
         """What the service is sent: the same whenever it is sent."""
         if self.kind == "expose":
             return {"ticket": self.ticket}
-        return {"ticket": self.ticket, "value": self.value, "event": self.event}
+        *metric, event = self.event.split("\n")  # no event has a line break, and no metric either
+        body: dict[str, object] = {"ticket": self.ticket, "value": self.value, "event": event}
+        return {**body, "metric": metric[0]} if metric else body
 
 
 class Outbox:

@@ -21,9 +21,9 @@ class Client(StudyClient):
         """The person saw the arm. It is on disk when this returns; without a ticket there is nothing to say."""
         self._engine.expose(self._study, ticket)
 
-    def report(self, ticket: str | None, value: float, event: str = "") -> None:
+    def report(self, ticket: str | None, value: float, event: str = "", metric: str = "") -> None:
         """The outcome, or one of several with an `event` each. It is on disk when this returns."""
-        self._engine.report(self._study, ticket, value, event)
+        self._engine.report(self._study, ticket, value, event, metric)
 
     def flush(self, timeout: float = 10.0) -> bool:
         """Try to send what waits; whether nothing waits any more."""

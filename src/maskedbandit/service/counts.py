@@ -14,7 +14,7 @@ from msgspec import Struct
 from maskedbandit.core import Decision
 from maskedbandit.service.tally import STEPS, Counted, Tally, merge
 from maskedbandit.store.chain import Entry
-from maskedbandit.store.database import Database
+from maskedbandit.store.database import Database, Row
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 
@@ -34,13 +34,11 @@ class Horizon(NamedTuple):
         if not unseen:
             return cls(2**62, 2**62, True)
         says = [entry.says for entry in unseen]
-        return cls(
-            says[0]["at"], min((each["step"] for each in says if each["kind"] == "released"), default=2**62), False
-        )
+        return cls(says[0]["at"], min((each["step"] for each in says if "step" in each), default=2**62), False)
 
 
 class Cohort(Struct, frozen=True):
-    """A cohort: open while places are left, waiting for the last window to end, or released."""
+    """A cohort: open while places are left, waiting for the last window to end, released, or given up."""
 
     number: int
     arm: int
@@ -51,6 +49,7 @@ class Cohort(Struct, frozen=True):
     deadline: int | None = None  # of the last place that was seen so far
     complete: bool = True  # no places will be added
     epoch: int = 0  # cohorts of the same one were dealt together
+    ended: bool = False  # with its stage: the policy is told nothing of it
 
 
 class Column(Struct, frozen=True):
@@ -82,11 +81,12 @@ def counts(
     protocol: Protocol,
     came: int,
     released: Mapping[int, int],
+    begun: Mapping[int, Row],
     horizon: Horizon,
     now: int,
     tally: Tally,
 ) -> Counts:
-    """The counts of a study of which these cohorts were released, each at a step of the log."""
+    """The counts of a study of which these cohorts were released and these stages begun, each at a step of the log."""
     k, window = protocol.k, protocol.reward.window
     counted = tally.upto(database, study, k, horizon.time)
     dealt, seen = [0] * k, [0] * k
@@ -101,7 +101,7 @@ def counts(
         find, study, now - window - protocol.reward.exposure, min(horizon.time, now + 1), now - window
     )[0]
     step, columns = in_columns(counted, k)
-    deck, asked = deck_of(database, study, protocol, released, horizon.step)
+    deck, asked = deck_of(database, study, protocol, released, begun, horizon.step)
     return Counts(
         came if horizon.whole else None,
         tuple(dealt),
@@ -133,19 +133,36 @@ def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
 
 
 def deck_of(
-    database: Database, study: str, protocol: Protocol, released: Mapping[int, int], until: int
+    database: Database,
+    study: str,
+    protocol: Protocol,
+    released: Mapping[int, int],
+    begun: Mapping[int, Row],
+    until: int,
 ) -> tuple[Deck, int | None]:
     """The cohorts that were asked for, and the arm with which the policy asks for nobody, if that is its last word.
 
-    What is told after that makes it speak again, unless it was the answer of a search.
+    What is told after that makes it speak again, unless it was the answer of a search, or of an arm that is alone. What
+    is told of an earlier stage does not.
     """
-    deck, asked, told = Deck(), None, max(released.values(), default=-1)
-    find = "SELECT step, arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
-    for step, arm, n, close in database.rows(find, study, until):
-        asked = int(arm) if n == 0 and arm >= 0 and (step > told or protocol.policy.goal == "identify") else None
+    deck, last, alone = Deck(), None, False  # the last decision that asks for nobody, and its step
+    find = "SELECT step, arm, n, close FROM decision WHERE study = ? AND step < ?"
+    for step, *what in sorted([*database.rows(find, study, until), *begun.items()]):
+        if step in begun:
+            _, _, *arms = begun[step]
+            deck.end_stage()
+            alone = len(arms) == 1
+            last = (step, arms[0]) if alone else None
+            continue
+        arm, n, close = what
+        last = (step, int(arm)) if n == 0 and arm >= 0 else None
         if n > 0:
             deck.add(Decision(arm, n, close))
-    return deck, asked
+    told = max(
+        (released[each.cohort] for each in deck.cohorts if each.cohort in released and not each.ended), default=-1
+    )
+    stands = last and (last[0] > told or alone or protocol.policy.goal == "identify")
+    return deck, last[1] if last and stands else None
 
 
 def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int) -> list[Cohort]:
@@ -156,8 +173,10 @@ def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: i
         deadline = None if latest is None else latest + window
         if places.cohort in released:
             state, deadline = "released", None
+        elif places.ended and not (places.complete and dealt == places.size):
+            state, deadline = "given up", None
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"
         named = places.cohort, places.arm, places.size
-        found.append(Cohort(*named, dealt, seen, state, deadline, places.complete, places.epoch))
+        found.append(Cohort(*named, dealt, seen, state, deadline, places.complete, places.epoch, places.ended))
     return found

@@ -8,11 +8,12 @@ from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import Released, StudyState
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import amended, of_arms, standing
 from maskedbandit.study.protocol import Protocol
 
 
 def protocol_of(database: Database, name: str) -> Protocol:
-    """The protocol of a study."""
+    """The protocol of a study, without arms that were added."""
     row = database.one("SELECT protocol FROM study WHERE study = ?", name)
     if row is None:
         raise UnknownStudy(f"there is no study {name!r}")
@@ -33,7 +34,9 @@ def simulated(database: Database, name: str) -> bool:
 def state_of(database: Database, name: str) -> StudyState:
     """How a study stands."""
     row = database.one("SELECT state, people FROM study WHERE study = ?", name)
-    protocol = protocol_of(database, name)
+    found = of_arms(database, name)
+    protocol = amended(protocol_of(database, name), found)
+    names = [arm for arm, _ in protocol.arms]
     state, people = row or ("", 0)
     return StudyState(
         study=name,
@@ -42,7 +45,8 @@ def state_of(database: Database, name: str) -> StudyState:
         simulated=simulated(database, name),
         people=people,
         of=protocol.people,
-        arms=[arm for arm, _ in protocol.arms],
+        arms=names,
+        in_play=[names[arm] for arm in standing(name, protocol, found).in_play],
         policy=type(protocol.policy).__name__,
         channel=type(protocol.channel).__name__,
         trust=protocol.channel.trust,
@@ -55,6 +59,7 @@ def state_of(database: Database, name: str) -> StudyState:
 
 def releases_of(protocol: Protocol, found: list[Entry]) -> list[Released]:
     """The releases among these entries of a ledger."""
+    protocol = amended(protocol, found)
     return [
         Released(
             cohort=says["cohort"],

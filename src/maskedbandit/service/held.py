@@ -31,7 +31,9 @@ def expose(study: Study, body: Any) -> Exposed:
 
 def report(study: Study, body: Any) -> Reported:
     """The person's outcome."""
-    return Reported("duplicate" if study.op_report(body.ticket, body.value, body.event).again else "accepted")
+    return Reported(
+        "duplicate" if study.op_report(body.ticket, body.value, body.event, body.metric).again else "accepted"
+    )
 
 
 VERBS: dict[str, Callable[[Study, Any], Any]] = {"assign": assign, "expose": expose, "report": report}

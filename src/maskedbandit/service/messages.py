@@ -57,6 +57,7 @@ class Report(Body):
     ticket: Ticket
     value: float
     event: Annotated[str, Meta(max_length=128)] = ""
+    metric: Annotated[str, Meta(max_length=64)] = ""  # the name of the guardrail, if the outcome is that
 
 
 class Reported(Struct):
@@ -125,6 +126,7 @@ class StudyState(Struct):
     people: int  # who came so far
     of: int | None  # how many come in all; null if a search ends with its answer
     arms: list[str]
+    in_play: list[str]  # those that people may get
     policy: str
     channel: str
     trust: str
@@ -170,6 +172,15 @@ class Releases(Struct):
     releases: list[Released]
 
 
+class GuardrailResult(Struct):
+    """What the releases say of the second outcome of an arm; an interval holds its mean at any time."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+
+
 class Compared(Struct):
     """What an arm has more than the first one over the same people, and an interval that holds it at any time."""
 
@@ -183,6 +194,7 @@ class ArmResult(Struct):
     """What the releases say of an arm: its mean, and an interval that holds it at any time, in 95 of 100 studies."""
 
     arm: str
+    stands: str  # in play, paused or harmful
     n: int  # people in its releases
     mean: float | None
     low: float | None
@@ -191,6 +203,7 @@ class ArmResult(Struct):
     high_without_noise: float | None
     chance_of_being_best: float  # if means are normal
     compared: Compared | None = None  # if both were dealt together
+    guardrail: GuardrailResult | None = None
 
 
 class Results(Struct):

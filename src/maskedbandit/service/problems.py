@@ -14,6 +14,7 @@ STATUS: dict[type[MaskedBanditError], int] = {
     errors.Refused: 409,
     errors.UnknownStudy: 404,
     errors.UnknownTicket: 404,
+    errors.UnknownArm: 404,
     errors.UnknownKey: 404,
     errors.Late: 410,
     errors.Unauthorized: 401,

@@ -86,7 +86,7 @@ class Tally:
         first = database.one(f"SELECT assigned {unseen} ORDER BY assigned, cohort LIMIT 1", study)  # as indexed
         oldest = first[0] if first else None
         settled = self._settled
-        if settled is None or settled.fence != fence or settled.until > until:
+        if settled is None or settled.fence != fence or settled.until > until or len(settled.returned) != k:
             settled = Counted.nothing(fence, k)
         for_ever = min(until, clock, clock if oldest is None else oldest)
         if for_ever > settled.until:

@@ -19,10 +19,12 @@ from maskedbandit.errors import BehindWitness, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, Horizon, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
+from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts, state_of
 from maskedbandit.store.chain import Entry, Head, entries, holds
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import Standing, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -37,6 +39,8 @@ class Arm(Struct, frozen=True):
     estimate: Estimate | None
     chance: float  # of being the best
     more: Difference | None = None  # what it has more than the first arm, if both were dealt together
+    guarded: Guarded | None = None  # what is estimated of its guardrail
+    stands: str = "in play"  # or paused, or harmful
 
 
 class Line(Struct, frozen=True):
@@ -52,6 +56,7 @@ class Line(Struct, frozen=True):
     total: float | None = None
     loss: str | None = None  # what each person of the cohort lost
     step: int | None = None  # of the log
+    guardrail: float | None = None  # the total of the second outcome
 
 
 class View(Struct, frozen=True):
@@ -61,6 +66,7 @@ class View(Struct, frozen=True):
     now: int
     state: str
     simulated: bool
+    standing: Standing
     arms: tuple[Arm, ...]
     ledger: tuple[Line, ...]
     facts: Facts
@@ -96,7 +102,7 @@ class View(Struct, frozen=True):
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
-        waits = any(each.complete and each.state != "released" for each in self.counts.cohorts)
+        waits = any(each.complete and each.state != "released" and not each.ended for each in self.counts.cohorts)
         return None if waits and self.protocol.policy.goal == "regret" else self.counts.asked
 
     @property
@@ -114,8 +120,12 @@ class View(Struct, frozen=True):
 
     @property
     def leader(self) -> int | None:
-        """The arm of the highest mean in what was released."""
-        means = {each: arm.estimate.mean for each, arm in enumerate(self.arms) if arm.estimate}
+        """The arm in play of the highest mean in what was released."""
+        means = {
+            each: arm.estimate.mean
+            for each, arm in enumerate(self.arms)
+            if arm.estimate and each in self.standing.in_play
+        }
         return max(means, key=means.__getitem__, default=None)
 
 
@@ -166,19 +176,22 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         if not holds(database, name, head):
             raise BehindWitness(f"the ledger of {name} is older than what was published of it, or another one")
         found = entries(database, name)
-        protocol, ledger = _protocol(row[1]), tuple(map(line, found[: head.entries]))
+        published = found[: head.entries]
+        protocol, ledger = amended(_protocol(row[1]), published), tuple(map(line, published))
+        arms_now = standing(name, protocol, published)
         released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
         horizon = Horizon.of(found[head.entries :])
-        kept_in = database.named()
-        counted = counts(database, name, protocol, int(row[0]), released, horizon, now, tally or Tally())
+        kept_in, begun = database.named(), stages(published)
+        counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, now, tally or Tally())
     return View(
         protocol,
         now,
         state_of(each.kind for each in ledger),
-        _simulated(found[: head.entries]),
-        arms(protocol, ledger, {each.number: each.epoch for each in counted.cohorts}),
+        _simulated(published),
+        arms_now,
+        arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),
         ledger,
-        Facts.of(protocol, found[: head.entries], {cohort.size for cohort in counted.cohorts}),
+        Facts.of(protocol, published, {cohort.size for cohort in counted.cohorts}),
         counted,
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
@@ -201,9 +214,10 @@ def line(entry: Entry) -> Line:
     if says["kind"] == "burned":
         return Line(*common, loss=_cost(says["loss"]))
     if says["kind"] != "released":
-        return Line(*common)
+        return Line(*common, arm=says.get("arm"))
     total = float.fromhex(says["total"])
-    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"])
+    second = float.fromhex(says["guardrail"]) if "guardrail" in says else None
+    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"], second)
 
 
 @lru_cache(maxsize=256)
@@ -211,7 +225,7 @@ def _cost(text: str) -> str:
     return str(Loss.from_text(text))
 
 
-def arms(protocol: Protocol, ledger: tuple[Line, ...], epochs: Mapping[int, int]) -> tuple[Arm, ...]:
+def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...], epochs: Mapping[int, int]) -> tuple[Arm, ...]:
     """The arms, with their estimates from these entries, of cohorts in these epochs."""
     released: list[list[Recorded]] = [[] for _ in protocol.arms]
     for each in ledger:
@@ -219,8 +233,16 @@ def arms(protocol: Protocol, ledger: tuple[Line, ...], epochs: Mapping[int, int]
             released[each.arm].append(Recorded(each.arm, each.n, each.total, epochs[each.cohort or 0]))
     law = protocol.channel.law()
     found, more = estimates(law, released), differences(law, released)
-    named = zip(protocol.arms, found, chances(found), more, strict=True)
+    named = zip(protocol.arms, found, chances(found), more, guarded(protocol, ledger), strict=True)
     return tuple(
-        Arm(name, None if payload is None else json.dumps(payload, ensure_ascii=False), each, chance, other)
-        for (name, payload), each, chance, other in named
+        Arm(
+            name,
+            None if payload is None else json.dumps(payload, ensure_ascii=False),
+            each,
+            chance,
+            other,
+            second,
+            now.is_said(arm),
+        )
+        for arm, ((name, payload), each, chance, other, second) in enumerate(named)
     )

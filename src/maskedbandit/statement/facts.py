@@ -13,6 +13,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.chain import START, Entry, entries, verified
 from maskedbandit.store.checked import STATES, check_start, check_state, check_witness, readable
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import of_arms, stages
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
@@ -116,10 +117,14 @@ def published_facts(
 
 
 def sizes(database: Database, study: str, later: Sequence[Entry] = ()) -> set[int]:
-    """The sizes of the cohorts that were asked for before any of these releases."""
-    steps = (says["step"] for says in (entry.says for entry in later) if says["kind"] == "released")
-    deck, find = Deck(), "SELECT arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
-    for arm, n, close in database.rows(find, study, min(steps, default=2**62)):
+    """The sizes of the cohorts that were asked for before any of these releases, and stages."""
+    steps = (says["step"] for says in (entry.says for entry in later) if "step" in says)
+    deck, find = Deck(), "SELECT step, arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
+    begun = sorted(stages(of_arms(database, study)))
+    for step, arm, n, close in database.rows(find, study, min(steps, default=2**62)):
+        while begun and begun[0] < step:
+            begun.pop(0)
+            deck.end_stage()
         if n > 0:
             deck.add(Decision(arm, n, close))
     return {places.size for places in deck.cohorts}

@@ -57,6 +57,10 @@ def composition(protocol: Protocol, facts: Facts) -> str:
             f"There {'was' if facts.releases == 1 else 'were'} {releases} so far. A person's outcome is in one of "
             "them at most, so all of them together cost nobody more than one."
         )
+    if protocol.guardrail:
+        text += (
+            f" A release has two sums, of the outcome and of {protocol.guardrail.name}, and its cost is that of both."
+        )
     if facts.gaps:
         text += (
             f" Besides, {counted(facts.gaps, 'time')} an old copy of the database was restored. Whoever was in a "

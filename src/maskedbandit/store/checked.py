@@ -13,6 +13,7 @@ from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.store.accounts import Terms, number_of
 from maskedbandit.store.chain import START, Entry, Head
 from maskedbandit.store.database import Row
+from maskedbandit.store.standing import stages
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -113,14 +114,20 @@ def check_releases(study: str, found: list[Entry], releases: Sequence[Row], key:
 
 
 def replayed(
-    study: str, protocol: Protocol, seed: bytes, decisions: list[Row], releases: list[Row], dealt: list[tuple[int, int]]
+    study: str,
+    protocol: Protocol,
+    seed: bytes,
+    found: list[Entry],
+    decisions: list[Row],
+    releases: list[Row],
+    dealt: list[tuple[int, int]],
 ) -> Driver:
     """The driver that wrote this log, before its next step."""
-    log: dict[int, Row] = {step: ("ask", *asked) for step, *asked in decisions}
-    log |= {step: ("tell", cohort, n, total) for cohort, step, _, n, total, *_ in releases}
-    if sorted(log) != list(range(len(decisions) + len(releases))):
+    log, begun = {step: ("ask", *asked) for step, *asked in decisions}, stages(found)
+    log |= {step: ("tell", cohort, n, total) for cohort, step, _, n, total, *_ in releases} | begun
+    if sorted(log) != list(range(len(decisions) + len(releases) + len(begun))):
         raise Corrupted(f"a decision or a release of {study} is missing from its log")
-    k, law = protocol.k, protocol.channel.law()
+    k, law = protocol.k - len(protocol.added), protocol.channel.law()
     try:
         return Driver.replay(protocol.policy, law, k, protocol.aim, seed, [log[i] for i in range(len(log))], dealt)
     except MaskedBanditError as why:

@@ -25,3 +25,12 @@ def erase(session: Session, ticket: str) -> None:
     if place.person is not None:
         database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, place.person, place.period, place.loss)
     session.rows.clear()
+
+
+def erase_person(session: Session, person: str) -> int:
+    """Erase a person's data: of how many places."""
+    session.write()
+    rows = session.database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", session.name, person)
+    for (ticket,) in rows:
+        erase(session, ticket)
+    return len(rows)

@@ -2,8 +2,9 @@
 
     leaf = SHA-256(ticket, person, reports),    digest = SHA-256(all leaves, in the order of the places)
 
-A ticket is random and secret, so a leaf tells nothing to whoever does not know it. When a person's data is erased the
-leaf stays, so that the digest can still be computed.
+The reports of a guardrail, if there are any, are in the leaf after the others. A ticket is random and secret, so a leaf
+tells nothing to whoever does not know it. When a person's data is erased the leaf stays, so that the digest can still
+be computed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import json
 from collections.abc import Sequence
 from hashlib import sha256
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maskedbandit.store.database import Database
+from maskedbandit.store.requests import GUARDRAIL
 
 
 class Member(NamedTuple):
@@ -25,26 +27,34 @@ class Member(NamedTuple):
     person: str | None
     kept: str | None  # the leaf, if the data was erased
     reports: list[float]
+    guardrail: list[float]  # reports of the second outcome
 
     @property
     def leaf(self) -> str:
         """The hash of this row."""
-        return self.kept or sha256(json.dumps([self.ticket, self.person, self.reports]).encode()).hexdigest()
+        if self.kept:
+            return self.kept
+        row: list[Any] = [self.ticket, self.person, self.reports, *([self.guardrail] if self.guardrail else [])]
+        return sha256(json.dumps(row).encode()).hexdigest()
 
 
 def members(database: Database, study: str, cohort: int) -> list[Member]:
     """The people of a cohort, by place."""
     rows = database.rows(
-        "SELECT place.place, place.ticket, place.person, place.leaf, reward.value FROM place "
+        "SELECT place.place, place.ticket, place.person, place.leaf, reward.value, reward.event FROM place "
         "LEFT JOIN reward ON reward.study = place.study AND reward.ticket = place.ticket "
         "WHERE place.study = ? AND place.cohort = ? AND place.returned IS NULL "
         "ORDER BY place.place, reward.position",
         *(study, cohort),
     )
-    return [
-        Member(place, ticket, person, leaf, [row[4] for row in group if row[4] is not None])
-        for (place, ticket, person, leaf), group in groupby(rows, key=lambda row: row[:4])
-    ]
+    found = []
+    for (place, ticket, person, leaf), group in groupby(rows, key=lambda row: row[:4]):
+        reports: tuple[list[float], list[float]] = [], []
+        for *_, value, event in group:
+            if value is not None:
+                reports[event.startswith(GUARDRAIL)].append(value)
+        found.append(Member(place, ticket, person, leaf, *reports))
+    return found
 
 
 def sealed(found: Sequence[Member]) -> str:

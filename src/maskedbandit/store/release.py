@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.members import members, sealed
+from maskedbandit.store.arms import put_out_of_play
+from maskedbandit.store.harm import recorded
+from maskedbandit.store.members import Member, members, sealed
 from maskedbandit.store.memory import memory_text
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
+from maskedbandit.study.protocol import Protocol
 
 
 class Release(NamedTuple):
@@ -21,6 +25,15 @@ class Release(NamedTuple):
     n: int
     total: float
     loss: Loss
+
+
+def releases(session: Session) -> list[Release]:
+    """All releases that are on disk and at the witness, in the order in which the policy was told."""
+    find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? AND step < ? ORDER BY step"
+    steps = session.shown.steps
+    with session.lock:
+        found = session.database.rows(find, session.name, steps)
+        return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
 
 
 def do_what_is_due(session: Session) -> list[Release]:
@@ -37,6 +50,8 @@ def do_what_is_due(session: Session) -> list[Release]:
         session.driver.give_back(cohort, place)
     released, waiting = list[Release](), set[int]()
     for places in session.driver.deck.unreleased():
+        if places.given_up:
+            continue  # as a stage has ended since
         if places.arm in waiting or not due(session, places):
             waiting.add(places.arm)  # the cohorts of an arm are released in their order
         else:
@@ -70,6 +85,7 @@ def release(session: Session, places: Places) -> Release:
     ]
     # a database may store -0.0 as 0.0, which is another number to the ledger
     total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n)) + 0.0
+    second = of_guardrail(protocol, found, bits)
     loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
     memory = memory_text(session.memory)
     database.change(
@@ -78,8 +94,24 @@ def release(session: Session, places: Places) -> Release:
     )
     says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": offer.digest.hex()}
-    session.enter(kind="released", **says, memory=session.memory_digest(memory))
+    session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
     session.worst |= loss
     session.driver.tell(cohort, n, total)
     session.exposed.pop(cohort)
+    if session.watch is not None:
+        put_out_of_play(session, session.watch.saw(recorded({**says, **second}, places.epoch)))
     return Release(cohort, places.arm, n, total, loss)
+
+
+def of_guardrail(protocol: Protocol, found: Sequence[Member], bits: Bits) -> dict[str, str]:
+    """The released sum of the guardrail of these people, and the offer of its noise, if there is a guardrail."""
+    if protocol.guardrail is None:
+        return {}
+    channel, n = protocol.guardrail_channel, len(found)
+    offer = channel.offer(n)
+    sent = [
+        channel.randomize(protocol.guardrail.outcome.of(member.guardrail), offer.at(member.place), bits)
+        for member in found
+    ]
+    total = float(channel.analyze(sum(sent), offer, bits, answers=n)) + 0.0
+    return {"guardrail": total.hex(), "guardrail_offer": offer.digest.hex()}

@@ -32,11 +32,17 @@ def checked_unit(unit: Any) -> str:
     return unit
 
 
-def check_report(protocol: Protocol, value: Any, event: Any) -> None:
-    """The outcome of a person, and the name of one of the person's reports."""
+GUARDRAIL = "guardrail\n"  # before the event of a report of the guardrail; no event of others has a line break
+
+
+def check_report(protocol: Protocol, value: Any, event: Any, metric: Any = "") -> str:
+    """The outcome of a person, and the name of one of the person's reports: the name under which it is kept."""
     if type(event) is not str or len(event) > 128 or not event.isprintable():
         raise PersonalValue("event", "a str of at most 128 printable characters")
-    reward = protocol.reward
+    guardrail = protocol.guardrail
+    if metric and (guardrail is None or metric != guardrail.name):
+        raise PersonalValue("metric", f"{guardrail.name}, or left out" if guardrail else "left out")
+    reward = guardrail.outcome if guardrail and metric else protocol.reward
     if protocol.on_devices:
         if event:
             raise PersonalValue("event", "left out: each device reports once, as its noise is in its report")
@@ -48,3 +54,4 @@ def check_report(protocol: Protocol, value: Any, event: Any) -> None:
         if (reward.least, reward.most) == (0, 1):
             raise RewardOutOfRange
         raise PersonalValue("a report", f"a number from {reward.least:g} to {reward.most:g}")
+    return f"{GUARDRAIL}{event}" if metric else str(event)

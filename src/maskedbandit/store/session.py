@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from threading import RLock
 from typing import Any, NamedTuple
@@ -34,12 +35,15 @@ from maskedbandit.store.checked import (
     replayed,
 )
 from maskedbandit.store.database import Again, Database, again
+from maskedbandit.store.harm import watched
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.rows import Rows
+from maskedbandit.store.standing import Standing, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.watch import Watch
 
 FEW = 256  # rows
 Operation = Callable[[], Any]
@@ -87,7 +91,9 @@ class Session:
     state: str
     people: int  # who came so far, also without a place
     now: int  # the latest time that the study has seen; it never goes back
+    arms: Standing
     driver: Driver
+    watch: Watch | None  # of the guardrail
     accounts: Accounts
     rows: Rows
     head: Head
@@ -239,11 +245,13 @@ class Session:
         self._stale = False
 
     def _load(self) -> None:
-        database, name, protocol = self.database, self.name, self.protocol
+        database, name = self.database, self.name
         self.accounts, self.rows = Accounts(database, self.losses, self.project), Rows(database, name)
         found = entries(database, name)
         self.head = verified(name, found, self._key.public_key())
-        check_start(name, found, protocol, self.seed)
+        check_start(name, found, self.protocol, self.seed)
+        protocol = self.protocol = amended(replace(self.protocol, added=()), found)
+        self.arms = standing(name, protocol, found)
         check_state(name, found, self.state)
         check_project(name, self.project, self.accounts.terms, protocol)
         releases = database.rows(
@@ -270,7 +278,8 @@ class Session:
             for cohort, place in database.rows(f"SELECT cohort, place {live}", name, since)
             if cohort not in told
         ]
-        self.driver = replayed(name, protocol, self.seed, database.rows(find, name), releases, dealt)
+        self.driver = replayed(name, protocol, self.seed, found, database.rows(find, name), releases, dealt)
+        self.watch = watched(name, protocol, found, self.driver)
         self._written = len(self.driver.log)
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}

@@ -28,6 +28,8 @@ def move(session: Session, kind: str, **says: Any) -> None:
     if session.state not in BEFORE[kind]:
         allowed = " or ".join(BEFORE[kind])
         raise NotRunning(f"{session.name} is {session.state}: only one that is {allowed} can be {kind}")
+    if kind == "resumed" and session.arms.harmful.issuperset(session.arms.in_play):
+        raise NotRunning(f"all arms of {session.name} were found harmful: add another one before it is resumed")
     session.enter(kind=kind, **says)
     session.state = STATES[kind]
 

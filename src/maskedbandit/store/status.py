@@ -13,6 +13,7 @@ from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import KINDS, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_intervals, sums
@@ -29,18 +30,24 @@ def status(database: Database, witness: Witness, name: str) -> str:
     row = database.one("SELECT state, people, protocol FROM study WHERE study = ?", name)
     if row is None:
         raise UnknownStudy(f"there is no study {name!r} in this database")
-    state, people, protocol = row[0], row[1], Protocol.from_text(row[2])
+    found = published(database, witness, name)
+    state, people, protocol = row[0], row[1], amended(Protocol.from_text(row[2]), found)
+    arms = standing(name, protocol, found)
     released: list[list[Release]] = [[] for _ in protocol.arms]
-    for says in (entry.says for entry in published(database, witness, name)):
+    second = [0.0] * protocol.k  # totals of the guardrail
+    for says in (entry.says for entry in found):
         if says["kind"] == "released":
             released[says["arm"]].append(Release(says["arm"], says["n"], float.fromhex(says["total"])))
+            second[says["arm"]] += float.fromhex(says.get("guardrail", "0x0p+0"))
     count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
     dealt = {arm: int(places) for arm, places in database.rows(count, name)}
+    guardrail = protocol.guardrail
     of = f" of {protocol.people}" if protocol.people else ""
     lines = [
         f"{name}: {state}, {people}{of} people, {sum(map(len, released))} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
-        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}",
+        f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}"
+        + (f" {guardrail.name}" if guardrail else ""),
     ]
     law, units = protocol.channel.law(), protocol.reward.in_units
     bands = mean_intervals(law, [sums(law, known) for known in released])
@@ -48,13 +55,17 @@ def status(database: Database, witness: Witness, name: str) -> str:
         n, total = sum(each.n for each in known), sum(each.total for each in known)
         mean = f"{units(total / n):.4g}" if n else "-"
         ends = f"{units(band.low):.4g} to {units(band.high):.4g}" if n else "-"
-        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {len(known):8} {mean:>17} {ends:>19}")
+        if guardrail:
+            other = f"{guardrail.outcome.in_units(second[arm] / n):.4g}" if n else "-"
+            ends = f"{ends:>19} {other:>{len(guardrail.name)}}"
+        how = "" if arm in arms.in_play else f"  {arms.is_said(arm)}"
+        lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {len(known):8} {mean:>17} {ends:>19}{how}")
     return "\n".join(lines)
 
 
 def shown(database: Database, witness: Witness, name: str) -> list[str]:
     """A line for each entry of the ledger."""
-    lines = [f"{'entry':>5}  {'time':19}  {'what':9}  {'hash':12}"]
+    lines = [f"{'entry':>5}  {'time':19}  {'what':11}  {'hash':12}"]
     for entry in published(database, witness, name):
         says = entry.says
         time = datetime.fromtimestamp(says["at"] / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -62,9 +73,11 @@ def shown(database: Database, witness: Witness, name: str) -> list[str]:
         if says["kind"] == "released":
             loss, total = Loss.from_text(says["loss"]), float.fromhex(says["total"])
             more = f"cohort {says['cohort']}, arm {says['arm']}: {total:g} of {says['n']} people, who lose {loss}"
+        elif says["kind"] in KINDS:
+            more = f"{says['name']}" + (f", stage with {len(says['arms'])} arms in play" if "step" in says else "")
         elif says["kind"] == "started":
             more = f"protocol {says['protocol'][:16]}"
         elif says["kind"] == "burned":
             more = f"everybody is charged {Loss.from_text(says['loss'])} for {says['missing']} missing entries"
-        lines.append(f"{entry.number:5}  {time}  {says['kind']:9}  {entry.hash[:12]}  {more}".rstrip())
+        lines.append(f"{entry.number:5}  {time}  {says['kind']:11}  {entry.hash[:12]}  {more}".rstrip())
     return lines

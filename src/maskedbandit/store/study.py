@@ -18,26 +18,21 @@ from typing import Any
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import Recorded
-from maskedbandit.errors import (
-    Conflict,
-    Late,
-    MaskedBanditError,
-    NotExposed,
-    NotRunning,
-    UnknownTicket,
-)
+from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.arms import change
 from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
-from maskedbandit.store.erasure import erase
+from maskedbandit.store.erasure import erase_person
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.release import Release, do_what_is_due
+from maskedbandit.store.release import Release, do_what_is_due, releases
 from maskedbandit.store.requests import Assigned, Reported, check_report, checked_unit
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.states import archive, move
 from maskedbandit.store.witness import Witness
+from maskedbandit.study.protocol import Protocol
 
 
 class Study:
@@ -64,14 +59,24 @@ class Study:
         holder: str | None = None,
     ) -> None:
         self._session = Session(database, witness, name, clock, holder)
-        self.name, self.database, self.protocol = name, database, self._session.protocol
+        self.name, self.database = name, database
         self._bits = Bits()
         self._person = lru_cache(1024)(witness.pseudonyms(self._session.project).of)  # which a batch asks for twice
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol, with the arms that were added."""
+        return self._session.protocol
 
     @property
     def state(self) -> str:
         """draft, running, paused, stopped or archived."""
         return self._session.shown.state
+
+    @property
+    def in_play(self) -> tuple[int, ...]:
+        """The arms that people may get."""
+        return self._session.arms.in_play
 
     @property
     def people(self) -> int:
@@ -113,9 +118,9 @@ class Study:
         """The person saw the arm: from now on the outcome counts."""
         self._one(self.op_expose, ticket)
 
-    def report(self, ticket: str, value: float, event: str = "") -> Reported:
-        """What the person's outcome is, or one of several with an `event` each; a retry has no effect."""
-        found: Reported = self._one(self.op_report, ticket, value, event)
+    def report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
+        """A person's outcome, or that of the guardrail named `metric`: or one of several with an `event`."""
+        found: Reported = self._one(self.op_report, ticket, value, event, metric)
         return found
 
     def erase(self, unit: str) -> int:
@@ -151,6 +156,10 @@ class Study:
         """Erase the data of all people; what was released, and charged, stays."""
         self._one(self.op_archive)
 
+    def change_arms(self, what: str, name: str, payload: Any = None) -> None:
+        """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/standing.py)."""
+        self._one(self.op_change_arms, what, name, payload)
+
     def offer(self, ticket: str) -> Offer:
         """What a device is offered that adds the noise itself."""
         found: Offer = self._one(self.op_offer, ticket)
@@ -158,12 +167,7 @@ class Study:
 
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
-        find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? AND step < ? ORDER BY step"
-        session = self._session
-        steps = session.shown.steps
-        with session.lock:
-            found = self.database.rows(find, self.name, steps)
-            return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
+        return releases(self._session)
 
     def recorded(self) -> list[Recorded]:
         """The same, with the epochs of the cohorts: what estimates need."""
@@ -222,11 +226,11 @@ class Study:
         if place.exposed is None:
             self._expose(place)
 
-    def op_report(self, ticket: str, value: float, event: str = "") -> Reported:
+    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
         """See `report`."""
         session = self._session
         place = session.rows.place(ticket)
-        check_report(self.protocol, value, event)
+        event = check_report(self.protocol, value, event, metric)
         known = session.rows.rewards(ticket)
         if event in known:
             if known[event] != float(value):
@@ -256,12 +260,7 @@ class Study:
 
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
-        self._session.write()
-        person = self._person(checked_unit(unit))
-        rows = self.database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", self.name, person)
-        for (ticket,) in rows:
-            erase(self._session, ticket)
-        return len(rows)
+        return erase_person(self._session, self._person(checked_unit(unit)))
 
     def op_tick(self) -> list[Release]:
         """See `tick`."""
@@ -287,6 +286,10 @@ class Study:
     def op_archive(self) -> None:
         """See `archive`."""
         archive(self._session)
+
+    def op_change_arms(self, what: str, name: str, payload: Any = None) -> None:
+        """See `change_arms`."""
+        change(self._session, what, name, payload)
 
     # parts of operations
 

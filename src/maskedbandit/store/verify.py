@@ -20,7 +20,9 @@ from maskedbandit.store.checked import (
     replayed,
 )
 from maskedbandit.store.database import Database
+from maskedbandit.store.harm import watched
 from maskedbandit.store.members import members, sealed
+from maskedbandit.store.standing import amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -58,6 +60,8 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     head = verified(study, found, key.public_key())
     check_start(study, found, protocol, seed)
     check_state(study, found, row[3])
+    protocol = amended(protocol, found)
+    standing(study, protocol, found)
     check_project(study, project, Accounts(database, losses, project).terms, protocol)
     check_witness(witness, study, found, head)
     witness.check_others(database, study)
@@ -66,7 +70,8 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     )
     check_releases(study, found, releases, key)
     decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
-    driver = replayed(study, protocol, seed, decisions, releases, [])
+    driver = replayed(study, protocol, seed, found, decisions, releases, [])
+    watched(study, protocol, found, driver)
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)
@@ -88,7 +93,7 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
             raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
     for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
         found = members(database, study, cohort)
-        if any(member.kept and member.reports for member in found):
+        if any(member.kept and (member.reports or member.guardrail) for member in found):
             raise Corrupted(f"a row of cohort {cohort} of {study} is marked as erased, and has reports")
         if [member.place for member in found] != list(range(n)):
             raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")

@@ -5,6 +5,9 @@ they had been shuffled like cards. So cohorts that are dealt together fill up ov
 ends with exactly as many users as it was to have. A cohort goes from
 
     open -> complete (no places are added) -> full (all are dealt) -> closed -> released
+
+When the arms in play change, a stage ends, and nobody is dealt a place of its cohorts any more. Those that are full are
+released as ever. The others are given up: they would never have as many users as they were to have.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ class Places:
     size: int = 0  # places so far
     complete: bool = False
     closed: bool = False
+    ended: bool = False  # with its stage
     release: tuple[int, float] | None = None  # n and total
     _next: int = 0  # all places from here on are left, and
     _returned: set[int] = field(default_factory=set)  # so are these
@@ -40,6 +44,11 @@ class Places:
     def full(self) -> bool:
         """Whether its last place was dealt."""
         return self.complete and self.left == 0
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it will never be full, as its stage has ended."""
+        return self.ended and not self.full
 
     def check_dealt(self, place: int, dealt: bool) -> None:
         """Raise `OutOfTurn` unless it is a place of the cohort, and is dealt or is left."""
@@ -109,8 +118,8 @@ class Deck:
         return [self._with_places[cohort] for cohort in sorted(self._with_places)]
 
     def unreleased(self) -> list[Places]:
-        """The cohorts that were not released yet, by number."""
-        return list(self._unreleased.values())
+        """The cohorts that were not released yet and may be, by number."""
+        return [places for places in self._unreleased.values() if not places.given_up]
 
     def cohort(self, number: int) -> Places:
         """The places of a cohort, or raise `OutOfTurn`."""
@@ -141,9 +150,16 @@ class Deck:
         places.release = n, total
         del self._unreleased[places.cohort]
 
+    def end_stage(self) -> None:
+        """Deal no place that is left, nor one that will be given back."""
+        for places in self._unreleased.values():
+            places.ended = True
+        self._with_places.clear()
+        self._growing.clear()
+
     def sort(self, places: Places) -> None:
-        """Note whether the cohort has places left, after they changed."""
-        if places.left:
+        """Note whether the cohort has places left to be dealt, after they changed."""
+        if places.left and not places.ended:
             self._with_places[places.cohort] = places
         else:
             self._with_places.pop(places.cohort, None)

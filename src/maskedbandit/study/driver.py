@@ -13,6 +13,7 @@ the log, which lists what was asked, with the answers, and what was told:
 
     ("ask", number, arm, n, close)        number counts all asks from 0; each has a generator of its own (decisions.py)
     ("tell", cohort, n, total)            cohorts are numbered from 0 in the order in which they were asked for
+    ("stage", aim, arm, ..., arm)         from here on these arms are in play (stage.py)
 
 Which places are dealt to whom is drawn with bits of the caller's, and it is the caller who stores it.
 
@@ -46,6 +47,7 @@ from maskedbandit.study.illegal import (
     nothing_to_wait_for,
     unknown_size,
 )
+from maskedbandit.study.stage import checked_arms, first_state
 
 
 class Assignment(NamedTuple):
@@ -76,6 +78,7 @@ class Driver:
         if not isinstance(policy, Policy) or policy.goal == "contextual":
             raise InvalidValue("policy", policy, "one of arms without contexts, such as UCB1()")
         self.policy, self.law, self.k, self.seed = policy, law, whole("k", k, 1), seed
+        self.arms = tuple(range(self.k))  # in play
         self.state = policy.init(self.k, aim)
         self.log: list[tuple[Any, ...]] = []
         self.deck = Deck()
@@ -121,9 +124,10 @@ class Driver:
         """What a user gets without a place: see `assign`."""
         if self._idle is not None and self._idle.arm >= 0:
             return Assignment(self._idle.arm, None, None, Fraction(1))
-        means = {arm: total / n for arm, (n, total) in enumerate(self._released) if n > 0}
+        means = {arm: total / n for arm in self.arms for n, total in [self._released[arm]] if n > 0}
         if not means:
-            return Assignment(bits.below(self.k), None, None, Fraction(1, self.k))
+            many = len(self.arms)
+            return Assignment(self.arms[bits.below(many)], None, None, Fraction(1, many))
         return Assignment(max(means, key=means.__getitem__), None, None, Fraction(1))  # the first one of ties
 
     def give_back(self, cohort: int, place: int) -> None:
@@ -163,15 +167,29 @@ class Driver:
             raise OutOfTurn(f"cohort {cohort} is not closed: its release cannot be told")
         if places.release:
             return
-        with self._or_unchanged():
-            self.policy.tell(self.state, places.arm, *release)
+        if not places.ended:
+            with self._or_unchanged():
+                self.policy.tell(self.state, self.arms.index(places.arm), *release)
+            if self.answer is None:
+                self._idle = None
+            self._in_flight -= 1
         before, sum_before = self._released[places.arm]
         self._released[places.arm] = before + n, sum_before + Fraction(release[1])
-        if self.answer is None:
-            self._idle = None
         self.deck.release(places, *release)
-        self._in_flight -= 1
         self.log.append(("tell", cohort, *release))
+
+    def begin_stage(self, arms: Sequence[int], aim: Any) -> None:
+        """From now on these arms are in play, of which the last may be a new one; `aim` is that of the stage.
+
+        No place of the cohorts so far is dealt any more. An arm that is alone in play is the answer.
+        """
+        arms = checked_arms(arms, self.k)
+        self.state = first_state(self.policy, len(arms), aim)
+        self._released += [(0, Fraction(0))] * (arms[-1] + 1 - self.k)
+        self.k, self.arms = max(self.k, arms[-1] + 1), arms
+        self.deck.end_stage()
+        self._in_flight, self._idle = 0, Decision(arms[0], 0, 0) if len(arms) == 1 else None
+        self.log.append(("stage", aim, *arms))
 
     @classmethod
     def replay(
@@ -211,6 +229,8 @@ class Driver:
         """Do again what entry i of a log says."""
         if entry[:1] == ("ask",) and self._due():
             self._ask()
+        elif entry[:1] == ("stage",) and len(entry) > 2:
+            self.begin_stage(entry[2:], entry[1])
         elif entry[:1] == ("tell",) and len(entry) == 4:
             try:
                 places = self.deck.cohort(entry[1])
@@ -222,7 +242,7 @@ class Driver:
             except ProtocolError as why:
                 raise InvalidValue(f"entry {i} of the log", entry, f"one that fits those before it, but {why}") from why
         if i == len(self.log):
-            raise InvalidValue(f"entry {i} of the log", entry, "an ask or a tell that is due after those before it")
+            raise InvalidValue(f"entry {i} of the log", entry, "one that is due after those before it")
 
     def _due(self) -> bool:
         """Whether the policy may say something new."""
@@ -253,8 +273,9 @@ class Driver:
             raise IllegalDecision(f"{name} answered {shown(decision)}: a decision is three whole numbers") from None
         if arm == -1 and n == 0 and not self._in_flight:
             raise nothing_to_wait_for(name)
-        if not 0 <= arm < self.k and (arm, n) != (-1, 0):
+        if not 0 <= arm < len(self.arms) and (arm, n) != (-1, 0):
             raise no_such_arm(name, arm)
+        arm = self.arms[arm] if arm >= 0 else arm
         if n < 0:
             raise no_such_count(name, n)
         if close not in (0, 1, TOGETHER):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -45,6 +46,15 @@ def refuse_twice(name: str, values: list[Any]) -> None:
     for i, value in enumerate(values):
         if value in values[:i]:
             raise InvalidValue(name, values, f"without repeats ({value!r} is there twice)")
+
+
+def checked_name(what: str, value: Any) -> str:
+    """The name of a study, a project or an arm, which can be part of an address."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):
+        raise InvalidValue(
+            what, value, "1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first"
+        )
+    return value
 
 
 def table(part: str, value: Any) -> dict[str, Any]:

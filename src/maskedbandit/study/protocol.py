@@ -20,6 +20,10 @@
     window = "6 hours"               # from the moment at which the person sees the arm
     exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
 
+    [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
+    name = "unsubscribed"
+    harm = { above = 0.02 }
+
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
     period = "90 days"               # left out: for ever
@@ -30,10 +34,9 @@ A protocol is frozen when its study starts; its hash is the first entry of the s
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -46,16 +49,18 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.study.arms import arms_of, check_arms
 from maskedbandit.study.driver import Driver
-from maskedbandit.study.naming import TABLES, refuse_unknown
+from maskedbandit.study.guardrail import Guardrail
+from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
 from maskedbandit.study.reward import UNITS, Reward, duration
 from maskedbandit.study.signatures import public_key
 
 KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    "simulation",
+    *("guardrail", "simulation"),
 )
-MOST_ARMS, MOST_PEOPLE, MOST_ABOUT = 1000, 10**12, 1000
+MOST_PEOPLE, MOST_ABOUT = 10**12, 1000
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ class Protocol:
     """
 
     text: str  # the tables as JSON, with sorted keys and no spaces
+    added: tuple[tuple[str, Any], ...] = ()  # arms that were added since, with their payloads
 
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
@@ -117,7 +123,7 @@ class Protocol:
     @property
     def name(self) -> str:
         """The study's name, one in a database."""
-        return _name("name", self.table.get("name"))
+        return checked_name("name", self.table.get("name"))
 
     @property
     def about(self) -> str:
@@ -130,24 +136,24 @@ class Protocol:
     @property
     def project(self) -> str:
         """The project, whose studies share a person's budget."""
-        return _name("project", self.table.get("project", self.name))
+        return checked_name("project", self.table.get("project", self.name))
 
     @cached_property
     def arms(self) -> tuple[tuple[str, Any], ...]:
         """The name of each arm and what the application is given with it."""
-        given = self.table.get("arms")
-        if not isinstance(given, list) or not 2 <= len(given) <= MOST_ARMS:
-            raise InvalidValue("arms", given, f"2 to {MOST_ARMS} [[arms]] tables")
-        found: list[tuple[str, Any]] = []
-        for arm in given:
-            if not isinstance(arm, dict):
-                raise InvalidValue("arms", given, "[[arms]] tables, each with a name and perhaps a payload")
-            refuse_unknown("key of [[arms]]", arm, ("name", "payload"))
-            found.append((_name("name of an arm", arm.get("name")), arm.get("payload")))
-        names = [name for name, _ in found]
-        if len(set(names)) < len(names):
-            raise InvalidValue("names of the arms", names, "different from one another")
-        return tuple(found)
+        return (*arms_of(self.table.get("arms")), *self.added)
+
+    def also(self, arms: Sequence[tuple[str, Any]]) -> Protocol:
+        """This protocol with these arms after its own, or raise `InvalidValue`; its text and hash stay what they are.
+
+        >>> from maskedbandit.store.studies import example
+        >>> with example() as study:
+        ...     [name for name, _ in study.protocol.also([("c", {"color": "red"})]).arms]
+        ['a', 'b', 'c']
+        """
+        made = replace(self, added=tuple(arms))
+        check_arms(made.arms)
+        return made
 
     @property
     def k(self) -> int:
@@ -164,14 +170,24 @@ class Protocol:
 
     @cached_property
     def channel(self) -> Channel:
-        """The channel, as the experiments of the lab name it."""
+        """The channel of rewards."""
+        return self._channels[0]
+
+    @cached_property
+    def guardrail_channel(self) -> Channel:
+        """The channel of the guardrail."""
+        return self._channels[-1]
+
+    @cached_property
+    def _channels(self) -> tuple[Channel, ...]:
+        """The channel, as the experiments of the lab name it; with a guardrail there are two, which share epsilon."""
         found: Channel = TABLES.made("channel", self.table.get("channel"))
         if real(found) is not None or found.trust not in ("central", "local"):
             allowed = "one of central or of local trust: a database alone cannot carry the sum of other channels"
             raise InvalidValue("channel", found, allowed)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        return found
+        return self.guardrail.channels(found) if self.guardrail else (found,)
 
     @property
     def on_devices(self) -> bool:
@@ -199,6 +215,10 @@ class Protocol:
             raise InvalidValue("delta", delta, "a probability between 0 and 1")
         return float(delta)
 
+    def aim_of_stage(self, number: int, came: int) -> int | float:
+        """The same in stage `number`, from 2 on, before which so many people came: see store/standing.py."""
+        return self.aim / (number * (number - 1)) if self.people is None else max(self.people - came, 1)
+
     @cached_property
     def signed_by(self) -> str | None:
         """The public key of whoever signs the units; None if the service believes its clients."""
@@ -208,6 +228,14 @@ class Protocol:
     def reward(self) -> Reward:
         """How reports become a reward."""
         return Reward.from_table(self.table.get("reward", {}))
+
+    @cached_property
+    def guardrail(self) -> Guardrail | None:
+        """The second outcome, if there is one."""
+        if "guardrail" not in self.table:
+            return None
+        names = tuple(name for name, _ in arms_of(self.table["arms"]))
+        return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
     def budget(self) -> Loss:
@@ -228,34 +256,28 @@ class Protocol:
         return None if period is None else duration("period", period, UNITS["hour"])
 
     def price(self, n: int) -> Loss:
-        """What the release of a cohort of n costs each of its people."""
-        return self.channel.loss(n)
+        """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
+        first, *second = [channel.loss(n) for channel in self._channels]
+        return first + second[0] if second else first
 
     def driver(self, seed: bytes) -> Driver:
         """The driver of a study with this protocol, before its first person."""
-        return Driver(self.policy, self.channel.law(), self.k, self.aim, seed)
+        return Driver(self.policy, self.channel.law(), self.k - len(self.added), self.aim, seed)
 
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed."""
         refuse_unknown("key", self.table, KEYS)
         for each in (
-            "name",
-            "about",
-            "project",
-            "arms",
-            "policy",
-            "channel",
-            "aim",
-            "reward",
-            "budget",
-            "period",
-            "signed_by",
+            *("name", "about", "project", "arms", "policy", "channel", "aim"),
+            *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
         if self.reward.rule != "first" and self.on_devices:
             raise InvalidValue(
                 "rule", self.reward.rule, "first: each device reports once, as its noise is in its report"
             )
+        if self.guardrail:
+            self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
         if self.channel.law().counter > 0:
             length = getattr(self.channel, "length", 0)
             if self.people is None or length < self.people:
@@ -272,11 +294,3 @@ class Protocol:
             raise InvalidValue(name, given, f"a [{name}] table")
         refuse_unknown(f"key of [{name}]", given, known)
         return given
-
-
-def _name(what: str, value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):
-        raise InvalidValue(
-            what, value, "1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first"
-        )
-    return value

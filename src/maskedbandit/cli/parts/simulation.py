@@ -25,17 +25,37 @@ from maskedbandit.study.naming import refuse_unknown
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import duration
 
+WHAT = ("pause", "resume", "add")  # is done to an arm
 TOGETHER = 200  # people in a transaction
 MOST = 10**7  # of a search that does not end
+
+
+class Change(NamedTuple):
+    """Before person `at` comes, an arm is paused, resumed or added."""
+
+    at: int
+    what: str
+    arm: str
+
+    @classmethod
+    def of(cls, given: Any) -> Change:
+        """One of the tables of `changes`."""
+        found = [what for what in WHAT if isinstance(given, dict) and what in given]
+        if len(found) != 1:
+            raise InvalidValue("changes of [simulation]", given, 'tables such as { at = 5000, pause = "b" }')
+        refuse_unknown("key of changes", given, ("at", found[0]))
+        return cls(whole("at", given.get("at"), 0), found[0], given[found[0]])
 
 
 class Simulated(NamedTuple):
     """What a [simulation] table says."""
 
     instance: Instance
+    guardrail: Instance | None  # of the second outcome, if there is a guardrail
     every: int  # milliseconds between two people
     lost: float
     seed: int
+    changes: tuple[Change, ...]  # of the arms
 
     @classmethod
     def of(cls, protocol: Protocol) -> Simulated:
@@ -43,14 +63,29 @@ class Simulated(NamedTuple):
         given = protocol.table.get("simulation")
         if not isinstance(given, dict):
             raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")
-        refuse_unknown("key of [simulation]", given, ("instance", "every", "lost", "seed"))
-        instance = TABLES.made("instance", given.get("instance"))
-        if not isinstance(instance, Instance) or instance.true_means().size != protocol.k:
-            raise InvalidValue("instance", instance, f"one of arms, as many as the study has, {protocol.k}")
+        refuse_unknown("key of [simulation]", given, ("instance", "guardrail", "changes", "every", "lost", "seed"))
+        listed = given.get("changes", [])
+        if not isinstance(listed, list):
+            raise InvalidValue("changes of [simulation]", listed, "a list of tables")
+        changes = tuple(map(Change.of, listed))
+        k = protocol.k - len(protocol.added) + sum(each.what == "add" for each in changes)
+        instance = instance_of(k, given.get("instance"))
+        if (protocol.guardrail is None) != ("guardrail" not in given):
+            allowed = "an instance of the lab, if the study has a guardrail, and only then"
+            raise InvalidValue("guardrail of [simulation]", given.get("guardrail"), allowed)
+        guardrail = instance_of(k, given["guardrail"]) if protocol.guardrail else None
         if not number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
             raise InvalidValue("lost", lost, "a probability")
         every = duration("every", given.get("every", "1 second"), 0)
-        return cls(instance, every, float(lost), whole("seed", given.get("seed", 1), 0))
+        return cls(instance, guardrail, every, float(lost), whole("seed", given.get("seed", 1), 0), changes)
+
+
+def instance_of(k: int, given: Any) -> Instance:
+    """An instance of all arms that a study ever has."""
+    instance = TABLES.made("instance", given)
+    if not isinstance(instance, Instance) or instance.true_means().size != k:
+        raise InvalidValue("instance", instance, f"one of arms, as many as the study ever has, {k}")
+    return instance
 
 
 class Clock:
@@ -79,7 +114,8 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     streams = Streams(simulated.seed, protocol.name)
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
-    first, refused, pulls = study.people, 0, np.zeros(protocol.k)
+    second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
+    first, refused, pulls = study.people, 0, np.zeros(means.size)
 
     def person(i: int) -> None:
         nonlocal refused
@@ -87,6 +123,9 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
             return  # the search has ended within these people
         clock.now = i * every
         study.op_tick()
+        for each in simulated.changes:
+            if each.at == i:
+                study.op_change_arms(each.what, each.arm)
         try:
             given = study.op_assign(f"person {i}")
         except BudgetExceeded:
@@ -103,6 +142,10 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         if protocol.on_devices:
             value = protocol.channel.randomize(reward, study.op_offer(given.ticket), bits)
         study.op_report(given.ticket, value)
+        if guardrail and protocol.guardrail:
+            harm = float(guardrail.one(guardrail.parameters(), given.arm, i, 0, second))
+            outcome = protocol.guardrail.outcome
+            study.op_report(given.ticket, outcome.in_units(harm), "", protocol.guardrail.name)
 
     def is_lost(i: int) -> bool:
         return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
@@ -110,6 +153,8 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     i = first
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
         while (i < last if last is not None else study.answer is None) and i < (last or MOST):
+            if study.state != "running":
+                break  # all its arms did harm
             many = min(TOGETHER, (last or MOST) - i)
             for done in study.apply([partial(person, each) for each in range(i, i + many)]):
                 done.value()

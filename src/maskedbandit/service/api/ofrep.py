@@ -21,6 +21,7 @@ from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import amended, of_arms
 from maskedbandit.store.studies import listed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.signatures import is_signed
@@ -135,6 +136,8 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
     row = database.one(find, name, person)
     if row is None:
         return None
+    if row[0] >= protocol.k:
+        protocol = amended(protocol, of_arms(database, name))
     arm, payload = protocol.arms[row[0]]
     return Assigned(name, arm, payload, row[1], row[2], True)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
+
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.messages import ArmResult, Compared, Results
+from maskedbandit.service.messages import ArmResult, Compared, GuardrailResult, Results
 from maskedbandit.service.route import Answer, Call, Route
 from maskedbandit.service.statement import recomputed_statement
 from maskedbandit.service.view import Arm, View, view
@@ -24,13 +26,15 @@ async def results(call: Call) -> Results:
     found = await seen(call)
     units, arms = found.protocol.reward.in_units, list[ArmResult]()
     for arm in found.arms:
+        second = GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None
         if arm.estimate is None:
-            arms.append(ArmResult(arm.name, 0, None, None, None, None, None, arm.chance))
+            arms.append(ArmResult(arm.name, arm.stands, 0, None, None, None, None, None, arm.chance, guardrail=second))
             continue
         low, high, *inner = (units(end) for end in (*arm.estimate.outer, *arm.estimate.inner))
         arms.append(
             ArmResult(
                 arm=arm.name,
+                stands=arm.stands,
                 n=arm.estimate.n,
                 mean=units(arm.estimate.mean),
                 low=low,
@@ -39,6 +43,7 @@ async def results(call: Call) -> Results:
                 high_without_noise=inner[1],
                 chance_of_being_best=arm.chance,
                 compared=compared(found, arm),
+                guardrail=second,
             )
         )
     answer = None if found.answer is None else found.arms[found.answer].name

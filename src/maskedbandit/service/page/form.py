@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -73,3 +74,15 @@ def as_number(name: str, text: str) -> float:
     if found != found or abs(found) == float("inf"):
         raise InvalidValue(name, text, "a finite number")
     return found
+
+
+def arm_payload(text: str) -> Any:
+    """The payload of an arm that was typed, as JSON; None if nothing was.
+
+    >>> arm_payload(' {"color": "red"} '), arm_payload("")
+    ({'color': 'red'}, None)
+    """
+    try:
+        return json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError):
+        raise InvalidValue("payload", text, "JSON, or nothing") from None

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from jinja2 import Environment
 
 from maskedbandit import words
+from maskedbandit.service import guarded
 from maskedbandit.service.page import charts, sentences, tables
 from maskedbandit.service.statement import statement
 from maskedbandit.service.view import Summary, View
@@ -95,7 +96,7 @@ def render_sign_in(csrf: str, problem: str = "") -> str:
 
 @cache
 def _pages() -> Environment:
-    parts = {"words": words, "charts": charts, "says": sentences, "privacy": privacy, "rows": tables}
+    parts = {"words": words, "charts": charts, "says": sentences, "privacy": privacy, "rows": tables, "guard": guarded}
     return environment(Path(__file__).parent / "templates", parts)
 
 

@@ -112,7 +112,7 @@ def value(view: View, line: Line) -> str:
 
 def unreleased(view: View) -> list[Cohort]:
     """The cohorts that may still be released."""
-    return [each for each in view.counts.cohorts if each.state != "released"]
+    return [each for each in view.counts.cohorts if each.state in ("open", "waiting")]
 
 
 def closes(cohort: Cohort) -> Markup:
@@ -132,6 +132,8 @@ def cohorts(view: View) -> str:
         f"{count(states.count(state))} {text}"
         for state, text in (("open", "with places left"), ("waiting", "waiting"), ("released", "released"))
     ]
+    if given_up := states.count("given up"):
+        parts.append(f"{count(given_up)} given up when other arms came into play")
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 

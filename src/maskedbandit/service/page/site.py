@@ -26,6 +26,7 @@ from maskedbandit.service.elsewhere import RELAYED
 from maskedbandit.service.events import event_stream
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
+from maskedbandit.service.page.arms import changed
 from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
 from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import Handler, Visit, page
@@ -279,6 +280,9 @@ def routes() -> list[BaseRoute]:
         ("GET", f"{one}/plan"): plan_page,
         ("POST", f"{one}/plan"): plan_table,
         ("POST", f"{one}/verify"): verify,
+        ("POST", f"{one}/arms"): changed("add", (OWNER,)),
+        ("POST", f"{one}/arms/{{arm}}/pause"): changed("pause", STAFF),
+        ("POST", f"{one}/arms/{{arm}}/resume"): changed("resume", (OWNER,)),
         **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
     }
     return [

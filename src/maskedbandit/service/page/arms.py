@@ -1,0 +1,28 @@
+"""The forms that change the arms of a study."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.responses import RedirectResponse, Response
+
+from maskedbandit.service.describe import visible
+from maskedbandit.service.elsewhere import RELAYED
+from maskedbandit.service.page.form import arm_payload
+from maskedbandit.service.page.visit import Handler, Visit
+from maskedbandit.service.route import held_here
+
+
+def changed(what: str, roles: tuple[str, ...]) -> Handler:
+    """A form that changes the arms of a study."""
+
+    async def change(visit: Visit) -> Response:
+        visit.allow(roles)
+        visible(visit.who.key, visit.name)
+        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
+        name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
+        given = arm_payload(visit.values.get("payload", ""))
+        await held.do(partial(held.study.op_change_arms, what, name, given))
+        return RedirectResponse(f"/studies/{visit.name}", 303)
+
+    return change

@@ -1,0 +1,68 @@
+"""The arms of a running study change: one is paused, resumed or added, within a transaction.
+
+If other arms are in play after it, a stage begins (standing.py): nobody is given a paused arm from that moment on,
+people who have one keep it, and their cohort is released if it was full and is given up otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from maskedbandit.errors import Conflict, InvalidValue, NotRunning, UnknownArm
+from maskedbandit.store.session import Session
+from maskedbandit.store.states import move
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.watch import Found
+
+
+def change(session: Session, what: str, name: str, payload: Any = None) -> None:
+    """Pause, resume or add an arm, or raise `NotRunning` or `Conflict` if that cannot be."""
+    if session.state not in ("running", "paused"):
+        raise NotRunning(f"{session.name} is {session.state}: its arms change only while it is running or paused")
+    if session.protocol.channel.law().counter > 0:
+        allowed = "one whose releases are independent: a running sum cannot begin anew with a stage"
+        raise InvalidValue("channel", session.protocol.channel, allowed)
+    if what == "add":
+        protocol = session.protocol.also([*session.protocol.added, (name, payload)])
+        enter(session, "arm_added", protocol.k - 1, name, payload=payload)
+        session.protocol = protocol
+        return
+    arm, now = number_of_arm(session.protocol, name), session.arms
+    if arm in now.harmful:
+        raise Conflict(f"arm {name} was found harmful, and stays out of play: add what was mended under another name")
+    if (what == "pause") == (arm in now.paused):
+        raise Conflict(f"arm {name} is {now.is_said(arm)} already")
+    if what == "pause" and now.in_play == (arm,):
+        raise Conflict(f"arm {name} is the only one in play: pause or stop the study instead")
+    enter(session, "arm_paused" if what == "pause" else "arm_resumed", arm, name)
+
+
+def number_of_arm(protocol: Protocol, name: str) -> int:
+    """The number of an arm."""
+    names = [each for each, _ in protocol.arms]
+    if name not in names:
+        raise UnknownArm(f"there is no arm {name!r}: the arms of the study are {', '.join(names)}")
+    return names.index(name)
+
+
+def enter(session: Session, kind: str, arm: int, name: str, **says: Any) -> None:
+    """Write a change into the ledger, and begin a stage if other arms are in play after it."""
+    after = session.arms.after(kind, arm)
+    says |= {"arm": arm, "name": name}
+    if after.in_play != session.arms.in_play:
+        aim = session.protocol.aim_of_stage(after.stage, session.people)
+        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.in_play)}
+        session.driver.begin_stage(after.in_play, aim)
+    session.enter(kind=kind, **says)
+    session.arms = after
+
+
+def put_out_of_play(session: Session, found: Sequence[Found]) -> None:
+    """These arms were found harmful by what was released; a study that has no other arm is paused."""
+    for arm, evidence in found:
+        assert session.watch is not None
+        session.watch.declare(arm)
+        enter(session, "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
+    if found and session.state == "running" and session.arms.harmful.issuperset(session.arms.in_play):
+        move(session, "paused")

@@ -1,0 +1,105 @@
+"""The guardrail of a study: a second outcome of each person, and how high or low it may be before an arm does harm.
+
+    [guardrail]
+    name = "unsubscribed"
+    harm = { above = 0.02 }          # of an arm's mean; or { below = 0.9 }; or of the difference from an arm:
+                                     # { above = 0.005, against = "short" }
+    least = 0                        # these four are as in [reward], whose windows are those of the guardrail too
+    most = 1
+    rule = "last"
+    default = 0
+    share = "1/2"                    # of the epsilon of the channel; the reward has the rest
+    alpha = 0.05                     # the chance that any arm is ever found harmful that is not
+
+Both outcomes of a person are in the same cohort, whose release is the vector of both sums, each with noise of its own.
+A person loses by it what both releases cost together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.checks import number
+from maskedbandit.core import TOGETHER
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.exact import exact
+from maskedbandit.study.decisions import decision_generator
+from maskedbandit.study.naming import checked_name, refuse_unknown
+from maskedbandit.study.reward import Reward
+
+OUTCOME = ("least", "most", "rule", "default")
+
+
+@dataclass(frozen=True)
+class Guardrail:
+    """A guardrail; `limit` is of a mean, or of a difference, scaled to [0, 1] by the bounds of the outcome.
+
+    >>> found = Guardrail.from_table({"name": "late", "most": 10, "harm": {"above": 1}}, Reward(), ("a", "b"))
+    >>> found.limit, found.share, found.against
+    (0.1, Fraction(1, 2), None)
+    """
+
+    name: str
+    outcome: Reward
+    limit: float
+    below: bool  # is it harm to be below the limit
+    against: int | None  # the number of the arm from which the difference is
+    share: Fraction
+    alpha: float
+
+    @classmethod
+    def from_table(cls, given: Any, reward: Reward, arms: tuple[str, ...]) -> Guardrail:
+        """The [guardrail] table of a protocol with this [reward] and these arms."""
+        if not isinstance(given, dict):
+            raise InvalidValue("guardrail", given, "a [guardrail] table")
+        refuse_unknown("key of [guardrail]", given, ("name", "harm", "share", "alpha", *OUTCOME))
+        outcome = Reward.from_table({key: given[key] for key in OUTCOME if key in given})
+        outcome = replace(outcome, window=reward.window, exposure=reward.exposure)
+        share = exact("share of the guardrail", given.get("share", "1/2"))
+        if share >= 1:
+            raise InvalidValue("share of the guardrail", given["share"], "above 0 and below 1")
+        if not number(alpha := given.get("alpha", 0.05)) or not 0 < alpha < 1:
+            raise InvalidValue("alpha of the guardrail", alpha, "a probability between 0 and 1")
+        name = checked_name("name of the guardrail", given.get("name"))
+        return cls(name, outcome, *harm(given.get("harm"), outcome, arms), share, float(alpha))
+
+    def channels(self, channel: Channel) -> tuple[Channel, Channel]:
+        """The channels of the reward and of the guardrail, which share the epsilon of one."""
+        if not isinstance(channel, NoisyChannel) or channel.trust != "central" or channel.law().counter > 0:
+            allowed = "central, if there is a guardrail: each of the two sums then has noise of its own"
+            raise InvalidValue("channel", channel, allowed)
+        whole = exact("epsilon", channel.epsilon)
+        return replace(channel, epsilon=whole * (1 - self.share)), replace(channel, epsilon=whole * self.share)
+
+    def check_policy(self, policy: Policy, law: Law, k: int, aim: Any) -> None:
+        """Raise `InvalidValue` if harm is a difference and the policy does not deal arms together."""
+        if self.against is not None:
+            first = policy.ask(policy.init(k, aim), law, decision_generator(bytes(16), 0))
+            if first.close != TOGETHER:
+                allowed = "one that deals arms together, such as contemporaneous_klucb: harm is a difference of arms"
+                raise InvalidValue("policy", policy, allowed)
+
+
+def harm(given: Any, outcome: Reward, arms: tuple[str, ...]) -> tuple[float, bool, int | None]:
+    """The limit, whether harm is below it, and the arm from which a difference is."""
+    allowed = 'such as { above = 0.02 }, { below = 0.9 } or { above = 0.005, against = "the name of an arm" }'
+    if not isinstance(given, dict) or ("above" in given) == ("below" in given):
+        raise InvalidValue("harm", given, allowed)
+    refuse_unknown("key of harm", given, ("above", "below", "against"))
+    value: Any = given.get("above", given.get("below"))
+    name = given.get("against")
+    if name is not None and name not in arms:
+        raise InvalidValue("against", name, f"an arm of the study: {', '.join(arms)}")
+    least = outcome.least if name is None else 0.0
+    limit = (float(value) - least) / (outcome.most - outcome.least) if number(value) else math.nan
+    if not (0 if name is None else -1) < limit < 1:
+        where = "between the least and the most of the outcome" if name is None else "that a difference can be"
+        raise InvalidValue("harm", given, f"a number {where}, {allowed}")
+    return limit, "below" in given, None if name is None else arms.index(name)

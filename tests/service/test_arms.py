@@ -1,0 +1,159 @@
+"""Arms that change, and a guardrail, over HTTP and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from maskedbandit.service.page.render import render_ledger, render_statement, render_study
+from maskedbandit.service.view import View, view
+from maskedbandit.store.connection import connect
+from tests.service.inside import Inside, inside
+
+THREE = [{"name": "a"}, {"name": "b", "payload": 7}, {"name": "c"}]
+SURE = {"channel": {"name": "central", "epsilon": 20_000}, "budget": {"epsilon": 20_000}}
+LEAST = {"name": "successive_elimination", "least": 8}
+GUARDED = {"arms": THREE, "policy": LEAST, "guardrail": {"name": "harm", "harm": {"above": 0.2}}, **SURE}
+OWNER = SimpleNamespace(role="owner")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Inside]:
+    with inside(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness") as made:
+        yield made
+
+
+def seen(service: Inside) -> View:
+    """What may be shown."""
+    database = connect(service.address)
+    try:
+        return view(database, service.host.witness, "small", service.clock())
+    finally:
+        database.close()
+
+
+def play(service: Inside, harm_of: dict[str, int], people: range) -> None:
+    """People come and report; their cohorts are released."""
+    for i in people:
+        given = service.assign(f"person {i}")
+        if given["ticket"]:
+            service.study("expose", {"ticket": given["ticket"]})
+            body = {"ticket": given["ticket"], "value": harm_of.get(given["arm"], 0), "metric": "harm"}
+            assert service.study("report", body).json == {"status": "accepted"}
+            assert service.study("report", body).json == {"status": "duplicate"}
+    service.tick(21)
+
+
+def test_arms_are_paused_resumed_and_added(service: Inside) -> None:
+    service.begin(arms=THREE, policy=LEAST)
+    found = service.study("arms/b/pause", key="officer").json
+    assert (found["arms"], found["in_play"]) == (["a", "b", "c"], ["a", "c"])
+    assert {service.assign(f"person {i}")["arm"] for i in range(10)} == {"a", "c"}
+    assert service.study("arms/b/resume", key="officer").code == "forbidden"
+    assert service.study("arms/b/resume", key="owner").json["in_play"] == ["a", "b", "c"]
+    found = service.study("arms", {"name": "d", "payload": {"color": "red"}}, key="owner").json
+    assert found["in_play"] == ["a", "b", "c", "d"]
+    given = [service.assign(f"other {i}") for i in range(32)]
+    assert {"color": "red"} in [each["payload"] for each in given if each["arm"] == "d"]
+    for verb, body, code in (
+        ("arms/x/pause", None, "unknown_arm"),
+        ("arms/b/resume", None, "conflict"),
+        ("arms", {"name": "d"}, "invalid_value"),
+        ("arms", {"name": "d e"}, "invalid_value"),
+    ):
+        assert service.study(verb, body, "owner").code == code
+    kinds = [line.kind for line in seen(service).ledger]
+    assert kinds == ["started", "arm_paused", "arm_resumed", "arm_added"]
+    assert service.study("verify", key="owner").status == 200
+
+
+def test_flags_of_an_arm_that_was_added(service: Inside) -> None:
+    service.begin(arms=THREE, policy=LEAST)
+    service.study("arms", {"name": "d", "payload": 5}, key="owner")
+    units = [f"person {i}" for i in range(32)]
+    unit = next(each for each in units if service.assign(each)["arm"] == "d")
+    body = {"context": {"targetingKey": unit}}
+    (flag,) = service.ask("POST", "/ofrep/v1/evaluate/flags", body).json["flags"]
+    assert (flag["variant"], flag["value"]) == ("d", 5)
+    assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", body).json["variant"] == "d"
+
+
+def test_a_guardrail_over_http(service: Inside) -> None:
+    service.begin(**GUARDED)
+    assert (
+        service.study("report", {"ticket": service.seen("x"), "value": 1, "metric": "other"}).code == "personal_value"
+    )
+    for part in range(3):
+        play(service, {"b": 1}, range(48 * part, 48 * part + 48))
+    found = service.ask("GET", "/v1/studies/small/results", None, "owner").json
+    assert [arm["stands"] for arm in found["arms"]] == ["in play", "harmful", "in play"]
+    harm = {arm["arm"]: arm["guardrail"] for arm in found["arms"]}
+    assert harm["b"]["mean"] > 0.5
+    assert harm["b"]["low"] > 0.2 > harm["a"]["mean"] == 0.0
+    assert service.study("arms/b/resume", key="owner").code == "conflict"
+    assert service.ask("GET", "/v1/studies/small", None, "owner").json["in_play"] == ["a", "c"]
+    stated = service.ask("GET", "/v1/studies/small/statement", None, "owner")
+    assert stated.status == 200
+    assert "two sums, of the outcome and of harm" in stated.body.decode()
+    assert service.study("verify", key="owner").status == 200
+
+
+def test_what_the_page_says(service: Inside) -> None:
+    service.begin(**GUARDED)
+    play(service, {"b": 1}, range(48))
+    play(service, {"b": 1}, range(48, 60))
+    now = seen(service)
+    page = render_study(now, OWNER, "token")
+    assert "Harm is a mean of harm above 0.2." in page
+    assert "<td>harmful</td>" in page
+    assert 'action="/studies/small/arms/a/pause"' in page
+    assert 'action="/studies/small/arms/b/' not in page
+    assert 'id="do-add-arm"' in page
+    assert "arm_harmful" in render_ledger(now, OWNER, "token")
+    assert "/arms" not in render_study(now, SimpleNamespace(role=None), "token")
+    assert render_statement(now, OWNER, "token")
+
+
+def test_counts_after_a_stage(service: Inside) -> None:
+    """Cohorts that are given up are said to be, nobody waits for them, and an arm that is alone is served to all."""
+    service.begin(arms=THREE, policy=LEAST)
+    for i in range(20):
+        service.seen(f"person {i}")
+    service.study("arms/b/pause", key="owner")
+    states = [each.state for each in seen(service).counts.cohorts]
+    assert set(states) <= {"waiting", "given up"}
+    assert "given up" in states
+    service.study("arms/c/pause", key="owner")
+    now = seen(service)
+    assert (now.answer, now.served, now.counts.asked) == (0, 0, 0)
+    service.tick(21)
+    now = seen(service)
+    assert {each.state for each in now.counts.cohorts} <= {"released", "given up"}
+    assert now.answer == 0
+    assert now.over
+    service.study("arms", {"name": "d"}, key="owner")
+    assert seen(service).answer is None
+
+
+def test_the_form_of_an_arm(service: Inside) -> None:
+    from tests.service.test_site import Eyes
+
+    service.begin(arms=THREE, policy=LEAST)
+    eyes = Eyes(service)
+    eyes.sign_in("owner")
+    token = eyes.token("/studies/small")
+    assert eyes.post("/studies/small/arms", csrf=token, name="d", payload='{"x": 1}').status == 303
+    assert eyes.post("/studies/small/arms/a/pause", csrf=token).status == 303
+    assert eyes.post("/studies/small/arms/a/pause", csrf=token).status == 409
+    assert eyes.post("/studies/small/arms", csrf=token, name="e", payload="{").status == 422
+    found: Any = seen(service)
+    assert [(arm.name, arm.stands) for arm in found.arms] == [
+        ("a", "paused"),
+        ("b", "in play"),
+        ("c", "in play"),
+        ("d", "in play"),
+    ]

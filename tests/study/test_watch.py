@@ -1,0 +1,122 @@
+"""The rule that finds harm errs as rarely as it says, at the limit itself, and finds harm that is there.
+
+An arm is watched through many cohorts at once, each of whose sizes may depend on the releases before it. Broken twins
+of the rule err far more often: one forgets the noise, and one looks at an interval for a fixed number of people again
+and again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels.central import Central
+from maskedbandit.core import Recorded
+from maskedbandit.law import Law, deviation
+from maskedbandit.study.guardrail import Guardrail
+from maskedbandit.study.reward import Reward
+from maskedbandit.study.watch import Found, Watch
+from maskedbandit.theory.differences import Pair
+from maskedbandit.theory.sequences import Sums
+from tests.statistics import at_most
+
+LAW, ALPHA, STUDIES, LIMIT = Central(epsilon=0.25).law(), 0.05, 300, 0.1
+EPOCHS, ARMS = 16, 3
+
+
+def rule(harm: dict[str, Any], kind: type[Watch] = Watch, law: Law = LAW) -> Watch:
+    """A watch of three arms at a level of ALPHA."""
+    table = {"name": "harm", "harm": harm, "alpha": ALPHA}
+    return kind(Guardrail.from_table(table, Reward(), ("a", "b", "c")), law, ARMS)
+
+
+def found(watch: Watch, means: list[float], seed: int, drift: float = 0.0) -> set[int]:
+    """The arms that are ever found harmful; an arm that looks harmful gets smaller cohorts, as if by a policy."""
+    rng, sizes = np.random.default_rng(seed), [40] * ARMS
+    scale = 1 / (1 - math.exp(-1 / LAW.scale))  # the noise is a difference of two geometric numbers
+    for epoch in range(EPOCHS):
+        shift = drift * math.sin(epoch)
+        for arm in rng.permutation(ARMS):
+            n = sizes[arm]
+            total = float(rng.binomial(n, means[arm] + shift) + rng.geometric(1 / scale) - rng.geometric(1 / scale))
+            for each in watch.saw(Recorded(int(arm), n, total, epoch)):
+                watch.declare(each.arm)
+            sizes[arm] = 40 + 10 * epoch if total < n * (LIMIT + 0.05) else 25
+    return watch.declared
+
+
+def alarms(harm: dict[str, Any], kind: type[Watch] = Watch, drift: float = 0.0, mean: float = LIMIT) -> int:
+    """In how many studies an arm is found harmful that is exactly at the limit."""
+    law = LAW
+    return sum(bool(found(rule(harm, kind, law), [mean] * ARMS, seed, drift)) for seed in range(STUDIES))
+
+
+class Forgets(Watch):
+    """It takes sums with noise for sums without."""
+
+    def evidence(self, arm: int) -> float:
+        known = self._known.get(arm)
+        if isinstance(known, Pair):
+            self._known[arm] = known._replace(cost=0 * known.cost)
+        elif isinstance(known, Sums):
+            self._known[arm] = known._replace(moments=0 * known.moments)
+        return super().evidence(arm)
+
+
+class Once(Watch):
+    """An interval that is right if it is looked at once."""
+
+    def saw(self, release: Recorded) -> list[Found]:
+        super().saw(release)
+        known = self._known[release.arm]
+        n, cohorts = int(known.n), max(int(known.n) // 40, 1)
+        spread = math.sqrt(n * LIMIT * (1 - LIMIT) + deviation(LAW, cohorts, n) ** 2)
+        z = (float(known.total) - n * LIMIT) / spread
+        return [Found(release.arm, z)] if z > 2.1 and release.arm not in self.declared else []  # 0.05 / 3 one-sided
+
+
+DIFFERENCE = {"above": 1e-9, "against": "a"}
+
+
+@pytest.mark.parametrize(("harm", "drift"), [({"above": LIMIT}, 0.0), ({"below": LIMIT}, 0.0), (DIFFERENCE, 0.08)])
+def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], drift: float) -> None:
+    at_most(alarms(harm, drift=drift), STUDIES, ALPHA)
+
+
+@pytest.mark.parametrize(("kind", "harm"), [(Forgets, {"above": LIMIT}), (Once, {"above": LIMIT})])
+def test_broken_rules_err_more_often(kind: type[Watch], harm: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError, match="is more than"):
+        at_most(alarms(harm, kind), STUDIES, ALPHA)
+
+
+@pytest.mark.parametrize(
+    ("harm", "means"), [({"above": LIMIT}, [0.05, 0.3, 0.05]), ({"below": LIMIT + 0.2}, [0.5, 0.05, 0.5])]
+)
+def test_harm_is_found(harm: dict[str, Any], means: list[float]) -> None:
+    right = sum(found(rule(harm), means, seed) == {1} for seed in range(60))
+    at_most(60 - right, 60, 0.1)
+
+
+def test_a_difference_is_found_in_a_drift() -> None:
+    right = sum(found(rule({"above": 0.05, "against": "a"}), [0.2, 0.6, 0.2], seed, 0.1) == {1} for seed in range(60))
+    at_most(60 - right, 60, 0.1)
+
+
+def test_alpha_is_shared_by_all_arms_that_may_ever_be_added() -> None:
+    for harm in ({"above": 0.1}, {"above": 0.1, "against": "a"}):
+        watch = rule(harm)
+        own = [math.exp(-watch.enough(arm)) for arm in range(ARMS) if arm != watch.guardrail.against]
+        more = [math.exp(-watch.enough(arm)) for arm in range(ARMS, 3000)]
+        assert sum(own) == pytest.approx(ALPHA / 2)
+        assert ALPHA / 2 * 0.999 < sum(more) < ALPHA / 2
+
+
+def test_a_difference_counts_once_both_are_released() -> None:
+    watch = rule({"above": 0.1, "against": "a"})
+    assert watch.saw(Recorded(1, 500, 480.0, 0)) == []
+    assert watch.evidence(1) == 0.0
+    assert watch.saw(Recorded(0, 500, 20.0, 1)) == []  # of another epoch
+    assert [each.arm for each in watch.saw(Recorded(0, 500, 20.0, 0))] == [1]
