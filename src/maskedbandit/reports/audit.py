@@ -54,6 +54,7 @@ class Part:
     error: float = 0.0
     event: str = ""  # that tells the neighbours apart
     curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)), repr=False, compare=False)
+    corner: tuple[float, float] | None = None  # false positives and negatives at most, of the event that was chosen
     twin_curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)), repr=False, compare=False)
 
     @property
@@ -182,8 +183,8 @@ def lines(audit: Audit) -> Iterator[str]:
         for each in part.controls:
             caught = "caught" if each.caught else "NOT CAUGHT: this part proves nothing"
             yield f"  control      {each.twin}: {found} {each.lower_bound:.4g}, {caught}"
-    for each in audit.left_out:
-        yield f"\nnot audited: {each}"
+    for why in audit.left_out:
+        yield f"\nnot audited: {why}"
     yield ""
     if audit.error:
         yield f"A sound target is found to be broken with a probability of at most {audit.error:.2g}."

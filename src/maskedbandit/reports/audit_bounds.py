@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 Law = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Views = NDArray[np.float64]  # [runs, what was seen]
 BINS, THRESHOLDS = 16, 64
 
@@ -76,14 +77,19 @@ def seen_epsilon(
     return best
 
 
-def at_least(
-    p: NDArray[np.int64], runs_p: int, q: NDArray[np.int64], runs_q: int, delta: float, error: float
-) -> NDArray[np.float64]:
-    """The epsilon of each of several events that were seen p and q times, wrong with probability `error` for each."""
+def bounds(p: Counts, runs_p: int, q: Counts, runs_q: int, error: float) -> tuple[Law, Law]:
+    """Of events that were seen p and q times: the probability at least, and the other one at most [CP34]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.where(p > 0, beta.ppf(error / 2, p, runs_p - p + 1), 0.0) - delta
+        low = np.where(p > 0, beta.ppf(error / 2, p, runs_p - p + 1), 0.0)
         high = np.where(q < runs_q, beta.isf(error / 2, q + 1, runs_q - q), 1.0)
-        return np.where(low > 0, np.maximum(np.log(np.maximum(low, 1e-300) / high), 0.0), 0.0)
+    return low, high
+
+
+def at_least(p: Counts, runs_p: int, q: Counts, runs_q: int, delta: float, error: float) -> Law:
+    """The epsilon of each of several events that were seen p and q times, wrong with probability `error` for each."""
+    low, high = bounds(p, runs_p, q, runs_q, error)
+    found: Law = np.log(np.maximum(low - delta, 1e-300) / high)
+    return np.maximum(found, 0.0)
 
 
 class Event(NamedTuple):
@@ -100,7 +106,7 @@ class Shown(NamedTuple):
 
     epsilon: float
     event: str
-    counts: tuple[int, int, int, int]  # of the event and of the runs, for the neighbour that it speaks for; the other's
+    corner: tuple[float, float]  # false positives and false negatives of the event, at most
     curve: NDArray[np.float64]  # as of `trade_off`, in the samples that chose nothing
 
 
@@ -121,11 +127,12 @@ def shown(a: Views, b: Views, names: Sequence[str], delta: float, error: float) 
     runs = [rest_a.size, rest_b.size]
     if not chosen.first:
         hits, runs = hits[::-1], runs[::-1]
-    counts = hits[0], runs[0], hits[1], runs[1]
+    low, high = bounds(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], error)
     found = at_least(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], delta, error)
+    corner = float(high[0]), 1 - float(low[0])
     name = [*names, "log-likelihood ratio"][chosen.what]
     event = f"{name} {'above' if chosen.above else 'at most'} {chosen.threshold:.4g}"
-    return Shown(float(found[0]), event, counts, curve_of(rest_a, rest_b))
+    return Shown(float(found[0]), event, corner if chosen.first else corner[::-1], curve_of(rest_a, rest_b))
 
 
 class Ratio:
@@ -139,9 +146,7 @@ class Ratio:
             if distinct.size > BINS:
                 distinct = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
             edges = (distinct[1:] + distinct[:-1]) / 2
-            cells = [
-                np.bincount(np.searchsorted(edges, each), minlength=edges.size + 1) + 0.5 for each in (own, other)
-            ]
+            cells = [np.bincount(np.searchsorted(edges, each), minlength=edges.size + 1) + 0.5 for each in (own, other)]
             self.edges.append(edges)
             self.ratios.append(np.log(cells[0] / cells[0].sum()) - np.log(cells[1] / cells[1].sum()))
 

@@ -3,6 +3,9 @@
 A test has false positives a and false negatives b. (epsilon, delta) promises of every test [KOV17]
 
     b >= max{1 - delta - e^epsilon a,  e^-epsilon (1 - delta - a)}.
+
+A dot has both errors of the chosen test, at most: a promise that is kept has it above the line. The curve of samples
+has no such margin.
 """
 
 from __future__ import annotations
@@ -37,9 +40,10 @@ def draw(axes: Any, part: Part) -> None:
     allowed = promised_curve(part.promised, x)
     axes.fill_between(x, 0, allowed, color=COLOURS[3], alpha=0.12, linewidth=0)
     axes.plot(x, allowed, color=COLOURS[3], linewidth=1.2, label="as far as promised")
-    how: dict[str, Any] = {"drawstyle": "default"}
-    axes.plot(*part.twin_curve, color=COLOURS[4], linewidth=1.2, linestyle=(0, (4, 2)), label="broken twin", **how)
-    axes.plot(*part.curve, color=COLOURS[1], linewidth=2.2, label="what was found", **how)
+    axes.plot(*part.twin_curve, color=COLOURS[4], linewidth=1.2, linestyle=(0, (4, 2)), label="broken twin")
+    axes.plot(*part.curve, color=COLOURS[1], linewidth=2.2, label="what was found")
+    if part.corner is not None:
+        axes.plot(*part.corner, color=COLOURS[1], marker="o", markersize=4.5, linestyle="")
     axes.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle=":", label="guessing")
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="false positives", ylabel="false negatives")
     shown = f"{'ε is' if part.method == 'exact' else 'ε is at least'} {part.lower_bound:.3g}"

@@ -73,6 +73,7 @@ def sampled_part(
         error,
         found.event,
         found.curve,
+        found.corner,
         seen[0][1].curve if seen else found.curve[:, :0],
     )
 
@@ -95,7 +96,8 @@ def at_worst(channel: Channel) -> Any:
         return channel.summed  # the rest of its epsilon is for the messages of a relaxed sum
     if isinstance(channel, TwoServers):
         return replace(channel, backend=OneKnown())
-    return replace(channel, backend=Ideal()) if real(channel) else channel  # type-checked where it is used
+    protocol: Any = channel
+    return replace(protocol, backend=Ideal()) if real(channel) else channel
 
 
 def live(channel: Channel, n: int, samples: int, seed: int, advance: Advance, again: int = 1) -> Both:

@@ -18,7 +18,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit import ERROR, Advance, Audit, Part
 from maskedbandit.reports.audit_exact import exact_part
 from maskedbandit.reports.audit_sampled import live_part
-from maskedbandit.reports.audit_service import Service, audited_protocol, own, reached, service_part
+from maskedbandit.reports.audit_service import audited_protocol, own, reached, service_part
 from maskedbandit.study.protocol import Protocol
 
 PEOPLE = 4  # in an audited cohort

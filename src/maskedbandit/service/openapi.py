@@ -62,7 +62,8 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     if route.path not in ("/healthz", "/openapi.json"):
         statuses |= {503}
     kind = route.answer if isinstance(route.answer, str) else "application/json"
-    right: dict[str, Any] = {"type": "string"} if isinstance(route.answer, str) else schema.get(route.answer, {"type": "object"} if route.answer is dict else {})
+    right: dict[str, Any] = {"type": "string"} if isinstance(route.answer, str) else schema.get(route.answer, {})
+    right = {"type": "object"} if route.answer is dict else right
     found: dict[str, Any] = {
         "operationId": re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_"),
         "summary": route.about.partition("\n")[0],
