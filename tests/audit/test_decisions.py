@@ -27,7 +27,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.audit_bounds import seen_epsilon
-from tests.audit.plays import Table, beginnings, broken, play
+from maskedbandit.reports.audit_run import Table, beginnings, broken, play
 from tests.golden import MULTI_ARMED, channel_for
 from tests.thrift import thrifty
 

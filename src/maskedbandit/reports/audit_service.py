@@ -17,6 +17,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,7 +48,8 @@ from maskedbandit.study.protocol import Protocol
 
 TOGETHER = 1000  # requests in a batch
 SIZE = 2  # people in a cohort
-ARMS = 200  # cohorts that are released together
+ARMS, ARMS_FAR = 200, 500  # cohorts that are released together: here, and where each release takes seconds
+WINDOW_FAR = "3 seconds"  # in which reports must arrive
 PART = "the service: its releases, and its arms"
 PATIENCE = 60  # seconds until a release must have come
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
@@ -67,8 +69,15 @@ async def a_while(study: str) -> None:
 class Service:
     """A service, asked with a key of its owner."""
 
-    def __init__(self, client: httpx.AsyncClient, key: str, wait: Wait = a_while) -> None:
-        self._client, self._key, self.wait = client, key, wait
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        key: str,
+        wait: Wait = a_while,
+        arms: int = ARMS_FAR,
+        window: str = WINDOW_FAR,
+    ) -> None:
+        self._client, self._key, self.wait, self.arms, self.window = client, key, wait, arms, window
 
     async def ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
         """What the service answers, or raise what it says is wrong."""
@@ -99,7 +108,7 @@ class Service:
         return answers
 
 
-def throw_away(protocol: Protocol, name: str, factor: int = 1) -> Protocol:
+def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS, window: str = "0 seconds") -> Protocol:
     """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
     given = protocol.table
     channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
@@ -116,8 +125,8 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1) -> Protocol:
             "people": 10**9,
             "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
             "channel": channel,
-            "arms": [{"name": f"arm{i}"} for i in range(ARMS)],
-            "reward": reward | {"window": "0 seconds", "exposure": "0 seconds"},
+            "arms": [{"name": f"arm{i}"} for i in range(arms)],
+            "reward": reward | {"window": window, "exposure": "0 seconds"},
             "budget": budget,
         }
     )
@@ -142,7 +151,7 @@ class Audited:
         The first person of an arm is in its world.
         """
         reward, reports, firsts = self.protocol.reward, list[dict[str, Any]](), dict[str, tuple[float, ...]]()
-        units = [{"unit": f"person {self._people + i}"} for i in range(ARMS * SIZE)]
+        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
         self._people += len(units)
         dealt = await self.service.together(f"{self.path}/assign/batch", units, self._key)
         for place, each in enumerate(dealt):
@@ -156,7 +165,7 @@ class Audited:
                 firsts[each["arm"]] = (float(place), *([value] if self.protocol.on_devices else []))
             reports.append({"ticket": each["ticket"], "value": value})
         await self.service.together(f"{self.path}/report/batch", reports, self._key)
-        self._awaited += ARMS
+        self._awaited += self.service.arms
         for _ in range(10 * PATIENCE):
             await self.service.wait(self.protocol.name)
             head = await self.service.ask("GET", f"{self.path}/ledger/head")
@@ -175,12 +184,13 @@ class Audited:
 async def played(audited: Audited, samples: int, seed: int, advance: Advance) -> Both:
     """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest."""
     rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, int]](), list[Any]()
-    names = [f"arm{i}" for i in range(ARMS)]
-    for _ in range(-(-samples // ARMS)):
-        worlds = dict(zip(names, rng.permutation(np.arange(ARMS) % 2).tolist(), strict=True))
+    arms = audited.service.arms
+    names = [f"arm{i}" for i in range(arms)]
+    for _ in range(-(-samples // arms)):
+        worlds = dict(zip(names, rng.permutation(np.arange(arms) % 2).tolist(), strict=True))
         chosen.append(worlds)
         dealt.append((await audited.round(worlds), await audited.round({})))
-        advance(ARMS)
+        advance(arms)
     totals, views = await audited.totals(), (list[Any](), list[Any]())
     for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
         for arm, world in worlds.items():
@@ -221,8 +231,11 @@ async def service_part(
     """What studies with the channel of a protocol show through the API of a service."""
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
     many = min(enough(promise), MOST_SAMPLES) if samples is None else samples
-    sound = await views_of(service, throw_away(protocol, name), many, seed, advance)
-    broken = await views_of(service, throw_away(protocol, f"{name}-twin", 2), many, seed + 1, advance)
+    here = partial(throw_away, protocol, arms=service.arms, window=service.window)
+    sound, broken = await asyncio.gather(
+        views_of(service, here(name), many, seed, advance),
+        views_of(service, here(f"{name}-twin", 2), many, seed + 1, advance),
+    )
     return sampled_part(
         PART, promise, sound, [("a study with half of the noise", broken)], SEEN[: sound[0].shape[1]], error
     )
@@ -268,6 +281,6 @@ async def own() -> AsyncIterator[Service]:
         await host.start()
         try:
             async with httpx.AsyncClient(base_url="http://audit", transport=transport, timeout=None) as client:
-                yield Service(client, key, tick)
+                yield Service(client, key, tick, ARMS, "0 seconds")
         finally:
             await host.stop()
