@@ -93,6 +93,7 @@ class Audit:
 
     target: str
     parts: tuple[Part, ...]
+    error: float  # the probability with which any sampled bound is wrong, also of what was left out
     protocol: str | None = None
     left_out: tuple[str, ...] = ()  # what was not audited, and why
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
@@ -117,11 +118,6 @@ class Audit:
         """The broken twin that was the hardest to catch."""
         found = [(part.weakest.lower_bound - part.promised.epsilon, part.weakest) for part in self.parts]
         return min(found, key=lambda each: each[0])[1]
-
-    @property
-    def error(self) -> float:
-        """The probability with which any sampled bound is wrong."""
-        return sum(part.error for part in self.parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for programs; docs/audit.md says what the fields are."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def draw(axes: Any, part: Part) -> None:
     axes.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle=":", label="guessing")
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="false positives", ylabel="false negatives")
     shown = f"{'ε is' if part.method == 'exact' else 'ε is at least'} {part.lower_bound:.3g}"
-    axes.set_title(f"{part.part}\npromised: {part.promised}; {shown}", fontsize="small", **PLAIN)
+    axes.set_title(f"{fill(part.part, 52)}\npromised: {part.promised}; {shown}", fontsize="small", **PLAIN)
     axes.grid(alpha=0.25)
 
 

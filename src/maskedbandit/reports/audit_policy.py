@@ -16,6 +16,7 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.goals.regret.simulate import simulate
@@ -104,7 +105,7 @@ def run_pair(channel: Channel, found: list[tuple[int, float]]) -> Pair:
 
 def run_part(policy: Policy, channel: Channel) -> tuple[Part | None, str]:
     """A whole run, with all decisions forced; or why it is not audited."""
-    channel = at_worst(channel)
+    channel = channel.summed if isinstance(channel, SplitAndMix) else at_worst(channel)
     if type(channel) not in (*NOISY, Response, Shuffled):
         return None, f"runs on {type(channel).__name__}: its releases are not enumerated"
     users, controls = PEOPLE, list[Control]()

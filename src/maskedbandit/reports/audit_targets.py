@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.tree import Tree
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit import ERROR, Advance, Audit, Part
 from maskedbandit.reports.audit_exact import exact_part
+from maskedbandit.reports.audit_policy import decisions_part, run_part
 from maskedbandit.reports.audit_sampled import live_part
 from maskedbandit.reports.audit_service import audited_protocol, own, reached, service_part
+from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
 PEOPLE = 4  # in an audited cohort
@@ -59,11 +63,11 @@ def described(part: Any) -> str:
 
 def together(target: str, found: Iterable[Found], protocol: str | None = None) -> Audit:
     """An audit of these parts."""
-    parts, left_out = list[Part](), list[str]()
-    weak = list[Part]()
+    parts, weak, left_out, error = list[Part](), list[Part](), list[str](), 0.0
     for part, why in found:
         left_out += [why] if why and why not in left_out else []
         if part is not None:
+            error += part.error
             (parts if part.proves or part.violation else weak).append(part)
     if not any(part.proves for part in parts):
         parts, weak = [*parts, *weak], []
@@ -74,27 +78,40 @@ def together(target: str, found: Iterable[Found], protocol: str | None = None) -
     ]
     if not parts:
         raise InvalidValue("target", target, f"one that can be audited; not audited are: {'; '.join(left_out)}")
-    return Audit(target, tuple(parts), protocol, tuple(left_out))
+    return Audit(target, tuple(parts), error, protocol, tuple(left_out))
 
 
 def of_channel(channel: Channel, how: How) -> list[Found]:
     """The release of a channel: enumerated, and as it is made live."""
     if channel.trust == "none":
         raise InvalidValue("channel", described(channel), "one that promises privacy")
-    found = [exact_part(channel, how.people)]
+    found = [tree_part(channel) if isinstance(channel, Tree) else exact_part(channel, how.people)]
     found.append(live_part(channel, how.people, how.seed, how.samples, how.error, how.advance))
     if (backend := real(channel)) is not None:
         found.append((None, f"{type(backend).__name__}, the protocol behind the sum: here the sum is an ideal one"))
     return found
 
 
+def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True) -> list[Found]:
+    """A policy on a channel: whole runs, and what their decisions show."""
+    if policy.goal == "contextual":
+        return [(None, f"{type(policy).__name__}: runs with contexts")]
+    if lacks := policy.needs(channel.law()):
+        raise InvalidValue("channel", described(channel), f"one that gives {type(policy).__name__} {lacks}")
+    found: list[Found] = [] if channel.trust == "none" else [run_part(policy, channel)]
+    if decisions:
+        found.append(decisions_part(policy, channel, how.seed, how.samples, how.error, how.advance))
+    return found
+
+
 def audit_channel(channel: Channel, policy: Policy | None, how: How) -> Audit:
     """An audit of a channel, alone or under a policy."""
-    found = of_channel(channel, how)
-    name = described(channel)
-    if policy is not None:
-        name = f"{described(policy)} on {name}"
-    return together(name, found)
+    if policy is None:
+        return together(described(channel), of_channel(channel, how))
+    found = of_policy(policy, channel, how)
+    if channel.trust != "none":
+        found = [*of_channel(channel, how), *found]
+    return together(f"{described(policy)} on {described(channel)}", found)
 
 
 def audit_protocol(protocol: Protocol, how: How) -> Audit:
@@ -104,7 +121,7 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
         async with own() as service:
             return await service_part(service, protocol, how.seed, how.samples, how.error, how.advance)
 
-    found = of_channel(protocol.channel, how)
+    found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
     try:
         found.append((asyncio.run(through_own_service()), ""))
     except InvalidValue as why:
@@ -129,18 +146,22 @@ def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
 
 def audit_experiment(experiment: Experiment, how: How) -> Audit:
     """An audit of all channels of an experiment."""
-    channels, found = list[Channel](), list[Found]()
+    pairs, channels, found = list[tuple[Any, Channel]](), list[Channel](), list[Found]()
     for setting in experiment.settings:
-        if isinstance(setting, Setting) and setting.channel.trust != "none" and setting.channel not in channels:
-            channels.append(setting.channel)
-    for channel in channels:
-        for part, why in of_channel(channel, how):
-            found.append((part and renamed(part, channel), why))
+        if isinstance(setting, Setting) and (setting.policy, setting.channel) not in pairs:
+            pairs.append((setting.policy, setting.channel))
+            if setting.channel.trust == "none":
+                continue
+            name = described(setting.channel)
+            if setting.channel not in channels:
+                channels.append(setting.channel)
+                found += [renamed(each, name) for each in of_channel(setting.channel, how)]
+            name = f"{described(setting.policy)} on {name}"
+            found += [renamed(each, name) for each in of_policy(setting.policy, setting.channel, how, decisions=False)]
     return together(f"the experiment {experiment.name}", found)
 
 
-def renamed(part: Part, channel: Channel) -> Part:
-    """A part that says of which channel it is."""
-    from dataclasses import replace
-
-    return replace(part, part=f"{described(channel)}: {part.part}")
+def renamed(found: Found, name: str) -> Found:
+    """A part that says what it is of."""
+    part, why = found
+    return part and replace(part, part=f"{name}: {part.part}"), why
