@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from maskedbandit.reports.audit import ERROR
+from maskedbandit.reports.audit_reached import own
 from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
-from maskedbandit.reports.audit_service import SEEN, SIZE, own, throw_away, views_of
+from maskedbandit.reports.audit_service import SEEN, SIZE, throw_away, views_of
 from maskedbandit.study.protocol import Protocol
 
 NEWSLETTER = Path(__file__).parents[2] / "experiments" / "studies" / "newsletter.toml"
@@ -30,10 +31,10 @@ def shown(protocol: Protocol, seed: int, error: float = ERROR) -> float:
     return asyncio.run(play())
 
 
-def main(runs: int) -> None:
+def main(runs: int, first: int = 0) -> None:
     """Print every audit, and how many are false alarms."""
     protocol, alarms = Protocol.from_file(NEWSLETTER), 0
-    for seed in range(runs):
+    for seed in range(first, runs):
         found = shown(protocol, seed)
         alarms += found > protocol.price(SIZE).epsilon()
         print(f"{seed + 1} audits, {alarms} false alarms; the last shows {found:.3f}", flush=True)
@@ -41,4 +42,4 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))

@@ -15,14 +15,12 @@ import maskedbandit.reports.audit_service as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.reports.audit import Part
+from maskedbandit.reports.audit_reached import Service, own, reached
 from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
 from maskedbandit.reports.audit_service import (
     SEEN,
     SIZE,
-    Service,
     audited_protocol,
-    own,
-    reached,
     service_part,
     throw_away,
     views_of,

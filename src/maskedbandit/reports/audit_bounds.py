@@ -23,7 +23,7 @@ from scipy.stats import beta
 Law = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Views = NDArray[np.float64]  # [runs, what was seen]
-BINS, THRESHOLDS = 16, 64
+BINS, THRESHOLDS, POINTS, FAR = 16, 64, 400, 1e9
 
 
 def largest_ratio(p: Law, q: Law) -> float:
@@ -52,11 +52,14 @@ def needed_epsilon(p: Law, q: Law, delta: float) -> float:
 
 
 def trade_off(p: Law, q: Law) -> NDArray[np.float64]:
-    """[2, points]: the false positives and the false negatives of the best tests of Q against P."""
+    """[2, points]: the false positives and the false negatives of the best tests of Q against P; at most `POINTS`."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        order = np.argsort(-np.where(q > 0, p / q, np.inf), kind="stable")
-    positives, found = np.cumsum(q[order]), np.cumsum(p[order])
-    return np.stack([np.r_[0.0, positives], np.r_[1.0, 1 - found]])
+        ratio = np.clip(np.where(q > 0, np.log(p / q), FAR), -FAR, FAR)
+    order = np.argsort(-ratio, kind="stable")
+    positives, found, ratio = np.cumsum(q[order]), np.cumsum(p[order]), ratio[order]
+    corners = np.flatnonzero(np.append(ratio[:-1] - ratio[1:] > 1e-9, True))
+    corners = np.unique(corners[np.searchsorted(positives[corners], np.linspace(0, positives[-1], POINTS) - 1e-12)])
+    return np.stack([np.r_[0.0, positives[corners]], np.r_[1.0, 1 - found[corners]]])
 
 
 def seen_epsilon(
@@ -183,7 +186,7 @@ def curve_of(a: Law, b: Law) -> NDArray[np.float64]:
     if a.mean() < b.mean():
         a, b = -a, -b
     at = np.unique(np.concatenate([a, b]))
-    at = np.unique(np.quantile(at, np.linspace(0, 1, 200)))
+    at = np.unique(np.quantile(at, np.linspace(0, 1, POINTS)))
     positives = 1 - np.searchsorted(np.sort(b), at, side="right") / b.size
     negatives = np.searchsorted(np.sort(a), at, side="right") / a.size
     return np.stack([np.r_[positives[::-1], 1.0], np.r_[negatives[::-1], 0.0]])

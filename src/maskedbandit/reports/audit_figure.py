@@ -60,7 +60,7 @@ def save(audit: Audit, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     parts = audit.parts
-    columns = min(len(parts), WIDE)
+    columns = 2 if len(parts) == 4 else min(len(parts), WIDE)
     rows = -(-len(parts) // columns)
     with plt.rc_context(TEXT_STAYS_TEXT):
         figure, grid = plt.subplots(

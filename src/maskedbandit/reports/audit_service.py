@@ -12,103 +12,35 @@ simulated.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import httpx
 import numpy as np
 
-from maskedbandit.client.calls import check_key, checked_url
 from maskedbandit.client.device import noisy
 from maskedbandit.errors import (
-    Forbidden,
     InvalidValue,
     MaskedBanditError,
     StorageFailed,
-    Unauthorized,
-    UnknownStudy,
 )
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
 from maskedbandit.reports.audit import ERROR, Advance, Part
+from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, Service
 from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
-from maskedbandit.service import keys
-from maskedbandit.service.app import application
-from maskedbandit.service.held import Held
-from maskedbandit.service.host import Host
-from maskedbandit.store.connection import connect
 from maskedbandit.study.naming import table
 from maskedbandit.study.protocol import Protocol
 
-TOGETHER = 1000  # requests in a batch
 SIZE = 2  # people in a cohort
-ARMS, ARMS_FAR = 200, 500  # cohorts that are released together: here, and where each release takes seconds
-WINDOW_FAR = "3 seconds"  # in which reports must arrive
 PART = "the service: its releases, and its arms"
 PATIENCE = 60  # seconds until a release must have come
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
-WRONG: dict[str, type[MaskedBanditError]] = {
-    "unauthorized": Unauthorized,
-    "forbidden": Forbidden,
-    "unknown_study": UnknownStudy,
-}
-Wait = Callable[[str], Awaitable[None]]
 
 
-async def a_while(study: str) -> None:
-    """Until the clock of the service may have gone round."""
-    await asyncio.sleep(0.1)
-
-
-class Service:
-    """A service, asked with a key of its owner."""
-
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        key: str,
-        wait: Wait = a_while,
-        arms: int = ARMS_FAR,
-        window: str = WINDOW_FAR,
-    ) -> None:
-        self._client, self._key, self.wait, self.arms, self.window = client, key, wait, arms, window
-
-    async def ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
-        """What the service answers, or raise what it says is wrong."""
-        headers = {"Authorization": f"Bearer {key or self._key}", "Content-Type": "application/json"}
-        content = None if body is None else json.dumps(body).encode()
-        for _ in range(20):
-            try:
-                reply = await self._client.request(method, path, content=content, headers=headers)
-            except httpx.HTTPError as why:
-                raise StorageFailed(f"the service cannot be asked: {why or type(why).__name__}") from None
-            if reply.status_code not in (429, 503):
-                break
-            await asyncio.sleep(float(reply.headers.get("Retry-After", 1)))
-        found = reply.json()
-        if reply.status_code >= 400:
-            kind = WRONG.get(found.get("code", ""), StorageFailed)
-            raise kind(f"the service says: {found.get('detail', reply.status_code)}")
-        return found
-
-    async def together(self, path: str, requests: list[Any], key: str) -> list[Any]:
-        """The answers to many requests of one kind, all of which must be granted."""
-        answers = []
-        for i in range(0, len(requests), TOGETHER):
-            for item in (await self.ask("POST", path, {"requests": requests[i : i + TOGETHER]}, key))["items"]:
-                if "answer" not in item:
-                    raise StorageFailed(f"the service says: {item['problem']['detail']}")
-                answers.append(item["answer"])
-        return answers
-
-
-def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS, window: str = "0 seconds") -> Protocol:
+def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS, window: str = NO_WINDOW) -> Protocol:
     """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
     given = protocol.table
     channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
@@ -121,7 +53,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     return Protocol.from_table(
         {
             "name": name,
-            "about": f"an audit of {protocol.name}: nobody takes part",
+            "about": "an audit: nobody takes part",
             "people": 10**9,
             "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
             "channel": channel,
@@ -164,7 +96,8 @@ class Audited:
             if first:
                 firsts[each["arm"]] = (float(place), *([value] if self.protocol.on_devices else []))
             reports.append({"ticket": each["ticket"], "value": value})
-        await self.service.together(f"{self.path}/report/batch", reports, self._key)
+        # a late report makes its person one of those with the lowest reward: so less is shown, and never more
+        await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms
         for _ in range(10 * PATIENCE):
             await self.service.wait(self.protocol.name)
@@ -220,6 +153,16 @@ async def views_of(service: Service, protocol: Protocol, samples: int, seed: int
         return await played(audited, samples, seed, advance)
 
 
+async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
+    """What comes of several that go on together; if one fails, the others end what they began."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in several]
+    except* MaskedBanditError as why:
+        raise why.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
 async def service_part(
     service: Service,
     protocol: Protocol,
@@ -232,13 +175,16 @@ async def service_part(
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
     many = min(enough(promise), MOST_SAMPLES) if samples is None else samples
     here = partial(throw_away, protocol, arms=service.arms, window=service.window)
-    sound, broken = await asyncio.gather(
+    both = (
         views_of(service, here(name), many, seed, advance),
         views_of(service, here(f"{name}-twin", 2), many, seed + 1, advance),
     )
-    return sampled_part(
-        PART, promise, sound, [("a study with half of the noise", broken)], SEEN[: sound[0].shape[1]], error
-    )
+    if service.window == NO_WINDOW:  # whoever waits moves the clock, and so closes the other one's cohorts
+        sound, broken = [await each for each in both]
+    else:
+        sound, broken = await all_of(both)
+    twin = "a study with half of the noise", broken
+    return sampled_part(PART, promise, sound, [twin], SEEN[: sound[0].shape[1]], error)
 
 
 async def audited_protocol(service: Service, study: str | None) -> Protocol:
@@ -250,37 +196,3 @@ async def audited_protocol(service: Service, study: str | None) -> Protocol:
             raise InvalidValue("--study", study, f"one of {', '.join(named) or 'none'}")
         (study,) = named
     return Protocol.from_table(await service.ask("GET", f"/v1/studies/{study}/protocol"))
-
-
-@asynccontextmanager
-async def reached(url: str, key: str) -> AsyncIterator[Service]:
-    """A service that runs at an address."""
-    check_key(key)
-    async with httpx.AsyncClient(base_url=checked_url(url), trust_env=False, timeout=60) as client:
-        yield Service(client, key)
-
-
-@asynccontextmanager
-async def own() -> AsyncIterator[Service]:
-    """A service of this process, whose database ends with the block; its clock goes on when it is waited for."""
-    with TemporaryDirectory() as folder:
-        now, address, witness = [0], f"sqlite:///{folder}/studies.db", Path(folder) / "witness"
-        host = Host(address, witness, rate=1e9, clock=lambda: now[0])
-        database = connect(address)
-        key = keys.make(database, keys.OWNER, None, 0)
-        host.keys.read(database)
-        database.close()
-
-        async def tick(study: str) -> None:
-            now[0] += 1
-            held = await host.hold(study)
-            assert isinstance(held, Held)
-            await held.do(held.study.op_tick)
-
-        transport = httpx.ASGITransport(app=application(host))
-        await host.start()
-        try:
-            async with httpx.AsyncClient(base_url="http://audit", transport=transport, timeout=None) as client:
-                yield Service(client, key, tick, ARMS, "0 seconds")
-        finally:
-            await host.stop()

@@ -20,8 +20,9 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit import ERROR, Advance, Audit, Part
 from maskedbandit.reports.audit_exact import exact_part
 from maskedbandit.reports.audit_policy import decisions_part, run_part
+from maskedbandit.reports.audit_reached import own, reached
 from maskedbandit.reports.audit_sampled import live_part
-from maskedbandit.reports.audit_service import audited_protocol, own, reached, service_part
+from maskedbandit.reports.audit_service import audited_protocol, service_part
 from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
