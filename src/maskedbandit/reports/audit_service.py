@@ -45,7 +45,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     given = protocol.table
     channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
     if factor > 1:
-        channel["epsilon"] = str(factor * Fraction(getattr(protocol.channel, "epsilon")))  # noqa: B009
+        channel["epsilon"] = str(factor * Fraction(epsilon_of(protocol)))
         budget = {key: value if key in ("delta", "period") else 1000 * value for key, value in budget.items()}
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule")}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
