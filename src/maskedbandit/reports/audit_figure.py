@@ -37,7 +37,8 @@ def promised_curve(promise: Promise, positives: NDArray[np.float64]) -> NDArray[
 
 def draw(axes: Any, part: Part) -> None:
     """One part: what is promised, what was seen, and the broken twin."""
-    x = np.linspace(0, 1, 1001)
+    rest = 1 - part.promised.delta
+    x = np.array([0.0, rest / (1 + math.exp(min(part.promised.epsilon, 700.0))), rest, 1.0])  # straight between these
     allowed = promised_curve(part.promised, x)
     axes.fill_between(x, 0, allowed, color=COLOURS[3], alpha=0.12, linewidth=0)
     axes.plot(x, allowed, color=COLOURS[3], linewidth=1.2, label="as far as promised")

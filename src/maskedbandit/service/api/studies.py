@@ -12,7 +12,7 @@ from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.describe import protocol_of, state_of
 from maskedbandit.service.host import Host
-from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.keys import OWNER, STAFF, write
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
 from maskedbandit.service.route import Call, Route
 from maskedbandit.store.database import Database
@@ -73,8 +73,7 @@ def came_before(request: str, sent: str, database: Database) -> bool:
 
 def note(request: str, sent: str, now: int, database: Database) -> None:
     """This request was done."""
-    with database.transaction():
-        database.change("INSERT INTO made_once VALUES (?, ?, ?) ON CONFLICT DO NOTHING", request, sent, now)
+    write(database, "INSERT INTO made_once VALUES (?, ?, ?) ON CONFLICT DO NOTHING", request, sent, now)
 
 
 async def list_all(call: Call) -> Studies:
