@@ -20,9 +20,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit import ERROR, Advance, Audit, Part
 from maskedbandit.reports.audit_exact import exact_part
 from maskedbandit.reports.audit_policy import decisions_part, run_part
-from maskedbandit.reports.audit_reached import own, reached
 from maskedbandit.reports.audit_sampled import live_part
-from maskedbandit.reports.audit_service import audited_protocol, service_part
 from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
@@ -117,6 +115,8 @@ def audit_channel(channel: Channel, policy: Policy | None, how: How) -> Audit:
 
 def audit_protocol(protocol: Protocol, how: How) -> Audit:
     """An audit of a study's protocol: of its channel, and of the service, run in this process, with that channel."""
+    from maskedbandit.reports.audit_reached import own  # what a service needs is not installed everywhere
+    from maskedbandit.reports.audit_service import service_part
 
     async def through_own_service() -> Part:
         async with own() as service:
@@ -132,6 +132,8 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
 
 def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
     """An audit of a running service, and of the channel of one of its studies."""
+    from maskedbandit.reports.audit_reached import reached
+    from maskedbandit.reports.audit_service import audited_protocol, service_part
 
     async def through_the_service() -> tuple[Protocol, Part]:
         async with reached(url, key) as service:
