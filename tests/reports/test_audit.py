@@ -28,7 +28,7 @@ from maskedbandit.reports.audit_figure import promised_curve
 from maskedbandit.reports.audit_policy import BROKEN, RELEASE, decisions_part, run_part
 from maskedbandit.reports.audit_run import broken
 from maskedbandit.reports.audit_sampled import enough, live_part
-from maskedbandit.reports.audit_targets import How, audit_channel, described, of_channel, together
+from maskedbandit.reports.audit_targets import How, audit_channel, described, fitting, of_channel, together
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
 
@@ -109,6 +109,13 @@ def test_what_is_too_wide_or_too_rare_is_not_audited_and_said() -> None:
     carried, why = exact_part(C.Central(1).carrying(mb.privacy.statistics.linear(2)), 4)
     assert carried is None
     assert "vectors" in why
+
+
+def test_cohorts_are_of_a_size_that_the_channel_allows() -> None:
+    assert fitting(C.Central(1), 4) == 4
+    assert fitting(C.SplitAndMix(1, honest="0.1"), 4) == 16
+    narrow = C.Distributed(1, DiscreteGaussian())
+    assert fitting(narrow, 4) == 1
 
 
 # --- policies --------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from maskedbandit.reports.audit_sampled import live_part
 from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
-PEOPLE = 4  # in an audited cohort
+PEOPLE, MOST_LIVE = 4, 16  # in an audited cohort
 Found = tuple[Part | None, str]  # a part, or what was not audited and why, or both
 
 
@@ -80,12 +80,34 @@ def together(target: str, found: Iterable[Found], protocol: str | None = None) -
     return Audit(target, tuple(parts), error, protocol, tuple(left_out))
 
 
+def fitting(channel: Channel, people: int) -> int:
+    """The size of an audited cohort: so many people, or if the channel does not allow that, fewer or more."""
+    larger = (people * 4**power for power in range(1, 6))
+    refused: InvalidValue | None = None
+    for n in (*range(people, 0, -1), *larger):
+        try:
+            channel.check_size(n)
+            channel.loss(n)
+            return n
+        except InvalidValue as why:
+            refused = refused or why
+    assert refused is not None
+    raise refused
+
+
 def of_channel(channel: Channel, how: How) -> list[Found]:
     """The release of a channel: enumerated, and as it is made live."""
     if channel.trust == "none":
         raise InvalidValue("channel", described(channel), "one that promises privacy")
-    found = [tree_part(channel) if isinstance(channel, Tree) else exact_part(channel, how.people)]
-    found.append(live_part(channel, how.people, how.seed, how.samples, how.error, how.advance))
+    try:
+        n = fitting(channel, how.people)
+    except InvalidValue as why:
+        return [(None, f"{described(channel)}: {why}")]
+    found = [tree_part(channel) if isinstance(channel, Tree) else exact_part(channel, n)]
+    if n > max(MOST_LIVE, how.people):
+        found.append((None, f"cohorts of {described(channel)}, live: they have {n} people at least"))
+    else:
+        found.append(live_part(channel, n, how.seed, how.samples, how.error, how.advance))
     if (backend := real(channel)) is not None:
         found.append((None, f"{type(backend).__name__}, the protocol behind the sum: here the sum is an ideal one"))
     return found
@@ -142,7 +164,7 @@ def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
             return protocol, part
 
     protocol, part = asyncio.run(through_the_service())
-    found: Sequence[Found] = [(part, ""), exact_part(protocol.channel, how.people)]
+    found: Sequence[Found] = [(part, ""), exact_part(protocol.channel, fitting(protocol.channel, how.people))]
     target = f"{protocol.name} on the service at {url}: {described(protocol.channel)}"
     return together(target, found, protocol.digest)
 
