@@ -14,7 +14,7 @@ import pytest
 import maskedbandit.reports.audit_service as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
-from maskedbandit.reports.audit import Part
+from maskedbandit.reports.audit import ERROR, Part
 from maskedbandit.reports.audit_reached import Service, own, reached
 from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
 from maskedbandit.reports.audit_service import (
@@ -40,7 +40,7 @@ def quiet(n: int) -> None:
     pass
 
 
-def audit(protocol: Protocol, samples: int, seed: int = 3) -> Part:
+def audit(protocol: Protocol, samples: int, error: float = ALPHA, seed: int = 3) -> Part:
     """The audit of a service of its own, without a twin; it is wrong with a probability of at most 1e-9."""
 
     async def play() -> Any:
@@ -49,7 +49,7 @@ def audit(protocol: Protocol, samples: int, seed: int = 3) -> Part:
 
     views = asyncio.run(play())
     promise = promise_to_samples(protocol.price(SIZE))
-    return sampled_part("service", promise, views, [], SEEN[: views[0].shape[1]], ALPHA)
+    return sampled_part("service", promise, views, [], SEEN[: views[0].shape[1]], error)
 
 
 def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: py
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_broken_service_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     BROKEN[name](monkeypatch.setattr)
-    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 4000)).violation
+    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 4000), ERROR).violation
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ def test_devices_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> 
     found = audit(RESPONSE, 2000)
     assert 0.3 < found.lower_bound <= 1
     lazy_device(monkeypatch.setattr)
-    assert audit(RESPONSE, 2000).violation
+    assert audit(RESPONSE, 2000, ERROR).violation
 
 
 @pytest.mark.slow
@@ -82,12 +82,12 @@ def test_sound_services_are_not_found_broken() -> None:
 
 @pytest.mark.slow
 def test_a_running_service_is_audited_by_its_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--study", "small", "--samples", "1600", "--error", str(ALPHA), "--json", "--quiet"]
+    given = ["--study", "small", "--error", str(ALPHA), "--json", "--quiet", "--samples"]
 
-    def audited(command: tuple[str, ...], folder: Path) -> tuple[int, Any]:
+    def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:
         with live(folder, command=("-m", *command, "serve")) as server:
             server.start_study(TABLE)
-            code = main(["audit", "--url", server.url, "--key", server.keys["owner"], *given])
+            code = main(["audit", "--url", server.url, "--key", server.keys["owner"], *given, str(samples)])
             found = json.loads(capsys.readouterr().out)
             studies = {each["study"]: each for each in server.ask("GET", "/v1/studies", key="owner").json["studies"]}
             assert studies["small"]["people"] == 0
@@ -96,10 +96,10 @@ def test_a_running_service_is_audited_by_its_address(tmp_path: Path, capsys: pyt
             }
             return code, found
 
-    code, found = audited(("maskedbandit",), tmp_path / "sound")
+    code, found = audited(("maskedbandit",), 4000, tmp_path / "sound")
     assert (code, found["violation"], found["control"]["caught"]) == (0, False, True)
     assert (found["protocol"], found["format"]) == (SMALL.digest, "maskedbandit audit 1")
-    code, found = audited(("tests.service.broken_services", "half of the noise"), tmp_path / "broken")
+    code, found = audited(("tests.service.broken_services", "noise from a seed"), 500, tmp_path / "broken")
     assert (code, found["violation"]) == (2, True)
 
 
