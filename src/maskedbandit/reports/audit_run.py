@@ -116,8 +116,8 @@ def play(
     heard = {"ask": ask, "tell": tell, "noise": noise, "perturb": perturb}
     go = FunctionType(engine.__code__, {**engine.__globals__, **names, **heard})
     marks = checkpoints(horizon)
-    counts = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
-    out = Out(np.zeros(marks.size), np.zeros(marks.size), *counts)
+    pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
+    out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
     parts = (
         policy.init(k, aim(policy, horizon)),
         law,
