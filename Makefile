@@ -50,6 +50,10 @@ figures: setup
 	@set -e; for file in experiments/*.toml; do name=$$(basename $$file .toml); \
 	  $(BIN)/maskedbandit run $$file --out results/$$name --resume; \
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
+	@$(BIN)/maskedbandit audit newsletter --out results/audit
+	@cp results/audit/audit.svg docs/figures/audit.svg
+	@$(BIN)/maskedbandit audit newsletter --out results/audit
+	@cp results/audit/audit.svg docs/figures/audit.svg
 	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg

@@ -17,50 +17,18 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
-from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.response import Response
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
-from tests.audit.bounds import excess, largest_ratio, needed_epsilon
+from maskedbandit.reports.audit_bounds import excess, largest_ratio, needed_epsilon
+from maskedbandit.reports.audit_exact import neighbours, noise_sums, released, released_bit, repeated
 from tests.statistics import same_distribution, seeded
 
 DELTA = 1e-5
 GAUSSIANS = [Skellam(), DiscreteGaussian()]
 FINE = Grid(fineness=Fraction(4))
-
-
-def noise_sums(noise: Noise, parts: int, of: int, far: int) -> np.ndarray:
-    """The mass, on -far, ..., far, of the sum of some of the noise shares that a draw is made of."""
-    z = np.arange(-far, far + 1)
-    one = total = noise.pmf(z, 1.0 / of) if of > 1 else noise.pmf(z)
-    for _ in range(parts - 1):
-        total = np.convolve(total, one)[far : 3 * far + 1]
-    return total
-
-
-def neighbours(mass: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """A distribution and itself some steps further, where both are known well: without what the window cut off."""
-    cut = mass.size // 4
-    return mass[cut + steps : -cut], mass[cut : -cut - steps]
-
-
-def released(channel: NoisyChannel, n: int, survivors: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """What leaves a cohort of n of whom so few add their noise, for two neighbours; or what leaves one device."""
-    if isinstance(channel, Distributed):
-        parts, of = survivors or channel.counted_on(n), channel.counted_on(n)
-    else:
-        parts, of = 1, 1
-    noise = channel.release_noise(n)
-    far = 4 * math.ceil(12 * max(float(noise.scale), 2.0)) + 4 * channel.steps(n)
-    return neighbours(noise_sums(noise, parts, of, far), channel.steps(n))
-
-
-def released_bit(channel: Response) -> tuple[np.ndarray, np.ndarray]:
-    flip = channel.law().flip
-    return np.array([flip, 1 - flip]), np.array([1 - flip, flip])
 
 
 def check_pure(pair: tuple[np.ndarray, np.ndarray], loss: Loss) -> None:
@@ -120,11 +88,6 @@ def test_the_distribution_that_is_audited_is_that_of_the_devices(noise):
 
 
 # --- broken mechanisms, each with the loss that it would claim -----------------------------------------------
-
-
-def repeated(pair: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """One sum, released twice with noise of its own each time."""
-    return tuple(np.outer(mass, mass).ravel() for mass in pair)
 
 
 MUTANTS = {

@@ -2,17 +2,16 @@
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
 
-from maskedbandit.channels.counters import change, needed
 from maskedbandit.channels.tree import Tree
 from maskedbandit.law import nodes
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.renyi_divergences import ORDERS
-from tests.channels.test_tree import each_counter, node_of
+from maskedbandit.reports.audit_tree import WORST, first_user, third_user, tree_part, worst_ratio
+from tests.channels.test_tree import each_counter
 
 
 def reward(view, m, world):
@@ -23,49 +22,9 @@ def reward(view, m, world):
     return 1 - value if m == target and world == 1 else value
 
 
-def first_user(view, m, world):
-    """The worlds differ in the first user."""
-    return int(m == 1 and world == 1)
-
-
-def third_user(view, m, world):
-    """In a hybrid counter, under a leaf of the first tree and under the draw that closes it."""
-    return int(m == 3 and world == 1)
-
-
 def fifth_user(view, m, world):
     """In a hybrid counter, under two nodes of the second tree and under the draw that closes it."""
     return int(m == 5 and world == 1)
-
-
-def views(channel, adversary, world, length, far, step=change, count=needed, known=0):
-    """P(view) over all noises of at most `far` steps, but for a constant; the first `known` noises are 0."""
-    law, found = channel.law(), {}
-    counts = [count(law, m) for m in range(1, length + 1)]
-    rates = [float(1 / node_of(channel, m).scale) for m in range(1, length + 1)]
-
-    def follow(before, m, weight, view):
-        if m > length:
-            found[view] = found.get(view, 0.0) + weight
-            return
-        used, n, value = sum(counts[: m - 1]), counts[m - 1], adversary(view, m, world)
-        for noises in product(*[range(-far, far + 1) if used + i >= known else (0,) for i in range(n)]):
-            s = type(before)(*(part.copy() for part in before))
-            s.fresh[:n] = noises
-            chance = weight * math.exp(-rates[m - 1] * sum(map(abs, noises)))
-            follow(s, m + 1, chance, (*view, round(step(s, law, 0, value), 9)))
-
-    follow(channel.memory(1), 1, 1.0, ())
-    return found
-
-
-def worst_ratio(channel, adversary, length, far, core=0.0, **how):
-    """max |ln P(view) / P'(view)|; of views that are rarer than `core`, parts lie beyond the noises enumerated."""
-    a, b = (views(channel, adversary, world, length, far, **how) for world in (0, 1))
-    least = max(a.values()) * core
-    ratios = [abs(math.log(a[view] / b[view])) for view in a if view in b and min(a[view], b[view]) > least]
-    assert len(ratios) > 10
-    return max(ratios)
 
 
 # releases, largest noise, epsilon, and how rare a view may be where several combinations of noises give the same one
@@ -84,9 +43,6 @@ def enumerated(counter, adversary, kind=Tree, scale=Fraction(1)):
     length, far, _, core = CASES[counter]
     channel = small(counter, kind, scale)
     return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
-
-
-WORST = {"binary": first_user, "honaker": first_user, "kary": first_user, "hybrid": third_user}  # below most nodes
 
 
 @pytest.mark.parametrize("adversary", [reward, first_user, third_user])
@@ -189,3 +145,17 @@ def test_gaussian_noise_on_a_coset_costs_what_is_charged():
             assert part > 0 or cost == pytest.approx(rho * order)
             more += cost > rho * order + 1e-3
     assert more > 0
+
+
+@each_counter
+def test_the_audit_of_a_channel_looks_at_a_small_tree_of_its_kind(counter):
+    part, _ = tree_part(Tree(epsilon=Fraction(1, 2), counter=counter))
+    assert not part.violation
+    assert part.lower_bound > 0.99 * part.promised.epsilon
+    assert part.proves
+
+
+def test_a_tree_that_is_not_enumerated():
+    part, why = tree_part(Tree(epsilon=1, grid=3))
+    assert part is None
+    assert "enumerated" in why

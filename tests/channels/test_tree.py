@@ -26,6 +26,7 @@ from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
+from maskedbandit.reports.audit_tree import node_of
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_distribution_of_two, seeded
 from tests.thrift import thrifty
@@ -131,13 +132,6 @@ class TestVariance:
     def test_another_number_of_levels_is_noticed(self):
         found = table("binary", 2**14, DiscreteLaplace())
         assert 2 * found[2] != pytest.approx(5096, abs=0.51)
-
-
-def node_of(channel, m):
-    """The noise of the nodes that a release is the first to need."""
-    if channel.counter == "hybrid":
-        return channel.node(2 if leaf_of(channel.law(), m) == 0 else 2 * epoch(m))
-    return channel.node(channel.levels)
 
 
 def stream(channel, totals, noises, step=change):

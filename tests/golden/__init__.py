@@ -24,10 +24,10 @@ from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
+from maskedbandit.reports.audit_run import aim
 
 FILE = Path(__file__).with_name("policies.json")
 INSTANCE, HORIZON, SEED = mb.Bernoulli([0.2, 0.8]), 3000, 7
-DELTA = 0.1  # for those that search for the best arm, and whose horizon cuts them off
 CHANNELS = (
     mb.channels.Central(epsilon=1),
     mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteGaussian()),
@@ -41,11 +41,6 @@ MULTI_ARMED = [name for name in mb.policies.room if mb.policies.room[name].goal 
 def channel_for(policy: Policy) -> Channel:
     """The first of CHANNELS that the policy can use."""
     return next(channel for channel in CHANNELS if not policy.needs(channel.law()))
-
-
-def aim(policy: Policy, horizon: int) -> float:
-    """What a policy is told of how far it has to go."""
-    return horizon if policy.goal == "regret" else DELTA
 
 
 class Trail(NamedTuple):

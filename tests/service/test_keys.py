@@ -11,6 +11,7 @@ from maskedbandit.errors import InvalidValue, Unauthorized, UnknownStudy
 from maskedbandit.service import keys
 from maskedbandit.service.keys import Keys
 from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Again
 
 
 def test_a_key_that_is_revoked_while_it_is_checked_is_not_remembered(
@@ -65,3 +66,19 @@ def test_what_is_no_key(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="not revoked"):
         keys.rotate(database, text.split("_")[2], 5)
     database.close()
+
+
+def test_a_key_is_revoked_although_a_study_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = connect(f"sqlite:///{tmp_path}/studies.db")
+    real, tried = type(database).begin, list[int]()
+
+    def busy(self: Any) -> None:
+        tried.append(1)
+        if len(tried) % 3:
+            raise Again("the database is locked")
+        real(self)
+
+    monkeypatch.setattr(type(database), "begin", busy)
+    text = keys.make(database, "client", None, 0)
+    assert keys.end(database, text.split("_")[2], 5).ends == 5
+    assert len(tried) == 6

@@ -25,6 +25,7 @@ EXPECTED = {
     "GET /v1/studies/{study}/events": STAFF,
     "GET /v1/studies/{study}/ledger": STAFF,
     "GET /v1/studies/{study}/ledger/head": STAFF,
+    "GET /v1/studies/{study}/protocol": STAFF,
     "GET /v1/studies/{study}/releases": STAFF,
     "GET /v1/studies/{study}/results": STAFF,
     "GET /v1/studies/{study}/statement": STAFF,

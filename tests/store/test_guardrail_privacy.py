@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.reports.audit_bounds import largest_ratio, needed_epsilon
 from maskedbandit.store import release
 from maskedbandit.study.protocol import Protocol
-from tests.audit.bounds import largest_ratio, needed_epsilon
 from tests.statistics import same_distribution, seeded
 from tests.store.small_study import small_protocol
 from tests.store.test_arms import Played

@@ -22,7 +22,7 @@ DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0, or 2 after one line on standard error that names what is wrong."""
+    """Run a command; 0 or what it returns, or 2 after one line on standard error that names what is wrong."""
     top = parser()
     options = top.parse_args(arguments)
     if options.version:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "" not in sys.path:
         sys.path.append("")  # classes that an experiment names may be in the current folder
     try:
-        options.do(options)
+        code: int | None = options.do(options)
         sys.stdout.flush()
     except MaskedBanditError as wrong:
         return refused(str(wrong))
@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return refused("not enough memory: ask for fewer runs, fewer arms or a shorter tree")
     except BrokenPipeError:  # whoever reads the output went away
+        code = 0
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as wrong:
         where = f": {wrong.filename}" if wrong.filename else ""
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nmaskedbandit: interrupted{options.interrupted}", file=sys.stderr)
         return 130
-    return 0
+    return code or 0
 
 
 def refused(reason: str) -> int:

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, UnknownStudy, shown
-from maskedbandit.store.database import Database
+from maskedbandit.store.database import Database, again
 
 OWNER, OFFICER, CLIENT = "owner", "officer", "client"
 ROLES = (OWNER, OFFICER, CLIENT)
@@ -38,6 +38,16 @@ class Key(NamedTuple):
         return self.ends is None or now < self.ends
 
 
+def write(database: Database, statement: str, *values: Any) -> None:
+    """One change, done again while transactions of studies are in its way."""
+
+    def once() -> None:
+        with database.transaction():
+            database.change(statement, *values)
+
+    again(once)
+
+
 def hashed(secret: str) -> str:
     """What is stored of a secret: it has 256 random bits, so a plain hash does."""
     return sha256(secret.encode()).hexdigest()
@@ -50,8 +60,7 @@ def make(database: Database, role: str, study: str | None, now: int) -> str:
     if study is not None and not database.rows("SELECT study FROM study WHERE study = ?", study):
         raise UnknownStudy(f"there is no study {study!r}")
     public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
-    with database.transaction():
-        database.change("INSERT INTO api_key VALUES (?, ?, ?, ?, ?, NULL)", *(public, role, study, hashed(secret), now))
+    write(database, "INSERT INTO api_key VALUES (?, ?, ?, ?, ?, NULL)", public, role, study, hashed(secret), now)
     return f"mb_{role}_{public}_{secret}"
 
 
@@ -63,8 +72,7 @@ def listed(database: Database) -> list[Key]:
 def end(database: Database, public: str, when: int) -> Key:
     """Revoke a key, at this time at the latest."""
     found(database, public)  # is there such a key?
-    with database.transaction():
-        database.change("UPDATE api_key SET ends = ? WHERE key = ? AND (ends IS NULL OR ends > ?)", when, public, when)
+    write(database, "UPDATE api_key SET ends = ? WHERE key = ? AND (ends IS NULL OR ends > ?)", when, public, when)
     return found(database, public)
 
 

@@ -18,7 +18,7 @@ PARAMETERS = {
     "arm": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},
     "key": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
 }
-QUERIES = {"ledger": ["after"], "events": ["after"]}
+QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"]}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 
 
@@ -63,6 +63,7 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
         statuses |= {503}
     kind = route.answer if isinstance(route.answer, str) else "application/json"
     right: dict[str, Any] = {"type": "string"} if isinstance(route.answer, str) else schema.get(route.answer, {})
+    right = {"type": "object"} if route.answer is dict else right
     found: dict[str, Any] = {
         "operationId": re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_"),
         "summary": route.about.partition("\n")[0],

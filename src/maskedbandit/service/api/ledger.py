@@ -23,11 +23,11 @@ from maskedbandit.store.witness import Witness
 
 
 def whole_number(name: str, text: str | None) -> int:
-    """The number of an entry after which to go on."""
+    """A number in a query, such as that of an entry after which to go on; -1 if it is left out."""
     if text is None or text == "":
         return -1
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise InvalidValue(name, text, "the number of an entry")
+        raise InvalidValue(name, text, "a whole number of at most 15 digits")
     return int(text)
 
 

@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import Any
 
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
-from maskedbandit.service.describe import state_of
+from maskedbandit.service.api.ledger import whole_number
+from maskedbandit.service.describe import protocol_of, state_of
 from maskedbandit.service.host import Host
-from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.keys import OWNER, STAFF, write
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
 from maskedbandit.service.route import Call, Route
 from maskedbandit.store.database import Database
@@ -72,8 +73,7 @@ def came_before(request: str, sent: str, database: Database) -> bool:
 
 def note(request: str, sent: str, now: int, database: Database) -> None:
     """This request was done."""
-    with database.transaction():
-        database.change("INSERT INTO made_once VALUES (?, ?, ?) ON CONFLICT DO NOTHING", request, sent, now)
+    write(database, "INSERT INTO made_once VALUES (?, ?, ?) ON CONFLICT DO NOTHING", request, sent, now)
 
 
 async def list_all(call: Call) -> Studies:
@@ -104,6 +104,19 @@ def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awa
     return move
 
 
+async def start(call: Call) -> StudyState:
+    """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part."""
+    held = await call.held()
+    simulated = whole_number("simulated", call.query.get("simulated")) > 0
+    await held.do(partial(held.study.op_start, simulated))
+    return await call.host.read(partial(state_of, name=call.study))
+
+
+async def protocol(call: Call) -> dict[str, Any]:
+    """The protocol of a study, as it was sent."""
+    return (await call.host.read(partial(protocol_of, name=call.study))).table
+
+
 async def erase(call: Call, body: Erase) -> Erased:
     """Erase a person's data. What was released, and charged, stays; the person takes no further part."""
     held = await call.held()
@@ -123,9 +136,12 @@ ROUTES = [
     Route("POST", "/v1/studies", (OWNER,), create, Any, StudyState, 201, refusals=(409,)),
     Route("POST", "/v1/studies/validate", (OWNER,), validate, Any, Validated),
     Route("GET", PATH, STAFF, get, answer=StudyState, refusals=(404,)),
+    Route("GET", f"{PATH}/protocol", STAFF, protocol, answer=dict, refusals=(404,)),
+    Route("POST", f"{PATH}/start", (OWNER,), start, answer=StudyState, refusals=(404, 409, 422)),
     Route("POST", f"{PATH}/erase", STAFF, erase, Erase, Erased, refusals=(404,)),
     *(
         Route("POST", f"{PATH}/{verb}", roles, moved(operation, about), answer=StudyState, refusals=(404, 409))
         for verb, (operation, roles, about) in MOVES.items()
+        if verb != "start"
     ),
 ]

@@ -1,0 +1,192 @@
+"""How far apart two distributions are, as privacy sees it: exactly from probabilities, or at least so far from samples.
+
+A mechanism with loss (epsilon, delta) keeps P(event) <= e^epsilon Q(event) + delta for every event, P and Q its
+distributions for two neighbours. An audit finds the smallest epsilon that the distributions allow; a loss below it is a
+wrong loss.
+
+From samples it is a lower bound [JUO20]. A quarter of them fits log-likelihood ratios, and a quarter chooses an event:
+that one of the things that were seen, or the sum of the ratios, is above a threshold or not. The other half bounds the
+event's two probabilities [CP34]. So however it was chosen, the bound is wrong with a probability of at most `error`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+Law = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Views = NDArray[np.float64]  # [runs, what was seen]
+BINS, THRESHOLDS, POINTS, FAR = 16, 64, 400, 1e9
+
+
+def largest_ratio(p: Law, q: Law) -> float:
+    """max |ln p/q|: the pure epsilon of the two distributions."""
+    if np.any((p > 0) != (q > 0)):
+        return math.inf
+    seen = p > 0
+    return float(np.max(np.abs(np.log(p[seen]) - np.log(q[seen]))))
+
+
+def excess(p: Law, q: Law, epsilon: float) -> float:
+    """max over events of P - e^epsilon Q, whichever of the distributions is P: the delta that they need at epsilon."""
+    grown = math.exp(epsilon)
+    return float(max(np.maximum(p - grown * q, 0).sum(), np.maximum(q - grown * p, 0).sum()))
+
+
+def needed_epsilon(p: Law, q: Law, delta: float) -> float:
+    """The smallest epsilon at which delta is enough, from below to nine digits; infinite if none up to 100 is."""
+    if excess(p, q, 100.0) > delta:
+        return math.inf
+    low, high = 0.0, 100.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(p, q, middle) > delta else (low, middle)
+    return low
+
+
+def trade_off(p: Law, q: Law) -> NDArray[np.float64]:
+    """[2, points]: the false positives and the false negatives of the best tests of Q against P; at most `POINTS`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.clip(np.where(q > 0, np.log(p / q), FAR), -FAR, FAR)
+    order = np.argsort(-ratio, kind="stable")
+    positives, found, ratio = np.cumsum(q[order]), np.cumsum(p[order]), ratio[order]
+    corners = np.flatnonzero(np.append(ratio[:-1] - ratio[1:] > 1e-9, True))
+    corners = np.unique(corners[np.searchsorted(positives[corners], np.linspace(0, positives[-1], POINTS) - 1e-12)])
+    return np.stack([np.r_[0.0, positives[corners]], np.r_[1.0, 1 - found[corners]]])
+
+
+def seen_epsilon(
+    a: Counter[Hashable], b: Counter[Hashable], events: int, delta: float = 0.0, error: float = 1e-9
+) -> float:
+    """At least this epsilon separates the distributions that two samples of events come from, or a chance of `error`
+    happened.
+
+    Clopper-Pearson bounds, for each of `events` events that were fixed before the samples were seen, both ways. A
+    sample counts every event that happened in each of its runs, under None the runs themselves.
+    """
+    best = 0.0
+    for p, q in ((a, b), (b, a)):
+        for event in p:
+            if event is not None:
+                counts = np.array([p[event]]), p[None], np.array([q[event]]), q[None]
+                best = max(best, float(at_least(*counts, delta, error / (2 * events))[0]))
+    return best
+
+
+def bounds(p: Counts, runs_p: int, q: Counts, runs_q: int, error: float) -> tuple[Law, Law]:
+    """Of events that were seen p and q times: the probability at least, and the other one at most [CP34]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(p > 0, beta.ppf(error / 2, p, runs_p - p + 1), 0.0)
+        high = np.where(q < runs_q, beta.isf(error / 2, q + 1, runs_q - q), 1.0)
+    return low, high
+
+
+def at_least(p: Counts, runs_p: int, q: Counts, runs_q: int, delta: float, error: float) -> Law:
+    """The epsilon of each of several events that were seen p and q times, wrong with probability `error` for each."""
+    low, high = bounds(p, runs_p, q, runs_q, error)
+    found: Law = np.log(np.maximum(low - delta, 1e-300) / high)
+    return np.maximum(found, 0.0)
+
+
+class Event(NamedTuple):
+    """Something that was seen is above a threshold, or is not; it speaks for the first or the second neighbour."""
+
+    what: int  # column of the views; -1: the sum of the log-likelihood ratios
+    threshold: float
+    above: bool
+    first: bool
+
+
+class Shown(NamedTuple):
+    """What samples show."""
+
+    epsilon: float
+    event: str
+    corner: tuple[float, float]  # false positives and false negatives of the event, at most
+    curve: NDArray[np.float64]  # as of `trade_off`, in the samples that chose nothing
+
+
+def shown(a: Views, b: Views, names: Sequence[str], delta: float, error: float) -> Shown:
+    """The epsilon that views of two neighbours show at least, wrong with a probability of at most `error`.
+
+    >>> rng = np.random.default_rng(1)
+    >>> a, b = rng.laplace(0, 1, (4000, 1)), rng.laplace(1, 1, (4000, 1))
+    >>> 0.7 < shown(a, b, ["total"], 0.0, 1e-6).epsilon < 1, shown(a, a, ["total"], 0.0, 1e-6).epsilon
+    (True, 0.0)
+    """
+    half_a, half_b = len(a) // 2, len(b) // 2
+    ratio = Ratio(a[: half_a // 2], b[: half_b // 2])
+    columns_a, columns_b = np.column_stack([a, ratio(a)]), np.column_stack([b, ratio(b)])
+    chosen = choose(columns_a[half_a // 2 : half_a], columns_b[half_b // 2 : half_b], delta, error)
+    rest_a, rest_b = columns_a[half_a:, chosen.what], columns_b[half_b:, chosen.what]
+    hits = [int(np.sum((rest > chosen.threshold) == chosen.above)) for rest in (rest_a, rest_b)]
+    runs = [rest_a.size, rest_b.size]
+    if not chosen.first:
+        hits, runs = hits[::-1], runs[::-1]
+    low, high = bounds(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], error)
+    found = at_least(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], delta, error)
+    corner = float(high[0]), 1 - float(low[0])
+    name = [*names, "log-likelihood ratio"][chosen.what]
+    event = f"{name} {'above' if chosen.above else 'at most'} {chosen.threshold:.4g}"
+    return Shown(float(found[0]), event, corner if chosen.first else corner[::-1], curve_of(rest_a, rest_b))
+
+
+class Ratio:
+    """The sum, over all that was seen, of log-likelihood ratios, from histograms of these samples."""
+
+    def __init__(self, a: Views, b: Views) -> None:
+        self.edges, self.ratios = list[Law](), list[Law]()
+        for own, other in zip(a.T, b.T, strict=True):
+            values = np.concatenate([own, other])
+            distinct = np.unique(values)
+            if distinct.size > BINS:
+                distinct = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
+            edges = (distinct[1:] + distinct[:-1]) / 2
+            cells = [np.bincount(np.searchsorted(edges, each), minlength=edges.size + 1) + 0.5 for each in (own, other)]
+            self.edges.append(edges)
+            self.ratios.append(np.log(cells[0] / cells[0].sum()) - np.log(cells[1] / cells[1].sum()))
+
+    def __call__(self, views: Views) -> Law:
+        found = np.zeros(len(views))
+        for column, edges, ratios in zip(views.T, self.edges, self.ratios, strict=True):
+            found += ratios[np.searchsorted(edges, column)]
+        return found
+
+
+def choose(a: Views, b: Views, delta: float, error: float) -> Event:
+    """The event that shows most in these samples."""
+    best, most = Event(0, 0.0, True, True), -1.0
+    for what, (own, other) in enumerate(zip(a.T, b.T, strict=True)):
+        values = np.unique(np.concatenate([own, other]))
+        if values.size > THRESHOLDS:
+            values = np.unique(np.quantile(values, np.linspace(0, 1, THRESHOLDS)))
+        at = (values[1:] + values[:-1]) / 2 if values.size > 1 else values
+        above_a = own.size - np.searchsorted(np.sort(own), at, side="right")
+        above_b = other.size - np.searchsorted(np.sort(other), at, side="right")
+        for above in (True, False):
+            p, q = (above_a, above_b) if above else (own.size - above_a, other.size - above_b)
+            for first in (True, False):
+                counts = (p, own.size, q, other.size) if first else (q, other.size, p, own.size)
+                found = at_least(*counts, delta, error)
+                if found.max() > most:
+                    i = int(found.argmax())
+                    best, most = Event(what, float(at[i]), above, first), float(found[i])
+    return best
+
+
+def curve_of(a: Law, b: Law) -> NDArray[np.float64]:
+    """False positives (of b) and false negatives (of a) of the tests "above a threshold speaks for a", or the other."""
+    if a.mean() < b.mean():
+        a, b = -a, -b
+    at = np.unique(np.concatenate([a, b]))
+    at = np.unique(np.quantile(at, np.linspace(0, 1, POINTS)))
+    positives = 1 - np.searchsorted(np.sort(b), at, side="right") / b.size
+    negatives = np.searchsorted(np.sort(a), at, side="right") / a.size
+    return np.stack([np.r_[positives[::-1], 1.0], np.r_[negatives[::-1], 0.0]])

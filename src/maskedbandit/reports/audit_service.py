@@ -1,0 +1,198 @@
+"""An audit of a service through its API, as an application sees it: studies of its own, with people who are not there.
+
+The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
+again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
+all others have the lowest. What is seen of an arm: its release, its next release, and when the arm is dealt next. The
+broken twin is a study on the same service with twice the epsilon, of which the same is asked as of the sound one.
+
+The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
+simulated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maskedbandit.client.device import noisy
+from maskedbandit.errors import (
+    InvalidValue,
+    MaskedBanditError,
+    StorageFailed,
+)
+from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
+from maskedbandit.reports.audit import ERROR, Advance, Part
+from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, Service
+from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
+from maskedbandit.study.naming import table
+from maskedbandit.study.protocol import Protocol
+
+SIZE = 2  # people in a cohort
+PART = "the service: its releases, and its arms"
+PATIENCE = 60  # seconds until a release must have come
+SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
+
+
+def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS, window: str = NO_WINDOW) -> Protocol:
+    """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
+    given = protocol.table
+    channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
+    if factor > 1:
+        channel["epsilon"] = str(factor * Fraction(epsilon_of(protocol)))
+        budget = {key: value if key in ("delta", "period") else 1000 * value for key, value in budget.items()}
+    reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule")}
+    if lacks := SuccessiveElimination().needs(protocol.channel.law()):
+        raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
+    return Protocol.from_table(
+        {
+            "name": name,
+            "about": "an audit: nobody takes part",
+            "people": 10**9,
+            "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
+            "channel": channel,
+            "arms": [{"name": f"arm{i}"} for i in range(arms)],
+            "reward": reward | {"window": window, "exposure": "0 seconds"},
+            "budget": budget,
+        }
+    )
+
+
+def epsilon_of(protocol: Protocol) -> Any:
+    """The epsilon of a protocol's channel."""
+    channel: Any = protocol.channel
+    return channel.epsilon
+
+
+class Audited:
+    """A study that is made for an audit."""
+
+    def __init__(self, service: Service, protocol: Protocol, key: str) -> None:
+        self.service, self.protocol, self._key = service, protocol, key
+        self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
+
+    async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
+        """All cohorts once: when each arm was dealt first, and what that person's device sent, if it adds the noise.
+
+        The first person of an arm is in its world.
+        """
+        reward, reports, firsts = self.protocol.reward, list[dict[str, Any]](), dict[str, tuple[float, ...]]()
+        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
+        self._people += len(units)
+        dealt = await self.service.together(f"{self.path}/assign/batch", units, self._key)
+        for place, each in enumerate(dealt):
+            if each["ticket"] is None:
+                raise StorageFailed("the service gave a person no place: it released less than it was to release")
+            first = each["arm"] not in firsts
+            value = reward.most if first and worlds.get(each["arm"], 0) else reward.least
+            if self.protocol.on_devices:
+                value = noisy(self.protocol.channel, each["offer"], float(value > reward.least))
+            if first:
+                firsts[each["arm"]] = (float(place), *([value] if self.protocol.on_devices else []))
+            reports.append({"ticket": each["ticket"], "value": value})
+        # a late report makes its person one of those with the lowest reward: so less is shown, and never more
+        await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
+        self._awaited += self.service.arms
+        for _ in range(10 * PATIENCE):
+            await self.service.wait(self.protocol.name)
+            head = await self.service.ask("GET", f"{self.path}/ledger/head")
+            if head["entries"] > self._awaited:
+                return firsts
+        raise StorageFailed(f"the service released nothing in {PATIENCE} seconds")
+
+    async def totals(self) -> dict[str, list[float]]:
+        """All releases of each arm, in their order."""
+        found: dict[str, list[float]] = {}
+        for each in (await self.service.ask("GET", f"{self.path}/releases"))["releases"]:
+            found.setdefault(each["arm"], []).append(each["total"])
+        return found
+
+
+async def played(audited: Audited, samples: int, seed: int, advance: Advance) -> Both:
+    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest."""
+    rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, int]](), list[Any]()
+    arms = audited.service.arms
+    names = [f"arm{i}" for i in range(arms)]
+    for _ in range(-(-samples // arms)):
+        worlds = dict(zip(names, rng.permutation(np.arange(arms) % 2).tolist(), strict=True))
+        chosen.append(worlds)
+        dealt.append((await audited.round(worlds), await audited.round({})))
+        advance(arms)
+    totals, views = await audited.totals(), (list[Any](), list[Any]())
+    for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
+        for arm, world in worlds.items():
+            views[world].append((*totals[arm][2 * i : 2 * i + 2], after[arm][0], *now[arm][1:]))
+    return np.array(views[0]), np.array(views[1])
+
+
+@asynccontextmanager
+async def made(service: Service, protocol: Protocol) -> AsyncIterator[Audited]:
+    """A study of simulated people until the end of a block, with a key of its own."""
+    path = f"/v1/studies/{protocol.name}"
+    await service.ask("POST", "/v1/studies", protocol.table)
+    await service.ask("POST", f"{path}/start?simulated=1")
+    key = (await service.ask("POST", "/v1/keys", {"role": "client", "study": protocol.name}))["key"]
+    try:
+        yield Audited(service, protocol, key)
+    finally:
+        await service.ask("POST", f"/v1/keys/{key.split('_')[2]}/revoke")
+        await service.ask("POST", f"{path}/stop")
+        with suppress(StorageFailed):  # a cohort waits for its release, if the audit was cut off
+            await service.ask("POST", f"{path}/archive")
+
+
+async def views_of(service: Service, protocol: Protocol, samples: int, seed: int, advance: Advance) -> Both:
+    """What was seen of two neighbours, in a study that is made for it."""
+    async with made(service, protocol) as audited:
+        return await played(audited, samples, seed, advance)
+
+
+async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
+    """What comes of several that go on together; if one fails, the others end what they began."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in several]
+    except* MaskedBanditError as why:
+        raise why.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def service_part(
+    service: Service,
+    protocol: Protocol,
+    seed: int,
+    samples: int | None = None,
+    error: float = ERROR,
+    advance: Advance = lambda n: None,
+) -> Part:
+    """What studies with the channel of a protocol show through the API of a service."""
+    name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
+    many = min(enough(promise), MOST_SAMPLES) if samples is None else samples
+    here = partial(throw_away, protocol, arms=service.arms, window=service.window)
+    both = (
+        views_of(service, here(name), many, seed, advance),
+        views_of(service, here(f"{name}-twin", 2), many, seed + 1, advance),
+    )
+    if service.window == NO_WINDOW:  # whoever waits moves the clock, and so closes the other one's cohorts
+        sound, broken = [await each for each in both]
+    else:
+        sound, broken = await all_of(both)
+    twin = "a study with half of the noise", broken
+    return sampled_part(PART, promise, sound, [twin], SEEN[: sound[0].shape[1]], error)
+
+
+async def audited_protocol(service: Service, study: str | None) -> Protocol:
+    """The protocol of the study that is meant: the only one, if none is named."""
+    if study is None:
+        named = [each["study"] for each in (await service.ask("GET", "/v1/studies"))["studies"]]
+        named = [each for each in named if not each.startswith("audit-")]
+        if len(named) != 1:
+            raise InvalidValue("--study", study, f"one of {', '.join(named) or 'none'}")
+        (study,) = named
+    return Protocol.from_table(await service.ask("GET", f"/v1/studies/{study}/protocol"))

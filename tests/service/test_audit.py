@@ -1,0 +1,185 @@
+"""The audit of a service through its API: a sound one is not found broken, and each broken one is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import maskedbandit.reports.audit_service as audit_service
+from maskedbandit.cli import main
+from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
+from maskedbandit.reports.audit import ERROR, Part
+from maskedbandit.reports.audit_reached import Service, own, reached
+from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
+from maskedbandit.reports.audit_service import (
+    SEEN,
+    SIZE,
+    audited_protocol,
+    service_part,
+    throw_away,
+    views_of,
+)
+from maskedbandit.study.protocol import Protocol
+from tests.service.broken_services import BROKEN, lazy_device
+from tests.service.inside import TABLE, Inside
+from tests.service.live import live
+from tests.service.sound_audits import NEWSLETTER, shown
+from tests.statistics import ALPHA
+
+SMALL = Protocol.from_table(TABLE)
+RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule": "first"}})
+
+
+def quiet(n: int) -> None:
+    pass
+
+
+def audit(protocol: Protocol, samples: int, error: float = ALPHA, seed: int = 3) -> Part:
+    """The audit of a service of its own, without a twin; it is wrong with a probability of at most 1e-9."""
+
+    async def play() -> Any:
+        async with own() as service:
+            return await views_of(service, throw_away(protocol, "audit-x"), samples, seed, quiet)
+
+    views = asyncio.run(play())
+    promise = promise_to_samples(protocol.price(SIZE))
+    return sampled_part("service", promise, views, [], SEEN[: views[0].shape[1]], error)
+
+
+def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not audit(SMALL, 400).violation
+    BROKEN["noise from a seed"](monkeypatch.setattr)
+    assert audit(SMALL, 400).violation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_broken_service_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    BROKEN[name](monkeypatch.setattr)
+    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 4000), ERROR).violation
+
+
+@pytest.mark.slow
+def test_devices_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = audit(RESPONSE, 2000)
+    assert 0.3 < found.lower_bound <= 1
+    lazy_device(monkeypatch.setattr)
+    assert audit(RESPONSE, 2000, ERROR).violation
+
+
+@pytest.mark.slow
+def test_sound_services_are_not_found_broken() -> None:
+    """Two of those that `sound_audits` plays two hundred of; any is found broken with a chance of at most 2e-9."""
+    protocol = Protocol.from_file(NEWSLETTER)
+    assert max(shown(protocol, seed, ALPHA) for seed in range(2)) <= protocol.price(SIZE).epsilon()
+
+
+@pytest.mark.slow
+def test_a_running_service_is_audited_by_its_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--study", "small", "--error", str(ALPHA), "--json", "--quiet", "--samples"]
+
+    def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:
+        with live(folder, command=("-m", *command, "serve")) as server:
+            server.start_study(TABLE)
+            code = main(["audit", "--url", server.url, "--key", server.keys["owner"], *given, str(samples)])
+            found = json.loads(capsys.readouterr().out)
+            studies = {each["study"]: each for each in server.ask("GET", "/v1/studies", key="owner").json["studies"]}
+            assert studies["small"]["people"] == 0
+            assert {(each["state"], each["simulated"]) for name, each in studies.items() if name != "small"} == {
+                ("archived", True)
+            }
+            return code, found
+
+    code, found = audited(("maskedbandit",), 4000, tmp_path / "sound")
+    assert (code, found["violation"], found["control"]["caught"]) == (0, False, True)
+    assert (found["protocol"], found["format"]) == (SMALL.digest, "maskedbandit audit 1")
+    code, found = audited(("tests.service.broken_services", "noise from a seed"), 500, tmp_path / "broken")
+    assert (code, found["violation"]) == (2, True)
+
+
+# --- what it asks the service, and what it makes of the answers ----------------------------------------------------
+
+
+def with_small(service: Inside) -> httpx.AsyncClient:
+    service.begin()
+    return httpx.AsyncClient(base_url="http://inside", transport=httpx.ASGITransport(app=service.app))
+
+
+def test_the_study_is_found_and_what_is_wrong_is_said(service: Inside) -> None:
+    client = with_small(service)
+
+    def asked(role: str, study: str | None) -> Protocol:
+        found: Protocol = service.run(audited_protocol(Service(client, service.keys[role]), study))
+        return found
+
+    assert asked("owner", None) == asked("officer", "small") == SMALL
+    with pytest.raises(UnknownStudy, match="no study 'other'"):
+        asked("owner", "other")
+    with pytest.raises(Forbidden, match="client"):
+        asked("client", "small")
+    with pytest.raises(Unauthorized):
+        service.run(audited_protocol(Service(client, "mb_owner_00000000_x"), "small"))
+    service.begin(name="second")
+    with pytest.raises(InvalidValue, match="second, small"):
+        asked("owner", None)
+
+
+def test_a_service_that_is_not_there() -> None:
+    async def ask() -> None:
+        async with reached("http://127.0.0.1:9", "mb_owner_00000000_x") as service:
+            await service.ask("GET", "/v1/studies")
+
+    with pytest.raises(StorageFailed, match="cannot be asked"):
+        asyncio.run(ask())
+    for url, key in (("ftp://x", "k"), ("http://x", "a b")):
+        with pytest.raises(InvalidValue):
+            asyncio.run(reached(url, key).__aenter__())
+
+
+def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
+    table = TABLE | {"reward": {"least": -1, "most": 3, "default": 0, "window": "1 day"}, "signed_by": "ab" * 32}
+    made = throw_away(Protocol.from_table(table), "audit-1")
+    assert (made.channel, made.reward.least, made.reward.most) == (SMALL.channel, -1, 3)
+    assert (made.reward.window, made.reward.exposure, made.signed_by) == (0, 0, None)
+    assert made.project == "audit-1"  # so that nobody's budget is touched
+    assert throw_away(SMALL, "twin", 2).channel.loss(2).epsilon() == 2
+    tree = Protocol.from_table(TABLE | {"channel": {"name": "tree", "epsilon": 1}, "policy": "ucb1"})
+    with pytest.raises(InvalidValue, match="independent"):
+        throw_away(tree, "audit-1")
+
+
+@cache
+def small_part() -> Part:
+    async def play() -> Part:
+        async with own() as service:
+            return await service_part(service, SMALL, 1, 400)
+
+    return asyncio.run(play())
+
+
+def test_the_twin_is_a_study_with_half_of_the_noise() -> None:
+    part = small_part()
+    assert part.samples == 400
+    assert [each.twin for each in part.controls] == ["a study with half of the noise"]
+    assert part.controls[0].lower_bound > part.lower_bound
+
+
+def test_a_service_that_releases_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_service, "PATIENCE", 1)
+
+    async def still(study: str) -> None:
+        pass
+
+    async def play() -> None:
+        async with own() as service:
+            service.wait = still
+            await views_of(service, throw_away(SMALL, "audit-x"), 200, 1, quiet)
+
+    with pytest.raises(StorageFailed, match="released nothing"):
+        asyncio.run(play())
