@@ -23,8 +23,9 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.policies.policy import Policy
+from maskedbandit.reports.audit_run import DELTA
 from tests.contracts.rules import LONG, RAW, THREE, check_repeats, check_same_pulls, drive, of_goal, survivors
-from tests.golden import DELTA, HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
+from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
 from tests.policies.mutants import mutant
 
 ENOUGH = 20_000  # users, for every policy to stop on SPREAD

@@ -20,6 +20,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.reports.audit_run import DELTA
 from maskedbandit.store import release, session
 from maskedbandit.store.connection import connect
 from maskedbandit.store.memory import memory_text
@@ -28,7 +29,7 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
-from tests.golden import DELTA, MULTI_ARMED, interpreted
+from tests.golden import MULTI_ARMED, interpreted
 from tests.statistics import seeded
 from tests.store.stage import QUICK
 from tests.study.plays import SEED

@@ -16,9 +16,10 @@ from maskedbandit.core import TOGETHER, WAIT
 from maskedbandit.errors import InvalidValue, OutOfTurn
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.reports.audit_run import DELTA
 from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
-from tests.golden import DELTA, MULTI_ARMED, channel_for, interpreted
+from tests.golden import MULTI_ARMED, channel_for, interpreted
 from tests.statistics import seeded
 from tests.study.plays import (
     END,

@@ -161,7 +161,7 @@ def everywhere(
     >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 1, 0.9, 0.4, math.log(100)), 2)
     2.0
     >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 1, 0.6, 0.4, math.log(100)), 2)
-    0.38
+    0.39
     """
     of_rival = rivals * ON_B
     z, end = tail(law, a, ON_A, mean_a, 1.0, threshold), tail(law, b, of_rival, mean_b, -1.0, threshold)
