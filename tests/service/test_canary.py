@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from prometheus_client import generate_latest
 
 from maskedbandit.errors import StorageFailed
@@ -269,18 +270,13 @@ def test_reports_that_were_not_released_change_nothing_that_is_said(tmp_path: Pa
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that says how many reports came."""
-    real = describe.state_of
+    real = describe.described
 
-    def leaking(database: Any, name: str) -> Any:
+    def leaking(database: Any, witness: Any, name: str) -> Any:
         (count,) = database.rows("SELECT COUNT(*) FROM reward")[0]
-        return real(database, name).__class__(
-            **{
-                **{field: getattr(real(database, name), field) for field in real(database, name).__struct_fields__},
-                "about": f"{count} reports",
-            }
-        )
+        return structs.replace(real(database, witness, name), about=f"{count} reports")
 
-    monkeypatch.setattr("maskedbandit.service.api.studies.state_of", leaking)
+    monkeypatch.setattr("maskedbandit.service.api.studies.described", leaking)
 
 
 def measuring(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,4 +189,5 @@ def lines(audit: Audit) -> Iterator[str]:
     elif audit.violation:
         yield "A promise is broken."
     else:
-        yield "Every promise is kept, as far as this can show, and every broken twin was caught."
+        rest = " of what was audited" if audit.left_out else ""
+        yield f"Every promise{rest} is kept, as far as this can show, and every broken twin was caught."

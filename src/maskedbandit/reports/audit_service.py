@@ -172,6 +172,8 @@ async def service_part(
     advance: Advance = lambda n: None,
 ) -> Part:
     """What studies with the channel of a protocol show through the API of a service."""
+    if protocol.guardrail is not None:  # its share of epsilon would be missing, and twice the rest is no broken twin
+        raise InvalidValue("guardrail", protocol.guardrail.name, "left out: a service is played with one outcome")
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
     many = min(enough(promise), MOST_SAMPLES) if samples is None else samples
     here = partial(throw_away, protocol, arms=service.arms, window=service.window)

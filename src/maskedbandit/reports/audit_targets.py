@@ -25,6 +25,7 @@ from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
 PEOPLE, MOST_LIVE = 4, 16  # in an audited cohort
+TOGETHER = "both outcomes together: each has a channel of its own here, and a place costs what both cost, added up"
 Found = tuple[Part | None, str]  # a part, or what was not audited and why, or both
 
 
@@ -145,6 +146,8 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
             return await service_part(service, protocol, how.seed, how.samples, how.error, how.advance)
 
     found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
+    if protocol.guardrail is not None:
+        found += [*of_channel(protocol.guardrail_channel, how), (None, TOGETHER)]
     try:
         found.append((asyncio.run(through_own_service()), ""))
     except InvalidValue as why:

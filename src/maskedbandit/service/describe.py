@@ -7,8 +7,11 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import Released, StudyState
 from maskedbandit.store.chain import Entry
+from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
-from maskedbandit.store.standing import amended, of_arms, standing
+from maskedbandit.store.standing import amended, standing
+from maskedbandit.store.status import published
+from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
 
@@ -31,19 +34,18 @@ def simulated(database: Database, name: str) -> bool:
     return row is not None and is_simulated([Entry(*row)])
 
 
-def state_of(database: Database, name: str) -> StudyState:
-    """How a study stands."""
-    row = database.one("SELECT state, people FROM study WHERE study = ?", name)
-    found = of_arms(database, name)
+def described(database: Database, witness: Witness, name: str) -> StudyState:
+    """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
+    row = database.one("SELECT people FROM study WHERE study = ?", name)
+    found = published(database, witness.as_now(), name)
     protocol = amended(protocol_of(database, name), found)
     names = [arm for arm, _ in protocol.arms]
-    state, people = row or ("", 0)
     return StudyState(
         study=name,
         about=protocol.about,
-        state=state,
-        simulated=simulated(database, name),
-        people=people,
+        state=state_of(entry.says["kind"] for entry in found),
+        simulated=is_simulated(found),
+        people=row[0] if row else 0,
         of=protocol.people,
         arms=names,
         in_play=[names[arm] for arm in standing(name, protocol, found).in_play],

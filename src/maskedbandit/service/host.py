@@ -233,8 +233,9 @@ class Host:
             witness, studies = self.witness.as_now(), [each for each in listed(database) if each.state in LIVE]
             for each in studies:
                 seen = witness.seen(each.name)
-                held = isinstance(self._held.get(each.name), Held)
-                self.metrics.study(each.name, each.state, each.people, seen.head.entries if seen else 0, held)
+                held, entries = isinstance(self._held.get(each.name), Held), seen.head.entries if seen else 0
+                if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
+                    self.metrics.study(each.name, each.state, each.people, entries, held)  # all of it was published
             return [(each.name, *lease_of(database, each.name)) for each in studies]
 
         troubles: dict[str, str] = {}

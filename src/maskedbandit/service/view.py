@@ -21,8 +21,9 @@ from maskedbandit.service.counts import Counts, Horizon, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
 from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
-from maskedbandit.statement.facts import Facts, state_of
+from maskedbandit.statement.facts import Facts
 from maskedbandit.store.chain import Entry, Head, entries, holds
+from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.standing import Standing, amended, stages, standing
 from maskedbandit.store.witness import Witness

@@ -11,7 +11,7 @@ from maskedbandit.core import Decision
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.chain import START, Entry, entries, verified
-from maskedbandit.store.checked import STATES, check_start, check_state, check_witness, readable
+from maskedbandit.store.checked import check_start, check_state, check_witness, readable, state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.standing import of_arms, stages
 from maskedbandit.store.witness import Witness
@@ -85,12 +85,6 @@ def price(protocol: Protocol, sizes: Iterable[int], ended: bool) -> Loss:
     for size in set(sizes) or {protocol.people or 1000}:
         found |= protocol.price(size)
     return found if ended or protocol.price(1) == protocol.price(1_000_000) else protocol.budget
-
-
-def state_of(kinds: Iterable[str]) -> str:
-    """The state of a study in whose ledger are entries of these kinds."""
-    moves = [kind for kind in kinds if kind in STATES]
-    return STATES[moves[-1]] if moves else "draft"
 
 
 def published_facts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 
@@ -19,6 +19,12 @@ from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
 STATES = {"started": "running", "paused": "paused", "resumed": "running", "stopped": "stopped", "archived": "archived"}
+
+
+def state_of(kinds: Iterable[str]) -> str:
+    """The state of a study in whose ledger are entries of these kinds."""
+    moves = [kind for kind in kinds if kind in STATES]
+    return STATES[moves[-1]] if moves else "draft"
 
 
 def memory_digest(text: str, key: Ed25519PrivateKey) -> str:
@@ -51,8 +57,7 @@ def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes)
 
 def check_state(study: str, found: list[Entry], state: str) -> None:
     """Raise `Corrupted` unless the study is in the state of which its ledger says so."""
-    kinds = [kind for entry in found if (kind := entry.says["kind"]) in STATES]
-    said = STATES[kinds[-1]] if kinds else "draft"
+    said = state_of(entry.says["kind"] for entry in found)
     if state != said:
         raise Corrupted(f"the state of {study} was changed: it is {state}, and the ledger says {said}")
 

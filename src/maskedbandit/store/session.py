@@ -79,6 +79,7 @@ class Shown(NamedTuple):
     people: int
     answer: int | None  # of the policy
     steps: int  # of the log
+    in_play: tuple[int, ...]  # arms
 
 
 class Session:
@@ -186,7 +187,7 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        self._shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log))
+        self._shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same

@@ -59,6 +59,16 @@ class Standing:
             self, k=k, in_play=left, paused=paused, harmful=harmful, stage=self.stage + (left != self.in_play)
         )
 
+    def can(self, kind: str, arm: int) -> bool:
+        """Whether an arm that stands so can be changed so. The last arm in play is not paused, but may be harmful."""
+        if kind == "arm_added":
+            return arm == self.k
+        if not 0 <= arm < self.k or arm in self.harmful:
+            return False
+        if kind == "arm_harmful":
+            return True
+        return (arm in self.paused) == (kind == "arm_resumed") and (kind == "arm_resumed" or self.in_play != (arm,))
+
     def is_said(self, arm: int) -> str:
         """What an arm is called in the state that it is in."""
         return "harmful" if arm in self.harmful else "paused" if arm in self.paused else "in play"
@@ -83,15 +93,22 @@ def amended(protocol: Protocol, found: Sequence[Entry]) -> Protocol:
 
 def standing(study: str, protocol: Protocol, found: Sequence[Entry]) -> Standing:
     """How the arms stand, or raise `Corrupted` if one change does not follow from those before it."""
-    now = Standing.at_start(protocol.k - len(protocol.added))
+    now, names = Standing.at_start(protocol.k - len(protocol.added)), [name for name, _ in protocol.arms]
     for says in changes(found):
-        before, now = now, now.after(says["kind"], says["arm"])
-        begins = now.stage > before.stage
-        if (says["arm"] == before.k) != (says["kind"] == "arm_added") or (
-            ("step" in says) != begins or (begins and says["arms"] != list(now.in_play))
-        ):
-            raise Corrupted(f"the ledger of {study} says of arm {says['arm']} what cannot follow from what it said")
+        kind, arm, before = says["kind"], says["arm"], now
+        can = before.can(kind, arm) and says["name"] == names[arm] and (kind != "arm_harmful" or protocol.guardrail)
+        now = before.after(kind, arm) if can else before
+        staged = "step" in says
+        if not can or staged != (now.stage > before.stage) or (staged and not begins(says, now, protocol)):
+            raise Corrupted(f"the ledger of {study} says of arm {arm} what cannot follow from what it said before")
     return now
+
+
+def begins(says: dict[str, Any], now: Standing, protocol: Protocol) -> bool:
+    """Whether a stage can begin as an entry says: with the arms in play, and the aim of its number."""
+    aim, people = says["aim"], protocol.people
+    right = aim == protocol.aim_of_stage(now.stage, 0) if people is None else 1 <= aim <= people
+    return bool(says["arms"] == list(now.in_play) and right)
 
 
 def stages(found: Sequence[Entry]) -> dict[int, Row]:

@@ -12,6 +12,7 @@ from maskedbandit.core import Release
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.chain import Entry, entries
+from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.standing import KINDS, amended, standing
 from maskedbandit.store.witness import Witness
@@ -27,12 +28,12 @@ def published(database: Database, witness: Witness, study: str) -> list[Entry]:
 
 def status(database: Database, witness: Witness, name: str) -> str:
     """A line for the study and one for each arm."""
-    row = database.one("SELECT state, people, protocol FROM study WHERE study = ?", name)
+    row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
     if row is None:
         raise UnknownStudy(f"there is no study {name!r} in this database")
     found = published(database, witness, name)
-    state, people, protocol = row[0], row[1], amended(Protocol.from_text(row[2]), found)
-    arms = standing(name, protocol, found)
+    people, protocol = row[0], amended(Protocol.from_text(row[1]), found)
+    arms, state = standing(name, protocol, found), state_of(entry.says["kind"] for entry in found)
     released: list[list[Release]] = [[] for _ in protocol.arms]
     second = [0.0] * protocol.k  # totals of the guardrail
     for says in (entry.says for entry in found):

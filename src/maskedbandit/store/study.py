@@ -76,7 +76,7 @@ class Study:
     @property
     def in_play(self) -> tuple[int, ...]:
         """The arms that people may get."""
-        return self._session.arms.in_play
+        return self._session.shown.in_play
 
     @property
     def people(self) -> int:

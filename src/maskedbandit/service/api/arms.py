@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from maskedbandit.service.describe import state_of
+from maskedbandit.service.describe import described
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.messages import Body, Name, StudyState
 from maskedbandit.service.route import Call, Route
@@ -22,7 +22,7 @@ async def changed(call: Call, what: str, name: str, payload: Any = None) -> Stud
     """The study after a change of its arms."""
     held = await call.held()
     await held.do(partial(held.study.op_change_arms, what, name, payload))
-    return await call.host.read(partial(state_of, name=call.study))
+    return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
 
 
 async def pause(call: Call) -> StudyState:

@@ -10,7 +10,7 @@ from typing import Any
 
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
-from maskedbandit.service.describe import protocol_of, state_of
+from maskedbandit.service.describe import described, protocol_of
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import OWNER, STAFF, write
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
@@ -54,7 +54,7 @@ async def create(call: Call, body: Any) -> StudyState:
         await made(call.host, protocol)
         if once is not None:  # only now: a request that failed, or was cut off before this, may come again
             await call.host.read(partial(note, request, sent, call.host.clock()))
-    return await call.host.read(partial(state_of, name=protocol.name))
+    return await call.host.read(partial(described, witness=call.host.witness, name=protocol.name))
 
 
 async def made(host: Host, protocol: Protocol) -> None:
@@ -81,15 +81,16 @@ async def list_all(call: Call) -> Studies:
     only = call.key.study if call.key else None
 
     def question(database: Database) -> Studies:
+        witness = call.host.witness
         names = [each.name for each in listed(database)]
-        return Studies([state_of(database, name) for name in names if only in (None, name)])
+        return Studies([described(database, witness, name) for name in names if only in (None, name)])
 
     return await call.host.read(question)
 
 
 async def get(call: Call) -> StudyState:
     """How a study stands."""
-    return await call.host.read(partial(state_of, name=call.study))
+    return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
 
 
 def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awaitable[StudyState]]:
@@ -98,7 +99,7 @@ def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awa
     async def move(call: Call) -> StudyState:
         held = await call.held()
         await held.do(partial(operation, held.study))
-        return await call.host.read(partial(state_of, name=call.study))
+        return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
 
     move.__doc__ = about
     return move
@@ -109,7 +110,7 @@ async def start(call: Call) -> StudyState:
     held = await call.held()
     simulated = whole_number("simulated", call.query.get("simulated")) > 0
     await held.do(partial(held.study.op_start, simulated))
-    return await call.host.read(partial(state_of, name=call.study))
+    return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
 
 
 async def protocol(call: Call) -> dict[str, Any]:
