@@ -12,7 +12,9 @@ import pytest
 from maskedbandit.service.page.render import render_ledger, render_statement, render_study
 from maskedbandit.service.view import View, view
 from maskedbandit.store.connection import connect
+from maskedbandit.store.status import status
 from tests.service.inside import Inside, inside
+from tests.store.stage import failing_witness
 
 THREE = [{"name": "a"}, {"name": "b", "payload": 7}, {"name": "c"}]
 SURE = {"channel": {"name": "central", "epsilon": 20_000}, "budget": {"epsilon": 20_000}}
@@ -129,12 +131,12 @@ def test_counts_after_a_stage(service: Inside) -> None:
     assert "given up" in states
     service.study("arms/c/pause", key="owner")
     now = seen(service)
-    assert (now.answer, now.served, now.counts.asked) == (0, 0, 0)
+    assert (now.answer, now.served, now.counts.asked) == (None, 0, 0)
     service.tick(21)
     now = seen(service)
     assert {each.state for each in now.counts.cohorts} <= {"released", "given up"}
-    assert now.answer == 0
-    assert now.over
+    assert now.answer is None, "it was compared with nothing"
+    assert not now.over, "others may be resumed"
     service.study("arms", {"name": "d"}, key="owner")
     assert seen(service).answer is None
 
@@ -157,3 +159,28 @@ def test_the_form_of_an_arm(service: Inside) -> None:
         ("c", "in play"),
         ("d", "in play"),
     ]
+
+
+def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
+    """A release that may have to be made again puts arms out of play, and pauses the study: nobody is told."""
+
+    def told() -> tuple[Any, ...]:
+        reader = connect(service.address)
+        lines = status(reader, service.host.witness, "small").splitlines()
+        reader.close()
+        states = [service.ask("GET", f"/v1/studies{path}", key="owner").json for path in ("", "/small")]
+        states[0] = states[0]["studies"][0]
+        stands = [(each["state"], each["in_play"]) for each in states]
+        return stands, study.in_play, study.state, lines[0].partition(",")[0], [line.split()[-1] for line in lines[2:]]
+
+    service.begin(**GUARDED)
+    study = service.host._held["small"].study
+    before = told()
+    with failing_witness(study):
+        play(service, {"a": 1, "b": 1, "c": 1}, range(24))
+        database = connect(service.address)
+        assert database.rows("SELECT state FROM study") == [("paused",)], "nothing happened"
+        database.close()
+        assert told() == before
+    service.tick()
+    assert told() != before

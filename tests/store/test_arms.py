@@ -190,7 +190,8 @@ def test_what_is_refused_changes_nothing(played: Played) -> None:
     with pytest.raises(Conflict, match="only one"):
         played.study.change_arms("pause", "a")
     assert played.come(3) == [-1, -1, -1]  # there is nothing to compare: they are served
-    assert played.study.answer == 0
+    assert played.study.in_play == (0,)
+    assert played.study.answer is None, "an arm that is alone was compared with nothing"
     played.study.stop()
     with pytest.raises(NotRunning):
         played.study.change_arms("resume", "b")
@@ -276,8 +277,13 @@ def test_a_channel_with_running_sums_has_no_stages(tmp_path: Path) -> None:
     [
         {"arms": [0, 1, 2]},
         {"arm": 3},
+        {"arm": -1},
+        {"name": "c"},
+        {"aim": 0},
+        {"aim": 10**9},
         {"kind": "arm_resumed"},
         {"kind": "arm_added"},
+        {"kind": "arm_harmful"},
     ],
 )
 def test_a_ledger_that_contradicts_itself(changed: dict[str, Any]) -> None:
@@ -288,6 +294,35 @@ def test_a_ledger_that_contradicts_itself(changed: dict[str, Any]) -> None:
     )
     with pytest.raises(Corrupted):
         standing("small", protocol, [Entry(0, json.dumps(says | changed), "", "")])
+
+
+def says(kind: str, arm: int, arms: list[int], aim: float = 5) -> Entry:
+    told = {"kind": kind, "arm": arm, "name": "abc"[arm], "step": 0, "aim": aim, "arms": arms}
+    return Entry(0, json.dumps(told), "", "")
+
+
+def test_changes_that_no_study_makes_are_found() -> None:
+    paused = says("arm_paused", 1, [0, 2])
+    protocol = small_protocol(arms=THREE)
+    for wrong in (paused, says("arm_resumed", 0, [0, 1, 2])):
+        with pytest.raises(Corrupted, match="cannot follow"):
+            standing("small", protocol, [paused, wrong])
+    with pytest.raises(Corrupted, match="cannot follow"):  # the last one in play
+        standing("small", protocol, [paused, says("arm_paused", 0, [2]), says("arm_paused", 2, [])])
+    search = {"policy": {"name": "contemporaneous_elimination"}, "delta": 0.1}
+    searching = Protocol.from_table({key: each for key, each in (protocol.table | search).items() if key != "people"})
+    assert standing("small", searching, [says("arm_paused", 1, [0, 2], 0.05)]).stage == 2
+    with pytest.raises(Corrupted, match="cannot follow"):  # a larger error than is left
+        standing("small", searching, [says("arm_paused", 1, [0, 2], 0.09)])
+
+
+def test_a_payload_is_what_will_be_read_again(played: Played) -> None:
+    played.study.change_arms("add", "d", {1: (1, 2)})
+    assert played.study.protocol.arms[3] == ("d", {"1": [1, 2]})
+    with pytest.raises(InvalidValue, match="payload"):
+        played.study.change_arms("add", "e", {1: 2, "b": 3})
+    played.open_again()
+    assert played.study.protocol.arms[3] == ("d", {"1": [1, 2]})
 
 
 def test_a_replay_without_its_stages_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:

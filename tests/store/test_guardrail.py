@@ -206,7 +206,7 @@ def test_a_study_of_which_all_arms_do_harm_is_paused(tmp_path: Path) -> None:
     play(played, {0: 0.95, 1: 0.95, 2: 0.95}, rounds=12)
     assert played.study.state == "paused"
     assert len(played.study.in_play) == 1
-    with pytest.raises(NotRunning, match="found harmful"):
+    with pytest.raises(NotRunning, match="without harm"):
         played.study.resume()
     played.verify()
     played.open_again()

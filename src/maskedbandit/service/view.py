@@ -104,7 +104,8 @@ class View(Struct, frozen=True):
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
         waits = any(each.complete and each.state != "released" and not each.ended for each in self.counts.cohorts)
-        return None if waits and self.protocol.policy.goal == "regret" else self.counts.asked
+        waits = waits and self.protocol.policy.goal == "regret"
+        return None if waits or self.standing.is_alone else self.counts.asked
 
     @property
     def served(self) -> int | None:

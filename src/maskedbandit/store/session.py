@@ -187,12 +187,17 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        self._shown = Shown(self.state, self.people, self.driver.answer, len(self.driver.log), self.arms.in_play)
+        self._shown = Shown(self.state, self.people, self._answer, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
                 self.database.count()
         return done
+
+    @property
+    def _answer(self) -> int | None:
+        """The policy's answer; an arm that is alone in play, as all others were taken out, is none."""
+        return None if self.arms.is_alone else self.driver.answer
 
     def _do(self, operation: Operation) -> Done:
         self.now = max(self.now, self._clock())

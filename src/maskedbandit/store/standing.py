@@ -59,6 +59,11 @@ class Standing:
             self, k=k, in_play=left, paused=paused, harmful=harmful, stage=self.stage + (left != self.in_play)
         )
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether one arm is in play of several: nothing is compared, and everybody is served it."""
+        return self.k > 1 and len(self.in_play) == 1
+
     def can(self, kind: str, arm: int) -> bool:
         """Whether an arm that stands so can be changed so. The last arm in play is not paused, but may be harmful."""
         if kind == "arm_added":

@@ -29,7 +29,8 @@ def move(session: Session, kind: str, **says: Any) -> None:
         allowed = " or ".join(BEFORE[kind])
         raise NotRunning(f"{session.name} is {session.state}: only one that is {allowed} can be {kind}")
     if kind == "resumed" and session.arms.harmful.issuperset(session.arms.in_play):
-        raise NotRunning(f"all arms of {session.name} were found harmful: add another one before it is resumed")
+        what = "resume one that is paused, or add another, before it is resumed"
+        raise NotRunning(f"no arm in play of {session.name} is without harm: {what}")
     session.enter(kind=kind, **says)
     session.state = STATES[kind]
 

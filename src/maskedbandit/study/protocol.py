@@ -151,7 +151,11 @@ class Protocol:
         ...     [name for name, _ in study.protocol.also([("c", {"color": "red"})]).arms]
         ['a', 'b', 'c']
         """
-        made = replace(self, added=tuple(arms))
+        try:  # as they will be read from the ledger
+            same = json.loads(json.dumps([[name, payload] for name, payload in arms], sort_keys=True, allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            raise InvalidValue("payload of an arm", "not shown", "what JSON can hold") from None
+        made = replace(self, added=tuple((name, payload) for name, payload in same))
         check_arms(made.arms)
         return made
 
