@@ -58,6 +58,15 @@ def loss(lost: Loss) -> str:
     return str(lost).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
+def epsilon(number: float | None) -> str:
+    """An ε of an audit; None is one that has no end.
+
+    >>> epsilon(1.0), epsilon(0.78271), epsilon(None)
+    ('1', '0.783', 'no end')
+    """
+    return "no end" if number is None else f"{number:.3g}"
+
+
 def percent(part: float) -> str:
     """A share.
 

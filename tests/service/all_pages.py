@@ -13,6 +13,7 @@ from maskedbandit.service.estimates import Estimate
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
     Notice,
+    render_audit,
     render_ledger,
     render_list,
     render_new,
@@ -123,5 +124,14 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     found["plan, wrong"] = render_trust_plan(
         views["many"], dict.fromkeys(numbers, HOSTILE), HOSTILE, ([], [], ""), OFFICER, "token"
     )
+    part = {
+        "part": "the release of a cohort of 4",
+        "promised": {"epsilon": 1.0, "delta": 1e-6},
+        "lower_bound": 0.7,
+        "violation": False,
+        "controls": [{"twin": HOSTILE, "lower_bound": None, "caught": True}],
+    }
+    found["audit"] = render_audit(views["running"], [part, part, {"left_out": HOSTILE}], "", OFFICER, "token")
+    found["audit, wrong"] = render_audit(views["many"], [], HOSTILE, OFFICER, "token")
     found["problem"] = render_problem(HOSTILE, HOSTILE, OWNER, "token")
     return found

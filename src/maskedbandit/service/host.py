@@ -43,6 +43,7 @@ STALLED = 10  # seconds after which a round of the clock ends no more
 LIVE = ("running", "paused", "stopped")
 T = TypeVar("T")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
+OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
 
 
@@ -54,6 +55,7 @@ class Host:
     ) -> None:
         self.forecast: Forecast | None = None  # what a new study would bring; it is simulated, which is not for here
         self.trust_plan: TrustPlan | None = None  # what a study would take under each trust model: the same
+        self.own_audit: OwnAudit | None = None  # what an audit shows of a study: the same
         self.url = ""  # where other processes reach this one
         self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)

@@ -18,8 +18,9 @@ PATIENCE = 180  # seconds
 
 
 async def computed(module: str, protocol: Protocol, **numbers: float) -> Any:
-    """What the `main` of a module says of a protocol, and of an application that was described by numbers."""
-    check_numbers(**numbers)
+    """What the `main` of a module says of a protocol, and of an application if that is described by numbers."""
+    if numbers:
+        check_numbers(**numbers)
     given = json.dumps({"protocol": protocol.text, **numbers})
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, stdin=pipe, stdout=pipe)

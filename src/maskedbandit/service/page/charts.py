@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from markupsafe import Markup
 
@@ -13,6 +14,7 @@ from maskedbandit.service.page.tables import delay_names, groups
 from maskedbandit.service.view import Arm, View
 from maskedbandit.theory.sequences import Interval
 from maskedbandit.words import count, counted, duration, percent
+from maskedbandit.words import epsilon as as_text
 
 DRAWN = 30  # arms, at most
 
@@ -80,6 +82,18 @@ def bars(rows: list[tuple[str, float, str]]) -> Callable[[Drawing], None]:
         on.height = row * len(rows) + 4
 
     return draw
+
+
+def audit(part: Mapping[str, Any], number: int) -> Markup:
+    """The ε that is promised, found, and found of each broken twin; one that has no end is as long as the longest."""
+    named = [("promised", part["promised"]["epsilon"]), ("found", part["lower_bound"])]
+    named += [(each["twin"], each["lower_bound"]) for each in part["controls"]]
+    longest = max(epsilon for _, epsilon in named if epsilon is not None)
+    rows = [
+        (name, (longest if epsilon is None else epsilon) / (longest or 1), as_text(epsilon)) for name, epsilon in named
+    ]
+    said = "; ".join(f"{name}: {text}" for name, _, text in rows)
+    return picture(f"audit-{number}", "The ε that is promised, and what was found", said, bars(rows))
 
 
 def short(name: str, on: Drawing) -> str:

@@ -84,6 +84,11 @@ def render_trust_plan(
     return _page("trust_plan.html", **given, who=who, csrf=csrf)
 
 
+def render_audit(view: View, parts: Sequence[Mapping[str, Any]], problem: str, who: Who, csrf: str) -> str:
+    """What an audit shows of a study's channels."""
+    return _page("audit.html", view=view, parts=parts, problem=problem, who=who, csrf=csrf)
+
+
 def render_problem(title: str, detail: str, who: Who, csrf: str) -> str:
     """Why something was not done."""
     return _page("problem.html", title=title, detail=detail, who=who, csrf=csrf)

@@ -227,6 +227,20 @@ async def planned(visit: Visit, values: Mapping[str, str], compute: bool = False
     return HTMLResponse(render.render_trust_plan(view, values, problem_text, found, visit.who, visit.csrf), status)
 
 
+async def audit_page(visit: Visit) -> Response:
+    """What an audit shows; other pages are answered while it is computed."""
+    visit.allow(STAFF)
+    visible(visit.who.key, visit.name)
+    view, found, status, problem_text = await visit.view(), list[dict[str, Any]](), 200, ""
+    if visit.host.own_audit is not None:
+        try:
+            async with visit.host.forecasting:
+                found = await visit.host.own_audit(view.protocol)
+        except MaskedBanditError as why:
+            status, problem_text = problem(why).status, str(why)
+    return HTMLResponse(render.render_audit(view, found, problem_text, visit.who, visit.csrf), status)
+
+
 async def verify(visit: Visit) -> Response:
     """Recompute all that is stored of the study, and say what came of it."""
     visit.allow(STAFF)
@@ -279,6 +293,7 @@ def routes() -> list[BaseRoute]:
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
         ("GET", f"{one}/plan"): plan_page,
         ("POST", f"{one}/plan"): plan_table,
+        ("GET", f"{one}/audit"): audit_page,
         ("POST", f"{one}/verify"): verify,
         ("POST", f"{one}/arms"): changed("add", (OWNER,)),
         ("POST", f"{one}/arms/{{arm}}/pause"): changed("pause", STAFF),
