@@ -72,9 +72,9 @@ def plan_holds(row: Any, people: np.ndarray[Any, Any]) -> bool:
 def test_fresh_studies_are_as_planned(question: Question, trust: str) -> None:
     row = of(plan(question, trust=(trust,)), trust)
     means = [question.baseline + row.difference] + [question.baseline] * (question.arms - 1)
-    channel = TRUST[trust](row.epsilon, question.delta)
+    channel = TRUST[trust](row.epsilon, question.privacy_delta)
     late = Constant(question.late)
-    fresh = mb.identify(question.policy, channel, mb.Bernoulli(means), 0.05, 2000, seed=99, max_pulls=10**9, delay=late)
+    fresh = mb.identify(question.played, channel, mb.Bernoulli(means), 0.05, 2000, seed=99, max_pulls=10**9, delay=late)
     assert plan_holds(row, fresh.samples)
     # the control: studies that need a third fewer people
     assert not plan_holds(row, 0.7 * fresh.samples)
@@ -96,6 +96,26 @@ def test_what_is_left_out_is_found() -> None:
     assert of(plan(EASY, epsilon=epsilon.epsilon * 0.8, trust=("central",), runs=50)).expected.people_most > 4000
 
 
+def test_means_a_policy_and_a_budget_may_be_given() -> None:
+    asked: dict[str, Any] = {"trust": ["central"], "per_day": 500, "runs": 50}
+    first = of(mb.plan(means=[0.3, 0.5, 0.3], epsilon=1, delta=0.05, **asked))
+    same = of(plan(EASY, trust=("central",), runs=50))
+    assert (first.difference, first.bound, first.floor) == pytest.approx((0.2, same.bound, same.floor))
+    assert first.expected.people == pytest.approx(same.expected.people, rel=0.2)
+    half = of(mb.plan(means=[0.3, 0.5, 0.3], budget=2, studies=4, **asked))
+    assert half.epsilon == 0.5
+    assert half.expected.people > first.expected.people
+    few = of(mb.plan(means=[0.3, 0.5], policy=mb.policies.UCB1(), people=20_000, window=0.5, **asked))
+    assert few.expected.people == 20_000
+    assert few.floor == pytest.approx(250 * 0.1)
+    assert few.expected.regret > few.floor
+    with pytest.raises(InvalidValue, match="whose goal is"):
+        plan(EASY, policy=mb.policies.UCB1(), goal="identify")
+    for wrong in ([0.5], [0.5, 0.5], [0.5, 2.0], "ab", [0.5, "x"]):
+        with pytest.raises(InvalidValue, match="means is"):
+            mb.plan(means=wrong, epsilon=1)
+
+
 def test_regret_is_planned_for_all_people() -> None:
     row = of(plan(EASY, goal="regret", people=20_000, trust=("central",), runs=50))
     assert row.expected.people == 20_000
@@ -111,7 +131,7 @@ def test_regret_is_planned_for_all_people() -> None:
         ({"difference": 0.8}, "difference is 0.8: it must be a number from 0 to 0.7"),
         ({"difference": 0}, "difference is 0: it must be above 0"),
         ({"epsilon": -1}, "epsilon is -1"),
-        ({"wrong": 0.7}, "wrong is 0.7"),
+        ({"delta": 0.7}, "delta is 0.7"),
         ({"difference": None}, "what is left out is 'difference'"),
         ({"difference": None, "epsilon": None, "people": 100}, "what is left out is 'difference, epsilon'"),
         ({"goal": "regret"}, "people is None"),
@@ -137,6 +157,26 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["rows"][0]["expected"]["people"] == of(plan(EASY, trust=("central",), runs=50)).expected.people
     assert main([*asked, "--runs", "50", "--quiet"]) == 0
     assert "central" in capsys.readouterr().out
+    means = [
+        "plan",
+        "--means",
+        "0.5,0.3,0.3",
+        "--budget",
+        "2",
+        "--studies",
+        "2",
+        "--per-day",
+        "500",
+        "--trust",
+        "central",
+    ]
+    assert main([*means, "--runs", "50", "--quiet", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)["rows"][0]
+    assert (again["epsilon"], again["difference"]) == (1.0, pytest.approx(0.2))
+    how = ["--means", "0.5,0.3", "--epsilon", "1", "--people", "2000", "--policy", "ucb1", "--trust", "central"]
+    assert main(["plan", *how, "--runs", "20", "--quiet"]) == 0
+    assert "theirs: no policy knows anything" in capsys.readouterr().out
+    assert main(["plan", "--means", "a,b", "--epsilon", "1"]) == 2
     assert main(["plan"]) == 2
     assert "--difference and --epsilon" in capsys.readouterr().err
 

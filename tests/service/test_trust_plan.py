@@ -31,7 +31,7 @@ def test_what_is_asked_is_the_study_s() -> None:
     assert (asked.goal, asked.people, asked.arms, asked.epsilon) == ("regret", 1000, 2, 1)
     assert asked.window == pytest.approx(20 / 86_400)
     asked = question(of(**SEARCH), 0.4, 0.05, 2000)
-    assert (asked.goal, asked.people, asked.wrong) == ("identify", None, 0.1)
+    assert (asked.goal, asked.people, asked.delta) == ("identify", None, 0.1)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import os
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from maskedbandit.errors import InvalidValue
 
@@ -77,6 +77,7 @@ def do(options: argparse.Namespace) -> int:
 
 def audited(options: argparse.Namespace, how: How) -> Audit:
     """The audit of what the options name."""
+    from maskedbandit.cli.parts.inline import table
     from maskedbandit.lab.experiments.experiment import read
     from maskedbandit.lab.experiments.packaged import STUDIES, find, folder
     from maskedbandit.reports import audit_targets as targets
@@ -104,16 +105,6 @@ def is_study(path: Path) -> bool:
         return "arms" in tomllib.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as wrong:
         raise InvalidValue("FILE", str(path), f"a TOML file that can be read ({wrong})") from None
-
-
-def table(text: str) -> Any:
-    """A name, or an inline table."""
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        return tomllib.loads(f"given = {text}")["given"]
-    except ValueError as wrong:
-        raise InvalidValue("table", text, f'such as {{ name = "central", epsilon = 1 }} ({wrong})') from None
 
 
 def write(found: Audit, folder: Path) -> None:

@@ -22,15 +22,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arms", type=int, default=2, metavar="K", help="how many (2)")
     parser.add_argument("--baseline", type=float, default=0.3, metavar="MEAN", help="of all arms but the best (0.3)")
     parser.add_argument("--difference", type=float, metavar="D", help="by which the best is better")
+    parser.add_argument("--means", metavar="M,M,...", help="of all arms, in place of the three above: 0.3,0.35,0.2")
     parser.add_argument("--epsilon", type=float, metavar="E", help="of each person")
+    parser.add_argument("--budget", type=float, metavar="E", help="ε of each person in a period, in place of --epsilon")
+    parser.add_argument("--studies", type=int, default=1, metavar="N", help="that share the budget (1)")
+    parser.add_argument("--policy", metavar="TABLE", help="another policy: its name, or a table as in experiments")
     parser.add_argument("--people", type=int, metavar="N", help="how many come; left out: as many as it needs")
     parser.add_argument(
         "--regret", action="store_true", help="do not search for the best arm: give the worse ones to few of the people"
     )
-    parser.add_argument("--wrong", type=float, default=0.05, metavar="P", help="probability of a wrong answer (0.05)")
+    parser.add_argument("--delta", type=float, default=0.05, metavar="P", help="probability of a wrong answer (0.05)")
     parser.add_argument("--per-day", type=float, default=1000, metavar="N", help="people on a day (1000)")
     parser.add_argument("--window", default="1 day", metavar="TIME", help="in which an outcome counts (1 day)")
-    parser.add_argument("--delta", type=float, default=1e-6, metavar="D", help="where there is no pure ε (1e-6)")
+    parser.add_argument(
+        "--privacy-delta", type=float, default=1e-6, metavar="D", help="δ where there is no pure ε (1e-6)"
+    )
     parser.add_argument("--trust", action="append", metavar="NAME", help="one trust model alone; may be repeated")
     parser.add_argument("--runs", type=int, default=200, metavar="N", help="simulated studies (200)")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -40,23 +46,29 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Print a row for each trust model."""
+    from maskedbandit.cli.parts.inline import numbers, table
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.reports.plan import TRUST, Question, plan
+    from maskedbandit.reports.plan import TRUST, Question, plan, shared
+    from maskedbandit.study.naming import TABLES
     from maskedbandit.study.reward import UNITS, duration
 
-    if options.difference is None and options.epsilon is None:
+    nothing = options.epsilon is None and options.budget is None
+    if options.difference is None and options.means is None and nothing:
         raise InvalidValue("--difference and --epsilon", "left out", "given, or one of them and --people")
+    policy = None if options.policy is None else TABLES.made("policy", table(options.policy))
     question = Question(
         arms=options.arms,
         baseline=options.baseline,
         difference=options.difference,
-        epsilon=options.epsilon,
+        epsilon=options.epsilon if options.budget is None else shared(options.budget, options.studies),
         people=options.people,
-        wrong=options.wrong,
+        delta=options.delta,
         per_day=options.per_day,
         window=duration("--window", options.window, 0) / UNITS["day"],
-        delta=options.delta,
-        goal="regret" if options.regret else "identify",
+        privacy_delta=options.privacy_delta,
+        goal=policy.goal if policy else "regret" if options.regret else "identify",
+        means=None if options.means is None else numbers("--means", options.means),
+        policy=policy,
     )
     trust = tuple(options.trust or TRUST)
     with Progress(0, "study", quiet=options.quiet) as progress:

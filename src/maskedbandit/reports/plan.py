@@ -11,7 +11,7 @@ baseline, which is the hardest instance with that difference. Ups and downs that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.contemporaneous_klucb import ContemporaneousKLUCB
 from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.forecast import RUNS, Forecast, forecast
-from maskedbandit.theory.bounds import lower_bound
+from maskedbandit.theory.bounds import lower_bound, positive
 from maskedbandit.theory.samples import least_samples
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
@@ -53,25 +53,38 @@ class Row(NamedTuple):
     days: float
     days_most: float  # of nine in ten studies
     bound: float  # people that every search needs, or regret that every policy has, on average
+    floor: float  # regret that no policy avoids, as nothing is known before the first outcome is there
     loss: str  # of each person
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is planned. Without `people` it is asked how many a search needs that is wrong with probability `wrong`."""
+    """What is planned. Without `people` it is asked how many a search needs that is wrong with probability `delta`.
+
+    `means` of all arms may be given in place of their number, the baseline and the difference; a `policy` in place of
+    the goal, for which there is one for live studies.
+    """
 
     arms: int = 2
     baseline: float = 0.3
     difference: float | None = 0.05
     epsilon: float | None = 1.0
     people: int | None = None
-    wrong: float = 0.05
+    delta: float = 0.05
     per_day: float = 1000.0
     window: float = 1.0  # days
-    delta: float = 1e-6  # of trust models without a pure ε
+    privacy_delta: float = 1e-6  # of trust models without a pure ε
     goal: str = "identify"  # or "regret": all people take part, and few should get a worse arm
+    means: Sequence[float] | None = None
+    policy: Policy | None = None
 
     def __post_init__(self) -> None:
+        if self.means is not None:
+            described = described_by(self.means)
+            for name, value in zip(("arms", "baseline", "difference"), described, strict=True):
+                object.__setattr__(self, name, value)
+        if self.policy is not None and (not isinstance(self.policy, Policy) or self.policy.goal != self.goal):
+            raise InvalidValue("policy", self.policy, f"a policy whose goal is {self.goal!r}")
         whole("arms", self.arms, 2, 1000)
         if self.goal not in ("identify", "regret"):
             raise UnknownName("goal", self.goal, ["identify", "regret"])
@@ -87,20 +100,22 @@ class Question:
             ("baseline", 0.0, 1.0),
             ("difference", 0.0, 1.0 - self.baseline),
             ("epsilon", 0.0, math.inf),
-            ("wrong", 0.0, 0.5),
+            ("delta", 0.0, 0.5),
             ("per_day", 0.0, math.inf),
             ("window", 0.0, 3660.0),
         ):
             value = getattr(self, name)
             if value is not None and not (number(value) and least <= value <= most):
                 raise InvalidValue(name, value, f"a number from {least:g} to {most:g}")
-        for name in ("difference", "epsilon", "wrong", "per_day"):
+        for name in ("difference", "epsilon", "delta", "per_day"):
             if getattr(self, name) == 0:
                 raise InvalidValue(name, 0, "above 0")
 
     @property
-    def policy(self) -> Policy:
-        """The policy for live studies."""
+    def played(self) -> Policy:
+        """The policy, by default one for live studies."""
+        if self.policy is not None:
+            return self.policy
         return ContemporaneousKLUCB() if self.goal == "regret" else ContemporaneousElimination()
 
     @property
@@ -112,18 +127,19 @@ class Question:
         """What is expected under a trust model, if nothing is left out."""
         assert self.difference is not None
         assert self.epsilon is not None
-        means = [self.baseline + self.difference] + [self.baseline] * (self.arms - 1)
-        channel = TRUST[trust](self.epsilon, self.delta)
-        aim = self.people if self.goal == "regret" and self.people is not None else self.wrong
-        found = forecast(self.policy, channel, means, aim, self.late, runs, advance)
+        means = list(self.means or [self.baseline + self.difference] + [self.baseline] * (self.arms - 1))
+        channel = TRUST[trust](self.epsilon, self.privacy_delta)
+        aim = self.people if self.goal == "regret" and self.people is not None else self.delta
+        found = forecast(self.played, channel, means, aim, self.late, runs, advance)
         name = BOUND.get(trust, "central")
         if self.goal == "regret":
             bound = float(lower_bound(name, means, [found.people], self.epsilon)[0])
         else:
-            bound = least_samples(name, means, self.wrong, self.epsilon)
+            bound = least_samples(name, means, self.delta, self.epsilon)
         days, days_most = (people / self.per_day + self.window for people in (found.people, found.people_most))
         loss = str(channel.loss(max(round(found.people / self.arms), 1)))
-        return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, loss)
+        floor = min(self.late, found.people) * (max(means) - sum(means) / self.arms)
+        return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, loss)
 
 
 @dataclass(frozen=True)
@@ -143,23 +159,55 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Everything, for programs."""
         rows = [{**row._asdict(), "expected": row.expected._asdict()} for row in self.rows]
-        return {"question": self.question.__dict__, "runs": self.runs, "rows": rows}
+        question = {**self.question.__dict__, "policy": repr(self.question.played)}
+        return {"question": question, "runs": self.runs, "rows": rows}
+
+
+def described_by(means: Sequence[float]) -> tuple[int, float, float]:
+    """How many arms have these means, the second best of them, and what the best one is better.
+
+    >>> described_by([0.25, 0.5, 0.125])
+    (3, 0.25, 0.25)
+    """
+    if isinstance(means, str) or len(means) < 2 or not all(number(mean) and 0 <= mean <= 1 for mean in means):
+        raise InvalidValue("means", means, "two numbers or more from 0 to 1")
+    second, best = sorted(means)[-2:]
+    if second == best:
+        raise InvalidValue("means", list(means), "such that one is the highest")
+    return len(means), float(second), float(best - second)
+
+
+def shared(budget: float, studies: int) -> float:
+    """The ε of each of so many studies that share the budget of a person.
+
+    >>> shared(2.0, 4)
+    0.5
+    """
+    return float(positive("budget", budget) / whole("studies", studies, 1))
 
 
 def plan(
     question: Question | None = None,
     *,
-    trust: tuple[str, ...] = tuple(TRUST),
+    trust: Sequence[str] = tuple(TRUST),
+    budget: float | None = None,
+    studies: int = 1,
     runs: int = RUNS,
     advance: Callable[[], object] = lambda: None,
     **changes: Any,
 ) -> Plan:
-    """Plan a study, under each trust model.
+    """Plan a study, under each trust model; `changes` are those of the question.
+
+    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of that.
 
     >>> found = plan(baseline=0.2, difference=0.2, epsilon=1, per_day=500, trust=("central",), runs=20)
     >>> found.rows[0].bound < found.rows[0].expected.people < 2000
     True
     """
+    if budget is not None:
+        changes["epsilon"] = shared(budget, studies)
+    if isinstance(policy := changes.get("policy"), Policy):
+        changes.setdefault("goal", policy.goal)
     asked = replace(question or Question(), **changes)
     for each in trust:
         if each not in TRUST:
@@ -226,3 +274,5 @@ def _lines(plan: Plan) -> Iterator[str]:
         f"{plan.runs} simulated studies each; standard errors of the people are at most {error:.1%}. "
         f"Outcomes are {asked.late:,} people late."
     )
+    if len({row.floor for row in plan.rows}) == 1 and (floor := plan.rows[0].floor) > 0:
+        yield f"Of the regret {floor:,.0f} are theirs: no policy knows anything before the first outcome is there."

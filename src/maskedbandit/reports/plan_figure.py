@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from maskedbandit.reports.plan import Question, plan
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 
 
-def save(question: Question, trust: tuple[str, ...], runs: int, path: Path) -> None:
+def save(question: Question, trust: Sequence[str], runs: int, path: Path) -> None:
     """Draw the plan at several ε, with the difference that was asked for."""
     import matplotlib as mpl
 

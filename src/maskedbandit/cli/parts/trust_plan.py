@@ -26,7 +26,7 @@ def question(protocol: Protocol, baseline: float, difference: float, per_day: fl
         difference=difference,
         epsilon=float(getattr(protocol.channel, "epsilon", 1.0)),
         people=protocol.people,
-        wrong=min(float(protocol.aim), 0.5) if search else 0.05,
+        delta=min(float(protocol.aim), 0.5) if search else 0.05,
         per_day=per_day,
         window=protocol.reward.window / UNITS["day"],
         goal="identify" if search else "regret",
@@ -72,7 +72,7 @@ class TrustPlan:
             if len(self._known) >= KEPT:
                 self._known.pop(next(iter(self._known)))
             self._known[key] = found
-        policy = question(protocol, baseline, difference, per_day).policy
+        policy = question(protocol, baseline, difference, per_day).played
         about = (
             f"{RUNS} simulated studies for each trust model, with {type(policy).__name__}, ε as in this study, and the "
             "delay of its window. All arms but the best have the lower mean, which is the hardest case."
