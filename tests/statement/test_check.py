@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
+from maskedbandit import __version__
 from maskedbandit.errors import BehindWitness, Contradicted, Corrupted, InvalidValue, UnknownStudy
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.packaged import find
@@ -62,7 +64,12 @@ def changed(text: bytes, path: str, value: Any) -> bytes:
         at = at[each]
     assert at[last] != value
     at[last] = value
-    return json.dumps(found).encode()
+    return as_is_written(found)
+
+
+def as_is_written(found: Any) -> bytes:
+    """What is changed alone gives a lie away, and not how the file is written."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
 def test_what_the_ledger_gives_is_accepted(played: Played, text: bytes) -> None:
@@ -141,16 +148,30 @@ def test_a_check_that_does_not_compare_is_noticed(
 def test_numbers_of_an_older_ledger_are_not_those_of_a_newer_one(played: Played) -> None:
     """Two true statements, and one made of both."""
     old, new = (json.loads(as_file(played, entries)) for entries in (3, None))
-    check_refused(checked, json.dumps(new | {"ledger": old["ledger"]}).encode(), played)
-    check_refused(checked, json.dumps(old | {"person": new["person"], "points": new["points"]}).encode(), played)
+    check_refused(checked, as_is_written(new | {"ledger": old["ledger"]}), played)
+    check_refused(checked, as_is_written(old | {"person": new["person"], "points": new["points"]}), played)
 
 
-def test_a_statement_of_another_version_may_be_worded_otherwise(played: Played, text: bytes) -> None:
-    older = changed(changed(text, "version", "0.0.1"), "points.timing", "It is not protected.")
-    checked(older, played)
-    for path in ("person.0.epsilon", "person.1.loss", "ledger.releases", "protocol", "state", "promises.0.variant"):
-        value = CHANGES.get(path, "Renyi DP")
-        check_refused(checked, changed(older, path, value), played)
+@pytest.mark.parametrize("path", [None, *CHANGES])
+def test_a_statement_of_another_version_is_for_that_version(played: Played, text: bytes, path: str | None) -> None:
+    """It may be worded otherwise, so that no lie in words could be told from the truth."""
+    older = changed(text, "version", "0.0.1")
+    if path is not None:
+        older = changed(older, path, CHANGES[path])
+    check_refused(checked, older, played)
+    if path is None:
+        with pytest.raises(Contradicted, match=rf"by version 0\.0\.1 .* this is version {re.escape(__version__)}"):
+            checked(older, played)
+
+
+def test_a_file_is_as_it_is_written(played: Played, text: bytes) -> None:
+    """Programs differ in which of two values they take that have one name."""
+    true = json.loads(text)["odds"]
+    twice = text.replace(b'"odds":', b'"odds": "Nobody can guess anything.",\n  "odds":')
+    assert json.loads(twice)["odds"] == true
+    for wrong in (twice, text + b" ", json.dumps(json.loads(text)).encode()):
+        with pytest.raises(Contradicted, match="not byte for byte"):
+            checked(wrong, played)
 
 
 def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Played, text: bytes) -> None:
