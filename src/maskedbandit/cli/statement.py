@@ -86,20 +86,16 @@ def do(options: argparse.Namespace) -> None:
 
 def of_study(options: argparse.Namespace) -> Statement:
     """Of a study in a database, after all that is stored of it was recomputed."""
-    import msgspec
-
     from maskedbandit.statement.check import made
-    from maskedbandit.statement.evidence import audited
     from maskedbandit.store.connection import connect
     from maskedbandit.store.studies import only, witness_of
 
     database = connect(options.database, create=False)
     try:
-        said = made(database, witness_of(database, options.witness), only(database, options.study))
+        witness, study = witness_of(database, options.witness), only(database, options.study)
+        return made(database, witness, study, audits=options.audit)
     finally:
         database.close()
-    audits = [audited(path, said.protocol) for path in options.audit]
-    return msgspec.structs.replace(said, evidence=msgspec.structs.replace(said.evidence, audits=audits))
 
 
 def of_experiment(options: argparse.Namespace) -> Statement:
@@ -107,10 +103,8 @@ def of_experiment(options: argparse.Namespace) -> Statement:
     from maskedbandit.lab.experiments.experiment import read
     from maskedbandit.lab.experiments.packaged import find
     from maskedbandit.reports.statement import statement_of_experiment
-    from maskedbandit.statement.evidence import audited
 
-    audits = tuple(audited(path, None) for path in options.audit)
-    return statement_of_experiment(read(find(options.what[0])), audits)
+    return statement_of_experiment(read(find(options.what[0])), options.audit)
 
 
 def of_service(options: argparse.Namespace) -> Statement:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from maskedbandit import __version__
 from maskedbandit.errors import Contradicted
 from maskedbandit.statement.content import Statement, decoded, encoded
+from maskedbandit.statement.evidence import audited
 from maskedbandit.statement.facts import published_facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.chain import Head, holds
@@ -22,12 +24,15 @@ ROUNDING = 1e-9
 OURS = ("evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
 
 
-def made(database: Database, witness: Witness, study: str, upto: int | None = None) -> Statement:
-    """The statement that the ledger gives, up to an entry, after all that is stored was recomputed."""
+def made(
+    database: Database, witness: Witness, study: str, upto: int | None = None, audits: Sequence[Path] = ()
+) -> Statement:
+    """The statement that the ledger gives, up to an entry, after all that is stored was recomputed; with audits."""
     verified = verify(database, witness, study)
     protocol, facts = published_facts(database, witness, study, verified.entries if upto is None else upto)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
-    return study_statement(protocol, facts, key, database.named())
+    shown = [audited(path, protocol.digest, facts.at_most) for path in audits]
+    return study_statement(protocol, facts, key, database.named(), shown)
 
 
 def check(text: bytes, database: Database, witness: Witness) -> Statement:
