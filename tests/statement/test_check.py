@@ -18,9 +18,12 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement import check as checking
 from maskedbandit.statement.check import check
-from maskedbandit.statement.content import encoded
+from maskedbandit.statement.content import decoded, encoded
+from maskedbandit.statement.service import check_ledger
+from maskedbandit.store.chain import entries
 from maskedbandit.store.verify import Verified
-from tests.service.played import Played, quick_folder
+from maskedbandit.study.protocol import Protocol
+from tests.service.played import BASE, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
 from tests.store.databases import fresh_postgresql
 
@@ -80,9 +83,9 @@ def test_what_the_ledger_gives_is_accepted(played: Played, text: bytes) -> None:
 
 
 def test_an_older_statement_stays_true(played: Played) -> None:
-    for entries in (1, 3):
-        text = as_file(played, entries)
-        assert json.loads(text)["ledger"]["entries"] == entries
+    for upto in (1, 3):
+        text = as_file(played, upto)
+        assert json.loads(text)["ledger"]["entries"] == upto
         checked(text, played)
 
 
@@ -178,6 +181,38 @@ def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Pla
     right = json.loads(text)["person"][1]["right"]
     checked(changed(text, "person.1.right", right * (1 + 1e-14)), played)
     check_refused(checked, changed(text, "person.1.right", right * (1 - 1e-6)), played)
+
+
+def compared(text: bytes, study: Played) -> None:
+    """With the entries and the protocol that a service shows."""
+    check_ledger(decoded(text), "newsletter", entries(study.database, "newsletter"), study.protocol)
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_statement_that_the_entries_of_a_service_contradict_is_refused(
+    played: Played, text: bytes, path: str
+) -> None:
+    compared(text, played)
+    check_refused(compared, changed(text, path, CHANGES[path]), played)
+
+
+def test_entries_and_a_protocol_that_do_not_belong_together_are_refused(played: Played, text: bytes) -> None:
+    other = Protocol.from_table(BASE | {"about": "another"})
+    with pytest.raises(Contradicted, match="the protocol that is served"):
+        check_ledger(decoded(text), "newsletter", entries(played.database, "newsletter"), other)
+
+
+def test_what_no_entry_says_is_not_compared() -> None:
+    """The sizes of cohorts that were not released, if the price depends on them."""
+    fine = {"name": "central", "epsilon": 1, "noise": "skellam", "grid": {"fixed": 1, "fineness": 1}}
+    with quick_folder() as folder:
+        study = finished(folder / "study", 60, channel=fine, budget={"epsilon": 8, "delta": 1e-5})
+        text = as_file(study)
+        compared(text, study)
+        compared(as_file(study, 3), study)
+        for path in ("person.0.epsilon", "person.1.right", "state", "as_of", "points.composition"):
+            check_refused(compared, changed(text, path, CHANGES.get(path, 0.5)), study)
+        study.study.close()
 
 
 SPOILED = {

@@ -93,7 +93,10 @@ def test_an_audit_is_evidence(tmp_path: Path) -> None:
         ({"violation": "no"}, "the report of an audit"),
         ({"lower_bound": 1.2}, "above what was promised"),
         ({"promised": {"epsilon": None, "delta": 0.0}}, "promises nothing"),
-        ({"promised": {"epsilon": 2.0, "delta": 0.0}, "lower_bound": 1.5}, "audit is 1.5: it must be at most ε = 1, which"),
+        (
+            {"promised": {"epsilon": 2.0, "delta": 0.0}, "lower_bound": 1.5},
+            "audit is 1.5: it must be at most ε = 1, which",
+        ),
         ({"promised": {"epsilon": 1.0, "delta": 1.0}}, "delta of the audit.* 1.0"),
         ({"promised": {"epsilon": 1.0, "delta": -0.1}}, "delta of the audit.* -0.1"),
         ({"promised": {"epsilon": -1.0, "delta": 0.0}, "lower_bound": -2.0}, "epsilon of the audit.* -1.0"),

@@ -21,6 +21,16 @@ EXAMPLE = (
     "  maskedbandit statement --url http://127.0.0.1:8000 --study demo # a running service, MASKEDBANDIT_KEY its key"
 )
 
+TAKES = {  # the options of each form of the command
+    "": "data database witness study audit out json",
+    "--url": "url study out json",
+    "EXPERIMENT": "audit out json",
+    "check": "data database witness signed_by",
+    "check --url": "url signed_by",
+    "sign": "",
+    "schema": "",
+}
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """What is stated, and where the statement goes."""
@@ -50,6 +60,7 @@ def do(options: argparse.Namespace) -> None:
 
     from maskedbandit.statement.content import encoded, schema
 
+    refuse_others(options)
     if options.what == ["schema"]:
         print(json.dumps(schema(), indent=2))
         return
@@ -59,8 +70,6 @@ def do(options: argparse.Namespace) -> None:
     if options.what[:1] == ["sign"]:
         print(signed(options))
         return
-    if len(options.what) > 1:
-        raise InvalidValue("what is stated", " ".join(options.what), "one experiment, `check FILE`, or `schema`")
     if options.what:
         said = of_experiment(options)
     elif options.url is not None:
@@ -82,6 +91,33 @@ def do(options: argparse.Namespace) -> None:
         sys.stdout.write(text.decode())
     else:
         print(in_words(said))
+
+
+def form(options: argparse.Namespace) -> str:
+    """Which row of `TAKES` the command is, or raise `InvalidValue`."""
+    verb = options.what[0] if options.what else ""
+    if verb in ("check", "sign"):
+        return "check --url" if verb == "check" and options.url is not None else verb
+    if len(options.what) > 1:
+        raise InvalidValue("what is stated", " ".join(options.what), "one experiment, `check FILE`, or `schema`")
+    if verb:
+        return verb if verb == "schema" else "EXPERIMENT"
+    return "--url" if options.url is not None else ""
+
+
+def refuse_others(options: argparse.Namespace) -> None:
+    """Raise `InvalidValue` at the first option that is not taken here, as it would be passed over in silence."""
+    command = form(options)
+    takes = TAKES[command].split()
+    untouched = {"database": studies.DATABASE, "audit": [], "json": False}
+    for name in ("data", "database", "witness", "study", "url", "audit", "signed_by", "out", "json"):
+        value = getattr(options, name)
+        if name in ("database", "witness") and options.data is not None:  # which has set both
+            continue
+        if value != untouched.get(name) and name not in takes:
+            known = ", ".join(f"--{each.replace('_', '-')}" for each in takes) or "nothing"
+            allowed = f"left out: `maskedbandit {' '.join(['statement', *command.split()])}` takes {known}"
+            raise InvalidValue(f"--{name.replace('_', '-')}", str(value), allowed)
 
 
 def of_study(options: argparse.Namespace) -> Statement:
@@ -111,12 +147,14 @@ def of_service(options: argparse.Namespace) -> Statement:
     """As a running service states it; the ledger that it shows has to agree."""
     from maskedbandit.statement.service import fetched
 
-    key = os.environ.get("MASKEDBANDIT_KEY")
-    if not key:
+    return fetched(options.url, key_of_staff(), options.study)
+
+
+def key_of_staff() -> str:
+    """The key with which a service is asked."""
+    if not (key := os.environ.get("MASKEDBANDIT_KEY")):
         raise InvalidValue("MASKEDBANDIT_KEY", key, "the key of an owner or an officer, in the environment")
-    if options.audit:
-        raise InvalidValue("--audit", str(options.audit[0]), "left out with --url: add it where the database is")
-    return fetched(options.url, key, options.study)
+    return key
 
 
 def named_file(options: argparse.Namespace) -> Path:
@@ -149,26 +187,36 @@ def signed(options: argparse.Namespace) -> Path:
 
 def checked(options: argparse.Namespace) -> str:
     """Compare a file with a ledger."""
-    from maskedbandit.statement.check import check
     from maskedbandit.statement.signature import check_signature
-    from maskedbandit.store.connection import connect
-    from maskedbandit.store.studies import witness_of
 
     file = named_file(options)
     text = file.read_bytes()
     if options.signed_by is not None:
         check_signature(text, signature_of(file).read_bytes(), options.signed_by)
-    database = connect(options.database, create=False)
-    try:
-        said = check(text, database, witness_of(database, options.witness))
-    finally:
-        database.close()
+    said = compared(text, options)
     if said.ledger is None:
         return f"{said.name}: it is what the draft says"
     return (
         f"{said.name}: it is what the ledger says, up to entry {said.ledger.entries - 1} with hash "
         f"{said.ledger.head[:16]}, after {said.ledger.releases} releases"
     )
+
+
+def compared(text: bytes, options: argparse.Namespace) -> Statement:
+    """The statement in a file, after it was compared with the ledger of a database or of a service."""
+    if options.url is not None:
+        from maskedbandit.statement.service import check_served
+
+        return check_served(text, options.url, key_of_staff())
+    from maskedbandit.statement.check import check
+    from maskedbandit.store.connection import connect
+    from maskedbandit.store.studies import witness_of
+
+    database = connect(options.database, create=False)
+    try:
+        return check(text, database, witness_of(database, options.witness))
+    finally:
+        database.close()
 
 
 def in_words(said: Statement) -> str:

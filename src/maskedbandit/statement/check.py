@@ -42,8 +42,7 @@ def check(text: bytes, database: Database, witness: Witness) -> Statement:
     writes it, as other programs may read another one otherwise, such as one in which a name is there twice.
     """
     said = decoded(text)
-    if said.kind != "study":
-        raise Contradicted(f"the statement of {said.name} is of an experiment, which has no ledger")
+    refuse_experiment(said)
     entries = 0 if said.ledger is None else said.ledger.entries
     if said.ledger is not None and not holds(database, said.name, Head(entries, said.ledger.head)):
         raise Contradicted(
@@ -53,6 +52,12 @@ def check(text: bytes, database: Database, witness: Witness) -> Statement:
     agree(said, made(database, witness, said.name, entries))
     as_written(text, said)
     return said
+
+
+def refuse_experiment(said: Statement) -> None:
+    """Raise `Contradicted` if there can be no ledger."""
+    if said.kind != "study":
+        raise Contradicted(f"the statement of {said.name} is of an experiment, which has no ledger")
 
 
 def as_written(text: bytes, said: Statement) -> None:
