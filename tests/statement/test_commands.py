@@ -197,6 +197,16 @@ def check_lies(server: Live, text: bytes) -> None:
         served.check_ledger(true, "large", found, protocol)
 
 
+def test_where_a_statement_cannot_be_written_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taken.json").mkdir()
+    for wrong in ("", ".", "..", "/", f"{tmp_path}/..", f"{tmp_path}/gone/s", f"{tmp_path}/taken", "x" * 300):
+        line = refused(capsys, "quickstart", "--out", wrong)
+        assert "--out is " in line
+        assert "it must be the name of two files" in line
+        assert "draft" not in line
+    assert [each.name for each in tmp_path.iterdir()] == ["taken.json"]
+
+
 TAKEN: list[tuple[str, ...]] = [
     ("check", "FILE", "--json"),
     ("check", "FILE", "--out", "x"),

@@ -21,6 +21,7 @@ EXAMPLE = (
     "  maskedbandit statement --url http://127.0.0.1:8000 --study demo # a running service, MASKEDBANDIT_KEY its key"
 )
 
+TWO_FILES = "the name of two files, without .json and .html, in a folder that is there"
 TAKES = {  # the options of each form of the command
     "": "data database witness study audit out json",
     "--url": "url study out json",
@@ -61,6 +62,8 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.statement.content import encoded, schema
 
     refuse_others(options)
+    if options.out is not None and options.out.name in ("", ".."):
+        raise InvalidValue("--out", str(options.out), TWO_FILES)
     if options.what == ["schema"]:
         print(json.dumps(schema(), indent=2))
         return
@@ -78,19 +81,26 @@ def do(options: argparse.Namespace) -> None:
         said = of_study(options)
     text = encoded(said)
     if options.out is not None:
-        from maskedbandit.lab.files import whole_file
-        from maskedbandit.statement.page import printed
-
-        page = printed(said).encode()
-        for ending, content in ((".json", text), (".html", page)):
-            path = options.out.with_name(options.out.name + ending)
-            with whole_file(path) as file:
-                file.write(content)
-            print(path)
+        write(options.out, said, text)
     elif options.json:
         sys.stdout.write(text.decode())
     else:
         print(in_words(said))
+
+
+def write(out: Path, said: Statement, text: bytes) -> None:
+    """Write both files."""
+    from maskedbandit.lab.files import whole_file
+    from maskedbandit.statement.page import printed
+
+    for ending, content in ((".json", text), (".html", printed(said).encode())):
+        path = out.with_name(out.name + ending)
+        try:
+            with whole_file(path) as file:
+                file.write(content)
+        except OSError as why:
+            raise InvalidValue("--out", str(out), f"{TWO_FILES}, which can be written ({why.strerror})") from None
+        print(path)
 
 
 def form(options: argparse.Namespace) -> str:

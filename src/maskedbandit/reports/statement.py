@@ -18,6 +18,7 @@ from maskedbandit.privacy.odds import in_hundred
 from maskedbandit.statement.content import FORMAT, Points, Promise, Statement
 from maskedbandit.statement.evidence import audited, evidence
 from maskedbandit.statement.promises import promise
+from maskedbandit.statement.sentences import one_line
 from maskedbandit.words import count
 
 PEOPLE = 10**6  # of a search, which ends by itself
@@ -49,7 +50,7 @@ def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ())
         format=FORMAT,
         kind="experiment",
         name=experiment.name,
-        about=experiment.about,
+        about=one_line(experiment.about),
         project=None,
         simulated=True,
         state="simulated",

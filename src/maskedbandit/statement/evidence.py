@@ -18,6 +18,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.statement.content import Audited, Evidence, Tested, Version
+from maskedbandit.statement.sentences import one_line
 
 ROUNDING = 1e-6  # by which what was enumerated may be above what is promised
 CHANNELS = {  # what is claimed of some channels alone, by the name of the class
@@ -174,22 +175,23 @@ def audited(path: Path, protocol: str | None, lost: Loss) -> Audited:
     control = found.control
     if not control.caught:
         raise InvalidValue("audit", str(path), f"one that caught its broken twin, and not {control.twin!r} alone")
-    least = min(each.promised.epsilon or 0.0 for each in (found, *found.parts))  # the twin may be of any part
+    promises = (found.promised, *(part.promised for part in found.parts))
+    least = min(each.epsilon or 0.0 for each in promises)  # the twin may be of any part
     beyond = control.lower_bound is None or control.lower_bound > least
     allowed = f"above the ε that was promised, {least:.4g}, as the twin was caught"
     require("lower_bound of the control of the audit", control.lower_bound, beyond, allowed)
     return Audited(
-        found.target,
+        one_line(found.target),
         found.protocol,
         found.date,
-        found.version,
-        found.method,
+        one_line(found.version),
+        one_line(found.method),
         found.samples,
         found.confidence,
         said(found.promised.epsilon, found.promised.delta),
         said(found.lower_bound, found.promised.delta),
-        f"{found.control.twin}: at least {said(found.control.lower_bound, found.promised.delta)}, so it was caught",
-        found.left_out,
+        f"{one_line(control.twin)}: at least {said(control.lower_bound, found.promised.delta)}, so it was caught",
+        [one_line(each) for each in found.left_out],
         sha256(text).hexdigest(),
     )
 
