@@ -196,6 +196,13 @@ def test_a_statement_that_the_entries_of_a_service_contradict_is_refused(
     check_refused(compared, changed(text, path, CHANGES[path]), played)
 
 
+def test_a_draft_is_not_what_is_served_once_there_are_entries(played: Played) -> None:
+    draft = decoded(as_file(played, 0))
+    check_ledger(draft, "newsletter", [], played.protocol)
+    with pytest.raises(Contradicted, match=r"ledger of the statement is None, .* has \d+ entries"):
+        check_ledger(draft, "newsletter", entries(played.database, "newsletter"), played.protocol)
+
+
 def test_entries_and_a_protocol_that_do_not_belong_together_are_refused(played: Played, text: bytes) -> None:
     other = Protocol.from_table(BASE | {"about": "another"})
     with pytest.raises(Contradicted, match="the protocol that is served"):

@@ -186,8 +186,8 @@ def second(protocol: Protocol, guardrail: Guardrail) -> str:
     reward, other = (decimal(whole * float(part)) for part in (1 - share, share))
     return (
         f" The sum of {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
-        f"{decimal(one(channel))} of its outcomes. Of the ε = {decimal(whole)} of the channel the reward has {reward}, "
-        f"and {guardrail.name} {other}."
+        f"{decimal(one(channel))} of its outcomes (scaled likewise). Of the ε = {decimal(whole)} of the channel the "
+        f"reward has {reward}, and {guardrail.name} {other}."
     )
 
 
