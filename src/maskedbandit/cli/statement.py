@@ -39,7 +39,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="*",
         metavar="WHAT",
-        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger contradicts; "
+        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger of a "
+        "database, or with --url of a service, contradicts; "
         "or `sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; or `schema`: the JSON schema of "
         "statements; nothing: a study",
     )
