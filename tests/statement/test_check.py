@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
+from maskedbandit import __version__
 from maskedbandit.errors import BehindWitness, Contradicted, Corrupted, InvalidValue, UnknownStudy
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.packaged import find
@@ -16,9 +18,12 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement import check as checking
 from maskedbandit.statement.check import check
-from maskedbandit.statement.content import encoded
+from maskedbandit.statement.content import decoded, encoded
+from maskedbandit.statement.service import check_ledger
+from maskedbandit.store.chain import entries
 from maskedbandit.store.verify import Verified
-from tests.service.played import Played, quick_folder
+from maskedbandit.study.protocol import Protocol
+from tests.service.played import BASE, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
 from tests.store.databases import fresh_postgresql
 
@@ -62,7 +67,12 @@ def changed(text: bytes, path: str, value: Any) -> bytes:
         at = at[each]
     assert at[last] != value
     at[last] = value
-    return json.dumps(found).encode()
+    return as_is_written(found)
+
+
+def as_is_written(found: Any) -> bytes:
+    """What is changed alone gives a lie away, and not how the file is written."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
 def test_what_the_ledger_gives_is_accepted(played: Played, text: bytes) -> None:
@@ -73,9 +83,9 @@ def test_what_the_ledger_gives_is_accepted(played: Played, text: bytes) -> None:
 
 
 def test_an_older_statement_stays_true(played: Played) -> None:
-    for entries in (1, 3):
-        text = as_file(played, entries)
-        assert json.loads(text)["ledger"]["entries"] == entries
+    for upto in (1, 3):
+        text = as_file(played, upto)
+        assert json.loads(text)["ledger"]["entries"] == upto
         checked(text, played)
 
 
@@ -141,22 +151,75 @@ def test_a_check_that_does_not_compare_is_noticed(
 def test_numbers_of_an_older_ledger_are_not_those_of_a_newer_one(played: Played) -> None:
     """Two true statements, and one made of both."""
     old, new = (json.loads(as_file(played, entries)) for entries in (3, None))
-    check_refused(checked, json.dumps(new | {"ledger": old["ledger"]}).encode(), played)
-    check_refused(checked, json.dumps(old | {"person": new["person"], "points": new["points"]}).encode(), played)
+    check_refused(checked, as_is_written(new | {"ledger": old["ledger"]}), played)
+    check_refused(checked, as_is_written(old | {"person": new["person"], "points": new["points"]}), played)
 
 
-def test_a_statement_of_another_version_may_be_worded_otherwise(played: Played, text: bytes) -> None:
-    older = changed(changed(text, "version", "0.0.1"), "points.timing", "It is not protected.")
-    checked(older, played)
-    for path in ("person.0.epsilon", "person.1.loss", "ledger.releases", "protocol", "state", "promises.0.variant"):
-        value = CHANGES.get(path, "Renyi DP")
-        check_refused(checked, changed(older, path, value), played)
+@pytest.mark.parametrize("path", [None, *CHANGES])
+def test_a_statement_of_another_version_is_for_that_version(played: Played, text: bytes, path: str | None) -> None:
+    """It may be worded otherwise, so that no lie in words could be told from the truth."""
+    older = changed(text, "version", "0.0.1")
+    if path is not None:
+        older = changed(older, path, CHANGES[path])
+    check_refused(checked, older, played)
+    if path is None:
+        with pytest.raises(Contradicted, match=rf"by version 0\.0\.1 .* this is version {re.escape(__version__)}"):
+            checked(older, played)
+
+
+def test_a_file_is_as_it_is_written(played: Played, text: bytes) -> None:
+    """Programs differ in which of two values they take that have one name."""
+    true = json.loads(text)["odds"]
+    twice = text.replace(b'"odds":', b'"odds": "Nobody can guess anything.",\n  "odds":')
+    assert json.loads(twice)["odds"] == true
+    for wrong in (twice, text + b" ", json.dumps(json.loads(text)).encode()):
+        with pytest.raises(Contradicted, match="not byte for byte"):
+            checked(wrong, played)
 
 
 def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Played, text: bytes) -> None:
     right = json.loads(text)["person"][1]["right"]
     checked(changed(text, "person.1.right", right * (1 + 1e-14)), played)
     check_refused(checked, changed(text, "person.1.right", right * (1 - 1e-6)), played)
+
+
+def compared(text: bytes, study: Played) -> None:
+    """With the entries and the protocol that a service shows."""
+    check_ledger(decoded(text), "newsletter", entries(study.database, "newsletter"), study.protocol)
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_statement_that_the_entries_of_a_service_contradict_is_refused(
+    played: Played, text: bytes, path: str
+) -> None:
+    compared(text, played)
+    check_refused(compared, changed(text, path, CHANGES[path]), played)
+
+
+def test_a_draft_is_not_what_is_served_once_there_are_entries(played: Played) -> None:
+    draft = decoded(as_file(played, 0))
+    check_ledger(draft, "newsletter", [], played.protocol)
+    with pytest.raises(Contradicted, match=r"ledger of the statement is None, .* has \d+ entries"):
+        check_ledger(draft, "newsletter", entries(played.database, "newsletter"), played.protocol)
+
+
+def test_entries_and_a_protocol_that_do_not_belong_together_are_refused(played: Played, text: bytes) -> None:
+    other = Protocol.from_table(BASE | {"about": "another"})
+    with pytest.raises(Contradicted, match="the protocol that is served"):
+        check_ledger(decoded(text), "newsletter", entries(played.database, "newsletter"), other)
+
+
+def test_what_no_entry_says_is_not_compared() -> None:
+    """The sizes of cohorts that were not released, if the price depends on them."""
+    fine = {"name": "central", "epsilon": 1, "noise": "skellam", "grid": {"fixed": 1, "fineness": 1}}
+    with quick_folder() as folder:
+        study = finished(folder / "study", 60, channel=fine, budget={"epsilon": 8, "delta": 1e-5})
+        text = as_file(study)
+        compared(text, study)
+        compared(as_file(study, 3), study)
+        for path in ("person.0.epsilon", "person.1.right", "state", "as_of", "points.composition"):
+            check_refused(compared, changed(text, path, CHANGES.get(path, 0.5)), study)
+        study.study.close()
 
 
 SPOILED = {

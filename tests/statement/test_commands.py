@@ -14,6 +14,7 @@ from maskedbandit.errors import Contradicted
 from maskedbandit.statement import service as served
 from maskedbandit.statement.content import decoded, schema
 from maskedbandit.store.chain import Entry
+from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE
 from tests.service.live import Live, live
 from tests.service.played import Played
@@ -162,6 +163,13 @@ def test_a_running_service_is_asked(
         place = ["--database", server.address, "--witness", str(server.witness)]
         (tmp_path / "served.json").write_text(text)
         assert "it is what the ledger says" in said(capsys, "check", str(tmp_path / "served.json"), *place)
+        monkeypatch.setenv("MASKEDBANDIT_KEY", server.keys["officer"])
+        served_by = ("check", str(tmp_path / "served.json"), "--url", server.url)
+        assert "it is what the ledger says" in said(capsys, *served_by)
+        lie = text.replace('"state": "running"', '"state": "stopped"')
+        assert lie != text
+        (tmp_path / "served.json").write_text(lie)
+        assert "the ledger of small gives 'running'" in refused(capsys, *served_by)
         check_lies(server, text.encode())
     assert "does not answer" in refused(capsys, "--url", server.url, "--study", "small")
 
@@ -170,15 +178,59 @@ def check_lies(server: Live, text: bytes) -> None:
     """A service that states what its own ledger does not say is found out."""
     true = decoded(text)
     page = server.ask("GET", "/v1/studies/small/ledger", None, "officer").json
+    protocol = Protocol.from_table(server.ask("GET", "/v1/studies/small/protocol", None, "officer").json)
     found = [Entry(**each) for each in page["entries"]]
-    served.check_ledger(true, found)
+    served.check_ledger(true, "small", found, protocol)
     for old, new in (
         (b'"releases": 0', b'"releases": 3'),
         (b'"entries": 1', b'"entries": 2'),
         (true.protocol.encode(), b"0" * 64),
         (b'"simulated": false', b'"simulated": true'),
+        (b'"name": "small"', b'"name": "large"'),
+        (b'"kind": "study"', b'"kind": "experiment"'),
     ):
         lie = decoded(text.replace(old, new))
         assert lie != true
         with pytest.raises(Contradicted):
-            served.check_ledger(lie, found)
+            served.check_ledger(lie, "small", found, protocol)
+    with pytest.raises(Contradicted):
+        served.check_ledger(true, "large", found, protocol)
+
+
+def test_where_a_statement_cannot_be_written_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taken.json").mkdir()
+    for wrong in ("", ".", "..", "/", f"{tmp_path}/..", f"{tmp_path}/gone/s", f"{tmp_path}/taken", "x" * 300):
+        line = refused(capsys, "quickstart", "--out", wrong)
+        assert "--out is " in line
+        assert "it must be the name of two files" in line
+        assert "draft" not in line
+    assert [each.name for each in tmp_path.iterdir()] == ["taken.json"]
+
+
+TAKEN: list[tuple[str, ...]] = [
+    ("check", "FILE", "--json"),
+    ("check", "FILE", "--out", "x"),
+    ("check", "FILE", "--audit", "x"),
+    ("check", "FILE", "--study", "x"),
+    ("check", "FILE", "--url", "http://127.0.0.1:1", "--data", "x"),
+    ("check", "FILE", "--url", "http://127.0.0.1:1", "--database", "x"),
+    ("sign", "FILE", "--out", "x"),
+    ("sign", "FILE", "--signed-by", "x"),
+    ("schema", "--json"),
+    ("quickstart", "--study", "x"),
+    ("quickstart", "--url", "x"),
+    ("quickstart", "--data", "x"),
+    ("--signed-by", "x"),
+    ("--url", "x", "--audit", "x"),
+    ("--url", "x", "--witness", "x"),
+]
+
+
+@pytest.mark.parametrize("command", TAKEN, ids=" ".join)
+def test_an_option_that_would_be_passed_over_is_refused(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = [each for each in command if each.startswith("--") and (each, "check") != ("--url", command[0])][-1]
+    line = refused(capsys, *command)
+    assert f"{option} is " in line
+    assert "it must be left out: `maskedbandit statement" in line

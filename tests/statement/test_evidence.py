@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.statement.evidence import CHANNELS, RELEASES, STORED, audited
 
 ROOT = Path(__file__).parents[2]
-PROTOCOL = "ab" * 32
+PROTOCOL, LOST = "ab" * 32, Loss.pure(1)
 NAMED = {name for each in (*RELEASES, *STORED) for name in each.tests} | {
     name for names in CHANNELS.values() for name in names
 }
@@ -74,11 +75,11 @@ def written(folder: Path, **changes: Any) -> Path:
 
 
 def test_an_audit_is_evidence(tmp_path: Path) -> None:
-    found = audited(written(tmp_path), PROTOCOL)
+    found = audited(written(tmp_path), PROTOCOL, LOST)
     assert (found.promised, found.lower_bound, found.samples) == ("ε = 1", "ε = 0.93", 100_000)
     assert "noise of half the scale: at least ε = 1.7" in found.control
-    assert audited(written(tmp_path, lower_bound=1 + 1e-9, left_out=["a part"]), PROTOCOL).left_out == ["a part"]
-    assert audited(written(tmp_path, protocol=None), None).protocol is None
+    assert audited(written(tmp_path, lower_bound=1 + 1e-9, left_out=["a part"]), PROTOCOL, LOST).left_out == ["a part"]
+    assert audited(written(tmp_path, protocol=None), None, LOST).protocol is None
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,40 @@ def test_an_audit_is_evidence(tmp_path: Path) -> None:
         ({"violation": "no"}, "the report of an audit"),
         ({"lower_bound": 1.2}, "above what was promised"),
         ({"promised": {"epsilon": None, "delta": 0.0}}, "promises nothing"),
+        (
+            {"promised": {"epsilon": 2.0, "delta": 0.0}, "lower_bound": 1.5},
+            "audit is 1.5: it must be at most ε = 1, which",
+        ),
+        ({"promised": {"epsilon": 1.0, "delta": 1.0}}, "delta of the audit.* 1.0"),
+        ({"promised": {"epsilon": 1.0, "delta": -0.1}}, "delta of the audit.* -0.1"),
+        ({"promised": {"epsilon": -1.0, "delta": 0.0}, "lower_bound": -2.0}, "epsilon of the audit.* -1.0"),
+        ({"lower_bound": -0.1}, "lower_bound of the audit.* -0.1"),
+        ({"samples": -1}, "samples of the audit.* -1"),
+        ({"confidence": 1.5}, "confidence of the audit.* 1.5"),
+        ({"control": {"twin": "none", "lower_bound": 1.0, "caught": True}}, "control of the audit.* 1.0"),
+        ({"control": {"twin": "none", "lower_bound": -1.0, "caught": True}}, "control of the audit.* -1.0"),
+        ({"date": "yesterday"}, "date of the audit.*yesterday.* such as 2026-11-22"),
+        ({"date": "2026-13-01"}, "date of the audit"),
+        ({"parts": [{"promised": {"epsilon": 3.0, "delta": 0.0}, "lower_bound": 1.1}]}, "at most ε = 1, which"),
     ],
 )
 def test_an_audit_that_proves_nothing_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidValue, match=said):
-        audited(written(tmp_path, **changes), PROTOCOL)
+        audited(written(tmp_path, **changes), PROTOCOL, LOST)
+
+
+def test_an_audit_is_held_against_what_is_promised_at_its_delta(tmp_path: Path) -> None:
+    lost, delta = Loss.zcdp(0.02), 1e-5
+    most = lost.epsilon(delta)
+    shown = {"promised": {"epsilon": 2 * most, "delta": delta}, "control": AUDIT["control"] | {"lower_bound": 9.0}}
+    assert audited(written(tmp_path, **shown, lower_bound=most), PROTOCOL, lost).lower_bound
+    with pytest.raises(InvalidValue, match="which the statement promises each person"):
+        audited(written(tmp_path, **shown, lower_bound=1.01 * most), PROTOCOL, lost)
+
+
+def test_a_twin_may_be_of_a_part_that_promises_less(tmp_path: Path) -> None:
+    parts = [{"promised": {"epsilon": each, "delta": 0.0}, "lower_bound": 0.1} for each in (1.0, 0.5)]
+    twin = AUDIT["control"] | {"lower_bound": 0.7}
+    assert audited(written(tmp_path, control=twin, parts=parts), PROTOCOL, LOST)
+    with pytest.raises(InvalidValue, match="control of the audit"):
+        audited(written(tmp_path, control=twin | {"lower_bound": 0.4}, parts=parts), PROTOCOL, LOST)

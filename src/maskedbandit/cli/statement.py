@@ -21,6 +21,17 @@ EXAMPLE = (
     "  maskedbandit statement --url http://127.0.0.1:8000 --study demo # a running service, MASKEDBANDIT_KEY its key"
 )
 
+TWO_FILES = "the name of two files, without .json and .html, in a folder that is there"
+TAKES = {  # the options of each form of the command
+    "": "data database witness study audit out json",
+    "--url": "url study out json",
+    "EXPERIMENT": "audit out json",
+    "check": "data database witness signed_by",
+    "check --url": "url signed_by",
+    "sign": "",
+    "schema": "",
+}
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """What is stated, and where the statement goes."""
@@ -28,7 +39,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="*",
         metavar="WHAT",
-        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger contradicts; "
+        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger of a "
+        "database, or with --url of a service, contradicts; "
         "or `sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; or `schema`: the JSON schema of "
         "statements; nothing: a study",
     )
@@ -50,6 +62,9 @@ def do(options: argparse.Namespace) -> None:
 
     from maskedbandit.statement.content import encoded, schema
 
+    refuse_others(options)
+    if options.out is not None and options.out.name in ("", ".."):
+        raise InvalidValue("--out", str(options.out), TWO_FILES)
     if options.what == ["schema"]:
         print(json.dumps(schema(), indent=2))
         return
@@ -59,8 +74,6 @@ def do(options: argparse.Namespace) -> None:
     if options.what[:1] == ["sign"]:
         print(signed(options))
         return
-    if len(options.what) > 1:
-        raise InvalidValue("what is stated", " ".join(options.what), "one experiment, `check FILE`, or `schema`")
     if options.what:
         said = of_experiment(options)
     elif options.url is not None:
@@ -69,37 +82,67 @@ def do(options: argparse.Namespace) -> None:
         said = of_study(options)
     text = encoded(said)
     if options.out is not None:
-        from maskedbandit.lab.files import whole_file
-        from maskedbandit.statement.page import printed
-
-        page = printed(said).encode()
-        for ending, content in ((".json", text), (".html", page)):
-            path = options.out.with_name(options.out.name + ending)
-            with whole_file(path) as file:
-                file.write(content)
-            print(path)
+        write(options.out, said, text)
     elif options.json:
         sys.stdout.write(text.decode())
     else:
         print(in_words(said))
 
 
+def write(out: Path, said: Statement, text: bytes) -> None:
+    """Write both files."""
+    from maskedbandit.lab.files import whole_file
+    from maskedbandit.statement.page import printed
+
+    for ending, content in ((".json", text), (".html", printed(said).encode())):
+        path = out.with_name(out.name + ending)
+        try:
+            with whole_file(path) as file:
+                file.write(content)
+        except OSError as why:
+            raise InvalidValue("--out", str(out), f"{TWO_FILES}, which can be written ({why.strerror})") from None
+        print(path)
+
+
+def form(options: argparse.Namespace) -> str:
+    """Which row of `TAKES` the command is, or raise `InvalidValue`."""
+    verb = options.what[0] if options.what else ""
+    if verb in ("check", "sign"):
+        return "check --url" if verb == "check" and options.url is not None else verb
+    if len(options.what) > 1:
+        raise InvalidValue("what is stated", " ".join(options.what), "one experiment, `check FILE`, or `schema`")
+    if verb:
+        return verb if verb == "schema" else "EXPERIMENT"
+    return "--url" if options.url is not None else ""
+
+
+def refuse_others(options: argparse.Namespace) -> None:
+    """Raise `InvalidValue` at the first option that is not taken here, as it would be passed over in silence."""
+    command = form(options)
+    takes = TAKES[command].split()
+    untouched = {"database": studies.DATABASE, "audit": [], "json": False}
+    for name in ("data", "database", "witness", "study", "url", "audit", "signed_by", "out", "json"):
+        value = getattr(options, name)
+        if name in ("database", "witness") and options.data is not None:  # which has set both
+            continue
+        if value != untouched.get(name) and name not in takes:
+            known = ", ".join(f"--{each.replace('_', '-')}" for each in takes) or "nothing"
+            allowed = f"left out: `maskedbandit {' '.join(['statement', *command.split()])}` takes {known}"
+            raise InvalidValue(f"--{name.replace('_', '-')}", str(value), allowed)
+
+
 def of_study(options: argparse.Namespace) -> Statement:
     """Of a study in a database, after all that is stored of it was recomputed."""
-    import msgspec
-
     from maskedbandit.statement.check import made
-    from maskedbandit.statement.evidence import audited
     from maskedbandit.store.connection import connect
     from maskedbandit.store.studies import only, witness_of
 
     database = connect(options.database, create=False)
     try:
-        said = made(database, witness_of(database, options.witness), only(database, options.study))
+        witness, study = witness_of(database, options.witness), only(database, options.study)
+        return made(database, witness, study, audits=options.audit)
     finally:
         database.close()
-    audits = [audited(path, said.protocol) for path in options.audit]
-    return msgspec.structs.replace(said, evidence=msgspec.structs.replace(said.evidence, audits=audits))
 
 
 def of_experiment(options: argparse.Namespace) -> Statement:
@@ -107,22 +150,22 @@ def of_experiment(options: argparse.Namespace) -> Statement:
     from maskedbandit.lab.experiments.experiment import read
     from maskedbandit.lab.experiments.packaged import find
     from maskedbandit.reports.statement import statement_of_experiment
-    from maskedbandit.statement.evidence import audited
 
-    audits = tuple(audited(path, None) for path in options.audit)
-    return statement_of_experiment(read(find(options.what[0])), audits)
+    return statement_of_experiment(read(find(options.what[0])), options.audit)
 
 
 def of_service(options: argparse.Namespace) -> Statement:
     """As a running service states it; the ledger that it shows has to agree."""
     from maskedbandit.statement.service import fetched
 
-    key = os.environ.get("MASKEDBANDIT_KEY")
-    if not key:
+    return fetched(options.url, key_of_staff(), options.study)
+
+
+def key_of_staff() -> str:
+    """The key with which a service is asked."""
+    if not (key := os.environ.get("MASKEDBANDIT_KEY")):
         raise InvalidValue("MASKEDBANDIT_KEY", key, "the key of an owner or an officer, in the environment")
-    if options.audit:
-        raise InvalidValue("--audit", str(options.audit[0]), "left out with --url: add it where the database is")
-    return fetched(options.url, key, options.study)
+    return key
 
 
 def named_file(options: argparse.Namespace) -> Path:
@@ -155,26 +198,36 @@ def signed(options: argparse.Namespace) -> Path:
 
 def checked(options: argparse.Namespace) -> str:
     """Compare a file with a ledger."""
-    from maskedbandit.statement.check import check
     from maskedbandit.statement.signature import check_signature
-    from maskedbandit.store.connection import connect
-    from maskedbandit.store.studies import witness_of
 
     file = named_file(options)
     text = file.read_bytes()
     if options.signed_by is not None:
         check_signature(text, signature_of(file).read_bytes(), options.signed_by)
-    database = connect(options.database, create=False)
-    try:
-        said = check(text, database, witness_of(database, options.witness))
-    finally:
-        database.close()
+    said = compared(text, options)
     if said.ledger is None:
         return f"{said.name}: it is what the draft says"
     return (
         f"{said.name}: it is what the ledger says, up to entry {said.ledger.entries - 1} with hash "
         f"{said.ledger.head[:16]}, after {said.ledger.releases} releases"
     )
+
+
+def compared(text: bytes, options: argparse.Namespace) -> Statement:
+    """The statement in a file, after it was compared with the ledger of a database or of a service."""
+    if options.url is not None:
+        from maskedbandit.statement.service import check_served
+
+        return check_served(text, options.url, key_of_staff())
+    from maskedbandit.statement.check import check
+    from maskedbandit.store.connection import connect
+    from maskedbandit.store.studies import witness_of
+
+    database = connect(options.database, create=False)
+    try:
+        return check(text, database, witness_of(database, options.witness))
+    finally:
+        database.close()
 
 
 def in_words(said: Statement) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 
 from maskedbandit import __version__
 from maskedbandit.channels.channel import Channel
@@ -13,15 +15,16 @@ from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.odds import in_hundred
-from maskedbandit.statement.content import FORMAT, Audited, Points, Promise, Statement
-from maskedbandit.statement.evidence import evidence
+from maskedbandit.statement.content import FORMAT, Points, Promise, Statement
+from maskedbandit.statement.evidence import audited, evidence
 from maskedbandit.statement.promises import promise
+from maskedbandit.statement.sentences import one_line
 from maskedbandit.words import count
 
 PEOPLE = 10**6  # of a search, which ends by itself
 
 
-def statement_of_experiment(experiment: Experiment, audits: tuple[Audited, ...] = ()) -> Statement:
+def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ()) -> Statement:
     """The statement, with a promise for each pair of a policy and a channel; nothing is simulated for it.
 
     >>> from maskedbandit.lab.experiments.experiment import read
@@ -38,13 +41,16 @@ def statement_of_experiment(experiment: Experiment, audits: tuple[Audited, ...] 
         largest.setdefault((each.label, repr(each.policy), repr(each.channel)), each)
     order = list(dict.fromkeys((each.label, repr(each.policy), repr(each.channel)) for each in settings))
     promises = {key: stated(largest[key]) for key in order}
+    most_lost = ZERO
+    for each in largest.values():
+        most_lost |= lost(each)
     chances = [each.loss.right for each in promises.values()]
     least, most = in_hundred(min(chances)), in_hundred(max(chances))
     return Statement(
         format=FORMAT,
         kind="experiment",
         name=experiment.name,
-        about=experiment.about,
+        about=one_line(experiment.about),
         project=None,
         simulated=True,
         state="simulated",
@@ -73,7 +79,7 @@ def statement_of_experiment(experiment: Experiment, audits: tuple[Audited, ...] 
             "On people, the exact samplers of devices and servers are used, and not those of the lab.",
         ],
         points=points(settings),
-        evidence=evidence([each.channel for each in settings], audits),
+        evidence=evidence([each.channel for each in settings], [audited(path, None, most_lost) for path in audits]),
         ledger=None,
         registry=None,
     )

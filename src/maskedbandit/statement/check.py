@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from maskedbandit import __version__
 from maskedbandit.errors import Contradicted
-from maskedbandit.statement.content import Statement, decoded
+from maskedbandit.statement.content import Statement, decoded, encoded
+from maskedbandit.statement.evidence import audited
 from maskedbandit.statement.facts import published_facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.chain import Head, holds
@@ -18,27 +21,28 @@ from maskedbandit.store.verify import verify
 from maskedbandit.store.witness import Witness
 
 ROUNDING = 1e-9
-OURS = ("version", "evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
-# texts that do not depend on how a version of this package words things
-EXACT = ("kind", "name", "project", "state", "as_of", "protocol", "loss", "head", "key", "variant", "publication_date")
+OURS = ("evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
 
 
-def made(database: Database, witness: Witness, study: str, upto: int | None = None) -> Statement:
-    """The statement that the ledger gives, up to an entry, after all that is stored was recomputed."""
+def made(
+    database: Database, witness: Witness, study: str, upto: int | None = None, audits: Sequence[Path] = ()
+) -> Statement:
+    """The statement that the ledger gives, up to an entry, after all that is stored was recomputed; with audits."""
     verified = verify(database, witness, study)
     protocol, facts = published_facts(database, witness, study, verified.entries if upto is None else upto)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
-    return study_statement(protocol, facts, key, database.named())
+    shown = [audited(path, protocol.digest, facts.at_most) for path in audits]
+    return study_statement(protocol, facts, key, database.named(), shown)
 
 
 def check(text: bytes, database: Database, witness: Witness) -> Statement:
     """The statement in a file, or raise: `Contradicted` if the ledger says otherwise, `Corrupted` if that is no ledger.
 
-    A statement of another version of this package may be worded otherwise; its numbers have to be the same.
+    All of it is compared, so it is for the version of this package that made it; and the file has to be as that version
+    writes it, as other programs may read another one otherwise, such as one in which a name is there twice.
     """
     said = decoded(text)
-    if said.kind != "study":
-        raise Contradicted(f"the statement of {said.name} is of an experiment, which has no ledger")
+    refuse_experiment(said)
     entries = 0 if said.ledger is None else said.ledger.entries
     if said.ledger is not None and not holds(database, said.name, Head(entries, said.ledger.head)):
         raise Contradicted(
@@ -46,17 +50,34 @@ def check(text: bytes, database: Database, witness: Witness) -> Statement:
             "statement is of another ledger, or was changed"
         )
     agree(said, made(database, witness, said.name, entries))
+    as_written(text, said)
     return said
 
 
-def agree(said: Statement, true: Statement) -> None:
+def refuse_experiment(said: Statement) -> None:
+    """Raise `Contradicted` if there can be no ledger."""
+    if said.kind != "study":
+        raise Contradicted(f"the statement of {said.name} is of an experiment, which has no ledger")
+
+
+def as_written(text: bytes, said: Statement) -> None:
+    """Raise `Contradicted` unless a file is byte for byte what is written of the statement that was read from it."""
+    if text != encoded(said):
+        raise Contradicted(
+            f"the file is not byte for byte the statement of {said.name} that was read from it: a name is there twice, "
+            "or the file was written anew; allowed is a file as `maskedbandit statement` writes it"
+        )
+
+
+def agree(said: Statement, true: Statement, unknown: tuple[str, ...] = ()) -> None:
     """Raise `Contradicted` at the first difference between what is said and what the ledger gives."""
-    same = said.version == true.version
+    if said.version != true.version:
+        raise Contradicted(
+            f"the statement of {said.name} was made by version {said.version} of Masked Bandit, and this is version "
+            f"{__version__}, which may word it otherwise: check it with version {said.version}"
+        )
     for where, here, there in differences(msgspec.to_builtins(said), msgspec.to_builtins(true)):
-        if where.startswith(OURS):
-            continue
-        words = isinstance(there, str) and where.rpartition(".")[2] not in EXACT
-        if same or not words:
+        if not where.startswith(OURS + unknown):
             raise Contradicted(
                 f"{where} of the statement is {shortened(here)}, and the ledger of {true.name} gives {shortened(there)}"
             )

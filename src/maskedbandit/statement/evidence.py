@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from datetime import datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +16,9 @@ from msgspec import Struct
 from maskedbandit import __version__
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.statement.content import Audited, Evidence, Tested, Version
+from maskedbandit.statement.sentences import one_line
 
 ROUNDING = 1e-6  # by which what was enumerated may be above what is promised
 CHANNELS = {  # what is claimed of some channels alone, by the name of the class
@@ -110,6 +113,13 @@ class Promised(Struct, frozen=True):
     delta: float
 
 
+class Part(Struct, frozen=True):
+    """A part of an audit, which has a promise of its own."""
+
+    promised: Promised
+    lower_bound: float | None
+
+
 class Report(Struct, frozen=True):
     """The report of `maskedbandit audit`, as far as a statement needs it."""
 
@@ -126,6 +136,7 @@ class Report(Struct, frozen=True):
     violation: bool
     control: Control
     left_out: list[str] = []
+    parts: list[Part] = []
 
 
 def evidence(channels: Sequence[Channel], audits: Sequence[Audited] = (), kept_in: str | None = None) -> Evidence:
@@ -142,8 +153,11 @@ def evidence(channels: Sequence[Channel], audits: Sequence[Audited] = (), kept_i
     return Evidence([*own, *RELEASES, *(STORED if kept_in else ())], list(audits), versions)
 
 
-def audited(path: Path, protocol: str | None) -> Audited:
-    """What the report of an audit says, or raise `InvalidValue` if it is no evidence for this protocol."""
+def audited(path: Path, protocol: str | None, lost: Loss) -> Audited:
+    """What the report of an audit says, or raise `InvalidValue` if it is no evidence for this protocol.
+
+    A person loses at most `lost`, as the statement says, so an audit that shows more contradicts it.
+    """
     text = path.read_bytes()
     try:
         found = msgspec.json.decode(text, type=Report)
@@ -153,27 +167,64 @@ def audited(path: Path, protocol: str | None) -> Audited:
         raise InvalidValue("protocol of the audit", found.protocol, f"that of the statement, {protocol}")
     if found.violation:
         raise InvalidValue("audit", str(path), "one that found no violation: this one says that the promise is broken")
-    if found.promised.epsilon is None:
-        raise InvalidValue("audit", str(path), "one of a promise: this one promises nothing")
-    if found.lower_bound is None or found.lower_bound > found.promised.epsilon * (1 + ROUNDING):
-        allowed = "one without a violation: what it has shown is above what was promised"
-        raise InvalidValue("lower_bound of the audit", found.lower_bound, allowed)
-    if not found.control.caught:
-        raise InvalidValue("audit", str(path), f"one that caught its broken twin, and not {found.control.twin!r} alone")
+    require("date of the audit", found.date, is_date(found.date), "a date such as 2026-11-22")
+    require("samples of the audit", found.samples, found.samples >= 0, "0 or more")
+    require("confidence of the audit", found.confidence, 0 <= found.confidence <= 1, "from 0 to 1")
+    for each in (Part(found.promised, found.lower_bound), *found.parts):
+        check_part(each, lost)
+    control = found.control
+    if not control.caught:
+        raise InvalidValue("audit", str(path), f"one that caught its broken twin, and not {control.twin!r} alone")
+    promises = (found.promised, *(part.promised for part in found.parts))
+    least = min(each.epsilon or 0.0 for each in promises)  # the twin may be of any part
+    beyond = control.lower_bound is None or control.lower_bound > least
+    allowed = f"above the ε that was promised, {least:.4g}, as the twin was caught"
+    require("lower_bound of the control of the audit", control.lower_bound, beyond, allowed)
     return Audited(
-        found.target,
+        one_line(found.target),
         found.protocol,
         found.date,
-        found.version,
-        found.method,
+        one_line(found.version),
+        one_line(found.method),
         found.samples,
         found.confidence,
         said(found.promised.epsilon, found.promised.delta),
         said(found.lower_bound, found.promised.delta),
-        f"{found.control.twin}: at least {said(found.control.lower_bound, found.promised.delta)}, so it was caught",
-        found.left_out,
+        f"{one_line(control.twin)}: at least {said(control.lower_bound, found.promised.delta)}, so it was caught",
+        [one_line(each) for each in found.left_out],
         sha256(text).hexdigest(),
     )
+
+
+def check_part(part: Part, lost: Loss) -> None:
+    """Raise `InvalidValue` unless what was shown is no more than this promise, and than what a person loses at most."""
+    epsilon, delta, shown = part.promised.epsilon, part.promised.delta, part.lower_bound
+    require("delta of the audit", delta, 0 <= delta < 1, "0 or more, and less than 1")
+    require("epsilon of the audit", epsilon, epsilon is not None, "one of a promise: this one promises nothing")
+    assert epsilon is not None
+    require("epsilon of the audit", epsilon, epsilon >= 0, "0 or more")
+    within = shown is not None and shown <= epsilon * (1 + ROUNDING)
+    allowed = "one without a violation: what it has shown is above what was promised"
+    require("lower_bound of the audit", shown, within, allowed)
+    assert shown is not None
+    require("lower_bound of the audit", shown, shown >= 0, "0 or more")
+    most = lost.epsilon(delta)
+    allowed = f"at most {said(most, delta)}, which the statement promises each person"
+    require("lower_bound of the audit", shown, shown <= most * (1 + ROUNDING), allowed)
+
+
+def require(name: str, value: object, right: bool, allowed: str) -> None:
+    """Raise `InvalidValue` unless a value is right."""
+    if not right:
+        raise InvalidValue(name, value, allowed)
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date as ISO 8601 writes it, with a time or without."""
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def said(epsilon: float | None, delta: float) -> str:

@@ -18,6 +18,8 @@ from maskedbandit.store.witness import Witness
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 
+BY_PEOPLE = ("arm_paused", "arm_resumed", "arm_added")
+
 
 class Facts(Struct, frozen=True):
     """What the entries of a ledger say, up to one of them."""
@@ -31,6 +33,8 @@ class Facts(Struct, frozen=True):
     releases: int
     people: int  # in released cohorts
     noisiest: tuple[int, int]  # cohorts and people of the arm of which most was released
+    changes: int  # of arms, by people: paused, resumed or added
+    harmful: tuple[str, ...]  # the names of the arms that were found harmful by the rule
     gaps: int  # times that a restored copy was reconciled by charging everybody
     so_far: Loss  # what a person lost at most by what was published
     at_most: Loss  # and will have lost at most in the end
@@ -67,6 +71,8 @@ class Facts(Struct, frozen=True):
             releases=len(releases),
             people=sum(each["n"] for each in releases),
             noisiest=max(arms.values(), key=lambda each: each[1], default=(0, 0)),
+            changes=sum(each["kind"] in BY_PEOPLE for each in said),
+            harmful=tuple(each["name"] for each in said if each["kind"] == "arm_harmful"),
             gaps=len(burned),
             so_far=(most if protocol.on_devices and said else lost) + extra,
             at_most=most + extra,

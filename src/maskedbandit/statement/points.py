@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.law import deviation
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
@@ -9,7 +13,9 @@ from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import does, variant
 from maskedbandit.statement.sentences import composition, so_far, trust, unit, where
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.reward import Reward
 from maskedbandit.words import count, counted, decimal, duration
 
 WIDE = 1.96  # standard deviations on either side: 95 in 100
@@ -20,11 +26,8 @@ def points(protocol: Protocol, facts: Facts) -> Points:
     return Points(
         definition=definition(facts.at_most),
         parameters=parameters(protocol, facts),
-        unit=unit(),
-        neighbours=(
-            "Compared are two worlds in which one person's outcome differs in any way, and all else is the same: the "
-            "outcome is replaced, so the number of people is public (bounded neighbours)."
-        ),
+        unit=unit(protocol),
+        neighbours=neighbours(protocol),
         contribution=contribution(protocol),
         mechanism=mechanism(protocol),
         composition=composition(protocol, facts),
@@ -35,10 +38,10 @@ def points(protocol: Protocol, facts: Facts) -> Points:
         ),
         query_model=(
             "Nobody asks questions of the outcomes: a cohort's sum is released once, when the window of its last "
-            "person is over, and never because reports came. Which cohorts there are follows from earlier releases."
+            f"person is over, and never because reports came. Which cohorts there are follows from {sources(facts)}."
         ),
-        trust_model=trust(protocol),
-        data_collection=data_collection(protocol),
+        trust_model=trust(protocol, facts.state),
+        data_collection=data_collection(protocol, facts.state),
         access=(
             "Applications, owners and officers have keys, stored as hashes. Neither the page nor logs nor metrics say "
             "anything that depends on reports before their release. Traffic and the database are encrypted only if "
@@ -55,17 +58,61 @@ def points(protocol: Protocol, facts: Facts) -> Points:
         ),
         utility=utility(protocol, facts),
         bias=bias(protocol),
-        choices=(
-            "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "
-            f"from no outcome of this study: its ledger begins with their hash, {protocol.digest[:16]}."
-            if facts.entries
-            else "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
-        ),
+        choices=choices(protocol, facts),
         testing=(
             "Exact comparison of neighbouring inputs where it can be computed, else samples with a stated probability "
             "of a false alarm; every check rejects a broken twin. See the evidence."
         ),
     )
+
+
+def neighbours(protocol: Protocol) -> str:
+    """What is compared."""
+    guardrail = protocol.guardrail
+    differ = (
+        f"both outcomes of one person, the reward and {guardrail.name}, differ"
+        if guardrail
+        else ("one person's outcome differs")
+    )
+    return (
+        f"Compared are two worlds in which {differ} in any way, and all else is the same: "
+        f"{'both are' if guardrail else 'the outcome is'} replaced, so the number of people is public (bounded "
+        "neighbours)."
+    )
+
+
+def sources(facts: Facts) -> str:
+    """From what the cohorts follow."""
+    found = ["earlier releases"]
+    if facts.harmful:
+        found.append(f"from the arms that the rule found harmful by them ({', '.join(facts.harmful)})")
+    if facts.changes:
+        found.append(f"from {counted(facts.changes, 'change')} of arms, by people who may have seen releases")
+    return " and ".join(found) if len(found) < 3 else f"{found[0]}, {found[1]}, and {found[2]}"
+
+
+def choices(protocol: Protocol, facts: Facts) -> str:
+    """When all was chosen, and by whom."""
+    if not facts.entries:
+        return "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
+    begins = f"its ledger begins with their hash, {protocol.digest[:16]}."
+    if not facts.changes and not facts.harmful:
+        return (
+            "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "
+            f"from no outcome of this study: {begins}"
+        )
+    text = (
+        "ε, the budget and all else but which arms are in play were frozen with the protocol before the first person "
+        f"came, so they follow from no outcome of this study: {begins}"
+    )
+    if facts.changes:
+        text += (
+            f" There {'was' if facts.changes == 1 else 'were'} {counted(facts.changes, 'change')} of arms since "
+            "(paused, resumed or added), by people who may have seen releases."
+        )
+    if facts.harmful:
+        text += f" Found harmful by the rule of the protocol, from released sums alone: {', '.join(facts.harmful)}."
+    return text
 
 
 def definition(loss: Loss) -> str:
@@ -94,27 +141,53 @@ def parameters(protocol: Protocol, facts: Facts) -> str:
 def contribution(protocol: Protocol) -> str:
     """How much one person can change."""
     reward = protocol.reward
-    rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
     seen = (
         "and the server sees who reported, so every device has to"
         if protocol.on_devices
         else "so whether a report came is protected too"
     )
-    return (
-        f"A person has one place in the study, in one cohort. An outcome is a number from {decimal(reward.least)} to "
-        f"{decimal(reward.most)} ({rules[reward.rule]}); others are refused. Who reports nothing within "
-        f"{duration(reward.window)} counts {decimal(reward.default)}, {seen}."
-    )
+    text = f"A person has one place in the study, in one cohort. An outcome is {bounds(reward)}"
+    default = decimal(reward.default)
+    if protocol.guardrail:
+        other = protocol.guardrail
+        text += f"; the other one, {other.name}, is {bounds(other.outcome)}"
+        default += f", and {decimal(other.outcome.default)} for {other.name}"
+    return f"{text}; others are refused. Who reports nothing within {duration(reward.window)} counts {default}, {seen}."
+
+
+def bounds(outcome: Reward) -> str:
+    """From where to where an outcome is, and which report it is."""
+    rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
+    return f"a number from {decimal(outcome.least)} to {decimal(outcome.most)} ({rules[outcome.rule]})"
 
 
 def mechanism(protocol: Protocol) -> str:
     """The noise."""
-    law = protocol.channel.law()
-    one = deviation(law, 1, 1) if protocol.on_devices else deviation(law, 1, 1000)
     per = "each report" if protocol.on_devices else "the sum of a cohort"
+    text = (
+        f"{does(protocol.channel)}. The noise in {per} has a standard deviation of {decimal(one(protocol.channel))} "
+        "outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
+    )
+    if protocol.guardrail:
+        text += second(protocol, protocol.guardrail)
+    return text
+
+
+def one(channel: Channel) -> float:
+    """The standard deviation of the noise that is added at once."""
+    return deviation(channel.law(), 1, 1 if channel.trust == "local" else 1000)
+
+
+def second(protocol: Protocol, guardrail: Guardrail) -> str:
+    """The noise of the guardrail, and what it has of ε."""
+    channel, share = protocol.guardrail_channel, guardrail.share
+    assert isinstance(channel, NoisyChannel)
+    whole = float(Fraction(channel.epsilon) / share)
+    reward, other = (decimal(whole * float(part)) for part in (1 - share, share))
     return (
-        f"{does(protocol.channel)}. The noise in {per} has a standard deviation of {decimal(one)} outcomes (scaled to "
-        "0 to 1), and mean 0; it is drawn once."
+        f" The sum of {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
+        f"{decimal(one(channel))} of its outcomes (scaled likewise). Of the ε = {decimal(whole)} of the channel the "
+        f"reward has {reward}, and {guardrail.name} {other}."
     )
 
 
@@ -132,17 +205,23 @@ def budget(protocol: Protocol) -> str:
     return text
 
 
-def data_collection(protocol: Protocol) -> str:
+def data_collection(protocol: Protocol, state: str) -> str:
     """What is kept, and until when."""
-    kept = (
+    outcome = (
         "the report that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
         else "and each outcome in the clear"
     )
+    ended = state == "archived"
+    until = (
+        "until the study was archived, when that was erased"
+        if ended
+        else "until the person is erased or the study is archived"
+    )
     return (
-        "Kept are a pseudonym of each person (a keyed hash, whose key is elsewhere), the arm, the times at which it "
-        f"was assigned and seen, {kept}, until the person is erased or the study is archived; what a person was "
-        "charged stays. No context is collected."
+        f"Kept {'were' if ended else 'are'} a pseudonym of each person (a keyed hash, whose key is elsewhere), the "
+        f"arm, the times at which it was assigned and seen, {outcome}, {until}; what a person was charged stays. "
+        f"No context {'was' if ended else 'is'} collected."
     )
 
 
@@ -161,9 +240,12 @@ def utility(protocol: Protocol, facts: Facts) -> str:
 
 def bias(protocol: Protocol) -> str:
     """What is wrong on average, and for whom."""
+    default, other = decimal(protocol.reward.default), protocol.guardrail
+    if other:
+        default += f", and {decimal(other.outcome.default)} for {other.name}"
     return (
-        "The noise is 0 on average. People who do not report count as "
-        f"{decimal(protocol.reward.default)}, so an arm whose people report less often looks different. Who is given "
-        "which arm depends on earlier releases. Accuracy is not broken down by groups of people: a small group may be "
-        "served badly without anybody seeing it."
+        f"The noise is 0 on average{', of both outcomes' * bool(other)}. People who do not report count as {default}, "
+        "so an arm whose people report less often looks different. Who is given which arm depends on earlier "
+        "releases. Accuracy is not broken down by groups of people: a small group may be served badly without anybody "
+        "seeing it."
     )

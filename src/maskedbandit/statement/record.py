@@ -20,7 +20,7 @@ from maskedbandit.statement.registry import (
     Record,
     Registry,
 )
-from maskedbandit.statement.sentences import not_protected, where
+from maskedbandit.statement.sentences import not_protected, one_line, where
 from maskedbandit.statement.trust_picture import STATIONS
 from maskedbandit.study.protocol import Protocol
 
@@ -28,18 +28,19 @@ from maskedbandit.study.protocol import Protocol
 def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
     """The record, as far as a protocol and a ledger can tell."""
     lost = facts.at_most
-    first = facts.first_release
+    first, guardrail = facts.first_release, protocol.guardrail
+    what = f"outcomes, of the reward and of {guardrail.name}," if guardrail else "outcomes"
     deployment = Deployment(
         Basic(
             name=protocol.name,
-            description="Sums of outcomes by arm, with noise, from an adaptive study that compares arms.",
-            intended_use=f"To find out {protocol.about or 'which arm is best'}.",
+            description=f"Sums of {what} by arm, with noise, from an adaptive study that compares arms.",
+            intended_use=f"To find out {one_line(protocol.about) or 'which arm is best'}.",
             data_product_type="Summary statistics",
             publication_date=None if first is None else datetime.fromtimestamp(first / 1000, UTC).date().isoformat(),
         ),
         DPVariant(variant(lost), points.contribution, not_protected(protocol)[0]),
         PrivacyLoss(
-            privacy_unit="One person's outcome in the study",
+            privacy_unit=f"One person's {what} in the study" if guardrail else "One person's outcome in the study",
             privacy_unit_details=points.neighbours,
             number_of_privacy_units=facts.people,
             privacy_parameters=parameters(lost),

@@ -9,6 +9,16 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import count, counted, duration
 
 
+def one_line(text: str) -> str:
+    """A text as it can be read: on one line, and what is not seen, such as marks that turn it around, spelled out.
+
+    >>> one_line("which is best?\\n\\nthe\\u202e first")
+    'which is best? the\\\\u202e first'
+    """
+    line = " ".join(text.split())
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
+
+
 def odds(loss: Loss) -> str:
     """How well somebody can guess."""
     return (
@@ -17,11 +27,16 @@ def odds(loss: Loss) -> str:
     )
 
 
-def unit() -> str:
+def unit(protocol: Protocol) -> str:
     """What is protected."""
+    if protocol.guardrail:
+        both = f"are both outcomes of one person together, the reward and {protocol.guardrail.name}"
+        them, this = "those outcomes were these", "others"
+    else:
+        both, them, this = "is the outcome of one person", "that one outcome was this", "another"
     return (
-        "What is protected is the outcome of one person: all that is reported of that person in this study. Whoever "
-        "sees all that is published can hardly tell whether that one outcome was this or another."
+        f"What is protected {both}: all that is reported of that person in this study. Whoever sees all that is "
+        f"published can hardly tell whether {them} or {this}."
     )
 
 
@@ -69,12 +84,18 @@ def composition(protocol: Protocol, facts: Facts) -> str:
     return text
 
 
-def trust(protocol: Protocol) -> str:
-    """Who sees what."""
+def trust(protocol: Protocol, state: str = "") -> str:
+    """Who sees what; and who saw it, once a study is archived."""
     if protocol.on_devices:
         return (
             "Nobody has to be trusted with outcomes. Each person's device adds the noise before it reports, so that "
             "not even the server of the study sees an outcome. The device and its application have to be honest."
+        )
+    if state == "archived":
+        return (
+            "The server of the study was trusted: it kept every outcome until the study was archived, which erased "
+            "them, and added the privacy noise before anything left it. Whoever could read both its database and its "
+            "keys, or has old copies of both, can have seen outcomes."
         )
     return (
         "The server of the study is trusted: it keeps every outcome until the study is archived, and adds the privacy "

@@ -8,19 +8,48 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from maskedbandit.errors import Contradicted, InvalidValue, StorageFailed
+from maskedbandit.privacy.odds import best_guess
+from maskedbandit.statement.check import agree, as_written, refuse_experiment
 from maskedbandit.statement.content import Statement, decoded
+from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.study import study_statement
 from maskedbandit.store.chain import Entry, verified
+from maskedbandit.study.protocol import Protocol
 
 PAGE = 10_000  # entries that the service sends at once
+ENDED = ("stopped", "archived")
+# what rests on the sizes of cohorts that were not released, if their price depends on them: no entry says these sizes
+OF_SIZES = (
+    *("odds", "person.1", "promises.0.variant", "promises.0.loss", "points.definition", "points.parameters"),
+    *("registry.record.deployment.dp_variant.variant_name", "registry.record.deployment.privacy_loss.privacy_param"),
+)
 
 
 def fetched(url: str, key: str, study: str | None) -> Statement:
     """The statement of a study that is served, or `Contradicted` if the ledger that is served says otherwise."""
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=600, trust_env=False) as client:
+    with connected(url, key) as client:
         name = study if study is not None else only(client)
         said = decoded(asked(client, f"/v1/studies/{name}/statement"))
-        check_ledger(said, ledger(client, name))
+        check_ledger(said, name, ledger(client, name), protocol(client, name))
     return said
+
+
+def check_served(text: bytes, url: str, key: str) -> Statement:
+    """The statement in a file, or `Contradicted` if the ledger that is served says otherwise."""
+    said = decoded(text)
+    refuse_experiment(said)
+    with connected(url, key) as client:
+        check_ledger(said, said.name, ledger(client, said.name), protocol(client, said.name))
+    as_written(text, said)
+    return said
+
+
+def connected(url: str, key: str) -> httpx.Client:
+    """A client of the service."""
+    try:
+        return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=600, trust_env=False)
+    except httpx.InvalidURL as wrong:
+        raise InvalidValue("--url", url, f"the address of a service, such as http://127.0.0.1:8000 ({wrong})") from None
 
 
 def asked(client: httpx.Client, path: str) -> bytes:
@@ -46,6 +75,13 @@ def only(client: httpx.Client) -> str:
     return str(names[0])
 
 
+def protocol(client: httpx.Client, name: str) -> Protocol:
+    """The protocol that the service shows."""
+    import json
+
+    return Protocol.from_table(json.loads(asked(client, f"/v1/studies/{name}/protocol")))
+
+
 def ledger(client: httpx.Client, name: str) -> list[Entry]:
     """All entries that the service shows."""
     import json
@@ -59,23 +95,26 @@ def ledger(client: httpx.Client, name: str) -> list[Entry]:
             return found
 
 
-def check_ledger(said: Statement, found: list[Entry]) -> None:
-    """Raise `Contradicted` unless the entries, whose chain has to hold, say what the statement says of them."""
-    if said.ledger is None:
-        return
-    upto = found[: said.ledger.entries]
-    verified(said.name, upto, Ed25519PublicKey.from_public_bytes(bytes.fromhex(said.ledger.key)))
-    true = {
-        "entries": len(upto),
-        "head": upto[-1].hash if upto else "",
-        "releases": sum(each.says["kind"] == "released" for each in upto),
-        "protocol": upto[0].says["protocol"] if upto else "",
-        "simulated": bool(upto and upto[0].says.get("simulated", False)),
-    }
-    one = {"protocol": said.protocol, "simulated": said.simulated}
-    one |= {name: getattr(said.ledger, name) for name in ("entries", "head", "releases")}
-    for name, value in true.items():
-        if one[name] != value:
+def check_ledger(said: Statement, name: str, found: list[Entry], protocol: Protocol) -> None:
+    """Raise `Contradicted` unless this is the statement of the study that these entries and this protocol give."""
+    if (said.kind, said.name) != ("study", name):
+        raise Contradicted(f"what is served as the statement of study {name!r} is of the {said.kind} {said.name!r}")
+    if said.ledger is None and found:
+        raise Contradicted(f"ledger of the statement is None, and the ledger that is served has {len(found)} entries")
+    key, upto = "", found
+    if said.ledger is not None:
+        key, upto = said.ledger.key, found[: said.ledger.entries]
+        verified(name, upto, Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)))
+    stated = upto[0].says.get("protocol") if upto else protocol.digest
+    if (protocol.name, protocol.digest) != (name, stated):
+        raise Contradicted(f"the protocol that is served is not the one with which the ledger of {name} begins")
+    sizes = {each.says["n"] for each in upto if each.says["kind"] == "released"}
+    facts = Facts.of(protocol, upto, sizes)
+    unknown: tuple[str, ...] = ()
+    if facts.state in ENDED and protocol.price(1) != protocol.price(1_000_000):
+        unknown = OF_SIZES
+        if said.person[1].right < best_guess(facts.at_most):
             raise Contradicted(
-                f"{name} of the statement is {one[name]!r}, and the ledger that is served says {value!r}"
+                f"person.1.right of the statement is {said.person[1].right}, less than its releases cost"
             )
+    agree(said, study_statement(protocol, facts, key, "a database"), unknown)

@@ -12,7 +12,7 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.promises import amount, promise
 from maskedbandit.statement.record import registry
-from maskedbandit.statement.sentences import assumptions, not_protected, odds, so_far, trust, where
+from maskedbandit.statement.sentences import assumptions, not_protected, odds, one_line, so_far, trust, where
 from maskedbandit.study.protocol import Protocol
 
 
@@ -25,7 +25,7 @@ def study_statement(
         format=FORMAT,
         kind="study",
         name=protocol.name,
-        about=protocol.about,
+        about=one_line(protocol.about),
         project=protocol.project,
         simulated=facts.simulated,
         state=facts.state,
@@ -39,7 +39,7 @@ def study_statement(
             amount(f"the budget of a person {where(protocol)}", protocol.budget),
         ],
         promises=[promise(protocol.name, protocol.policy, protocol.channel, facts.at_most)],
-        trust=trust(protocol),
+        trust=trust(protocol, facts.state),
         not_protected=not_protected(protocol),
         assumptions=assumptions(protocol),
         points=answered,
