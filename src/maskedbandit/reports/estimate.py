@@ -117,7 +117,7 @@ def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
     first = np.full(len(source.names), math.nan)
     arms, where = np.unique(source.rows[:, 0].astype(int), return_index=True)
     first[arms] = source.rows[where, 3]
-    same: npt.NDArray[np.bool_] = first == first[base]
+    same: npt.NDArray[np.bool_] = (first == first[base]) & (np.arange(first.size) != base)
     return same if source.channel.law().counter == 0 else np.zeros_like(same)
 
 
