@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +11,12 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import Recorded
-from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.reports.bias import Played, bias
-from maskedbandit.reports.estimate import points
-from maskedbandit.reports.estimate_source import source_of
 from maskedbandit.reports.estimates import OWN, SAME
-from maskedbandit.store.studies import new, opened
-from maskedbandit.store.study import Study
-from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval, mean_interval
 from tests.reports.interval_misses import missed, misses_difference, misses_mean
-from tests.statistics import at_most, mean_is
+from tests.statistics import at_most
 
-CENTRAL, FINE = mb.channels.Central(epsilon=1), mb.channels.Central(epsilon=4)
+CENTRAL = mb.channels.Central(epsilon=1)
 ELIMINATION, LIKELIHOOD = mb.policies.SuccessiveElimination(), mb.policies.ReleasedLikelihood()
 WORLD = mb.Bernoulli([0.6, 0.5, 0.3])
 
@@ -130,68 +118,6 @@ def test_a_list_of_releases() -> None:
     assert lone.differences == ()
 
 
-@contextmanager
-def stored(folder: Path, people: int, arms: str) -> Iterator[tuple[Study, Callable[[], None]]]:
-    """A study that began, and what plays its first epoch of ten people an arm: the first arm succeeds, others fail."""
-    protocol = {"name": "sums", "people": people, "policy": {"name": "successive_elimination", "least": 10}}
-    protocol |= {"channel": {"name": "central", "epsilon": 20}, "budget": {"epsilon": 20}}
-    protocol |= {"arms": [{"name": arm} for arm in arms], "reward": {"least": -10, "most": 10, "window": "1 hour"}}
-    address, time = f"sqlite:///{folder}/s.db", 0
-    new(Protocol.from_table(protocol), address, folder / "w")
-    with opened(address, folder=folder / "w", clock=lambda: time) as study:
-        study.start()
-
-        def play() -> None:
-            nonlocal time
-            for i in range(10 * len(arms)):
-                place = study.assign(f"unit{i}")
-                study.expose(place.ticket)
-                study.report(place.ticket, 10 if place.arm == 0 else -10)
-            time = 2 * 3_600_000
-            study.tick()
-
-        yield study, play
-
-
-def test_a_stored_study_in_its_units(tmp_path: Path) -> None:
-    with stored(tmp_path, 40, "ab") as (study, play):
-        assert all(each.n == 0 for each in mb.estimate(study).arms)
-        assert mb.estimate(study).differences == ()
-        play()
-        found = mb.estimate(study, simulations=0)
-        assert [each.epoch for each in study.recorded()] == [0, 0]
-    assert found.what == "sums"
-    a, b = found.arms
-    assert (a.arm, b.arm, a.n, b.n) == ("a", "b", 10, 10)
-    assert (a.estimate, b.estimate) == (10, -10)  # noise at ε = 20 is 0, but for a chance of some 1e-8
-    assert -10 == b.interval.low < -5 < b.interval.high < a.interval.low < a.interval.high == 10
-    (difference,) = found.differences
-    assert difference.of == SAME
-    assert difference.estimate == -20
-    assert -20 == difference.interval.low < difference.interval.high < 20
-
-
-def test_simulations_of_a_stored_study_end_where_it_is_and_there_are_none_after_its_arms_changed(
-    tmp_path: Path,
-) -> None:
-    with stored(tmp_path, 3000, "abc") as (study, play):
-        assert mb.estimate(study).correction == "not corrected: an arm has no release"
-        play()
-        played = source_of(study, None, None).played
-        assert played == Played(study.protocol.policy, 3000, AT_ONCE, 300, 30)  # 1 % of its people were released
-        found = mb.estimate(study, simulations=20)
-        assert found.correction == "corrected by 20 simulations until 30 people were released"
-        assert found.correction in repr(found)
-        assert all(
-            each.corrected == pytest.approx(each.estimate, abs=0.1) for each in found.arms
-        )  # nothing adapted yet
-        study.change_arms("pause", "b")
-        changed = mb.estimate(study, simulations=20)
-    assert "its arms changed" in changed.correction
-    assert all(math.isnan(each.corrected) for each in changed.arms + changed.differences)
-    assert changed.arms == tuple(each._replace(corrected=pytest.approx(math.nan, nan_ok=True)) for each in found.arms)
-
-
 def test_it_is_a_result_like_others(tmp_path: Path) -> None:
     found = mb.estimate(run(), simulations=0)
     frame = found.to_frame()
@@ -204,69 +130,6 @@ def test_it_is_a_result_like_others(tmp_path: Path) -> None:
     axes = found.plot(file=tmp_path / "found.svg")
     assert [each.get_xlabel() for each in axes] == ["mean", "difference"]
     assert found.plot(columns=1, axes=axes[0]) is axes[0]
-
-
-def test_what_cannot_be_estimated_is_refused() -> None:
-    several = run(runs=2)
-    for wrong, said in (
-        (lambda: mb.estimate(mb.simulate(ELIMINATION, CENTRAL, WORLD, 100)), "keep_releases=True"),
-        (lambda: mb.estimate(several), "the number of one run, from 0 to 1"),
-        (lambda: mb.estimate(several, run=2), "run is 2: it must be the number of one run, from 0 to 1"),
-        (lambda: mb.estimate(several, run=1.0), "run is 1.0"),
-        (lambda: mb.estimate(several, run=True), "run is True"),
-        (lambda: mb.estimate(run(), channel=CENTRAL), "left out unless a list of releases"),
-        (lambda: mb.estimate(run(), 0), "alpha is 0"),
-        (lambda: mb.estimate(run(), against="control"), "the name of an arm: 0, 1, 2"),
-        (lambda: mb.estimate([], channel=CENTRAL), "a list of releases"),
-        (lambda: mb.estimate([mb.Release(0, 1, 1.0)]), "the channel of these releases"),
-        (lambda: mb.estimate([mb.Release(0, 1, 1.0)], channel=CENTRAL, run=1), "left out"),
-        (lambda: mb.simulate(ELIMINATION, CENTRAL, WORLD, 100, keep_releases=1), "true or false"),
-    ):
-        with pytest.raises(InvalidValue, match=said):
-            wrong()
-
-
-WELL = mb.Release(0, 100, 50.0)
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ((0, 10.5, 4.0), "n of release 1 is 10.5: it must be a whole number of at least 1"),
-        ((0, 0, 4.0), "n of release 1 is 0: it must be a whole number of at least 1"),
-        ((0, -5, 4.0), "n of release 1 is -5"),
-        ((0, True, 4.0), "n of release 1 is True"),
-        ((0, 10, math.nan), "the total of release 1 is nan: it must be a finite number"),
-        ((0, 10, math.inf), "the total of release 1 is inf"),
-        ((0, 10, "4"), "the total of release 1 is '4'"),
-        ((-1, 10, 4.0), "the arm of release 1 is -1: it must be a whole number of at least 0"),
-        ((0.5, 10, 4.0), "the arm of release 1 is 0.5"),
-        ((10**7, 10, 4.0), "the arm of release 1 is 10000000: it must be at most 9999"),
-    ],
-)
-def test_a_release_that_cannot_be_is_refused(fields: tuple[Any, ...], said: str) -> None:
-    lists: tuple[list[Any], ...] = (
-        [WELL, mb.Release(*fields)],
-        [Recorded(*WELL, epoch=0), Recorded(*fields, epoch=1)],
-    )
-    for wrong in lists:
-        with pytest.raises(InvalidValue, match=re.escape(said)):
-            mb.estimate(wrong, channel=CENTRAL)
-
-
-def test_a_release_is_used_once_and_epochs_are_whole_numbers() -> None:
-    known = [Recorded(0, 100, 50.0, 0), Recorded(1, 100, 60.0, 0), Recorded(1, 100, 70.0, 0)]
-    for wrong, said in (
-        (known, "the epoch of release 2 is 0: it must be another one: arm 1 has a release of this epoch already"),
-        ([*known[:2], WELL], "all Release or all Recorded"),
-        ([*known[:2], Recorded(1, 100, 70.0, -1)], "the epoch of release 2 is -1"),
-        ([*known[:2], Recorded(1, 100, 70.0, 0.5)], "the epoch of release 2 is 0.5"),
-    ):
-        with pytest.raises(InvalidValue, match=said):
-            mb.estimate(wrong, channel=CENTRAL)
-    of_numpy: Any = [mb.Release(*map(np.float64, (0.0, 100.0, 50.0))), mb.Release(*map(np.int64, (1, 100, 60)))]
-    assert mb.estimate(of_numpy, channel=CENTRAL).arms[1].n == 100
-    assert len(mb.estimate([mb.Release(9999, 10, 4.0)], channel=CENTRAL).arms) == 10_000
 
 
 def test_a_difference_never_changes_its_meaning() -> None:
@@ -282,77 +145,7 @@ def test_a_difference_never_changes_its_meaning() -> None:
     assert [each.arm for each in mb.estimate([first, Recorded(2, 9, 4.0, 0)], channel=CENTRAL).differences] == []
 
 
-# The bias of an unfinished study: 1 % of 10 000 people, three equal arms, NoiseAwareKLUCB, ε = 4.
-
-PEOPLE = 10_000
-INTERIM = Played(mb.policies.NoiseAwareKLUCB(), PEOPLE, AT_ONCE, PEOPLE // 10, PEOPLE // 100)
-
-
-def means_of(rows: np.ndarray) -> np.ndarray:
-    """The mean of each arm, and its difference to the first one."""
-    return np.stack(points(rows, 3, 0, np.zeros(3, bool)))
-
-
-@cache
-def interim_means() -> np.ndarray:
-    """The means of 3 000 studies, as soon as 1 % of their people were released."""
-    truth = mb.Bernoulli([0.5] * 3)
-    kept = mb.simulate(INTERIM.policy, FINE, truth, PEOPLE, 3000, 5, keep_releases=True).recorded or ()
-    found = np.array([means_of(INTERIM.cut(rows))[0] for rows in kept])
-    return found[np.isfinite(found).all(axis=1)]
-
-
-def removes_most(played: Played) -> None:
-    """The correction takes away at least three quarters of the mean bias. False alarms: 1e-9, of a normal mean."""
-    wrong = interim_means().mean(axis=1) - 0.5
-    means = np.clip(interim_means()[:60], 0.001, 0.999)
-    taken = np.array([bias(played, FINE, m, m - m[0], means_of, 40, lambda: None)[0][0].mean() for m in means])
-    left = taken.mean() - 0.75 * wrong.mean()  # below 0 if enough was taken: the bias is downwards
-    error = math.hypot(taken.std(ddof=1) / math.sqrt(taken.size), 0.75 * wrong.std(ddof=1) / math.sqrt(wrong.size))
-    assert wrong.mean() < -0.02
-    assert left < 6 * error, (left, error)
-
-
-def test_the_correction_of_an_unfinished_study_takes_most_of_its_bias_away() -> None:
-    removes_most(INTERIM)
-
-
-def test_the_bias_at_the_end_of_a_study_is_not_that_at_its_beginning() -> None:
-    """Broken twin: simulations to the aim of the policy."""
-    with pytest.raises(AssertionError):
-        removes_most(INTERIM._replace(most=PEOPLE, released=math.inf))
-
-
-def test_runs_in_which_an_arm_has_no_release_are_left_out() -> None:
-    truth = np.full(3, 0.5)
-    assert bias(INTERIM, FINE, truth, truth - 0.5, means_of, 20, lambda: None)[1] == 20
-    wrong, used = bias(INTERIM._replace(released=1), FINE, truth, truth - 0.5, means_of, 20, lambda: None)
-    assert used == 0
-    assert np.isnan(wrong).all()
-
-
 # slow: many runs
-
-
-@pytest.mark.slow
-def test_adaptivity_biases_means_and_the_correction_takes_most_of_it_away() -> None:
-    """The mean of the worst of three arms, of 2 000 runs: it is not unbiased. Corrected, in 120 of them, it may be."""
-    policy, channel, world = (
-        mb.policies.NoiseAwareKLUCB(),
-        mb.channels.Central(epsilon=0.5),
-        mb.Bernoulli([0.5, 0.5, 0.4]),
-    )
-    kept = mb.simulate(policy, channel, world, 10_000, 2000, 5, keep_releases=True)
-    of = [rows[rows[:, 0] == 2] for rows in kept.recorded or ()]
-    plain = np.array([rows[:, 2].sum() / rows[:, 1].sum() for rows in of])
-    corrected = np.array([mb.estimate(kept, run=i, simulations=50).arm("2").corrected for i in range(120)])
-    assert plain.mean() < 0.4 - 0.01
-    with pytest.raises(AssertionError):
-        mean_is(plain, 0.4)
-    mean_is(corrected, 0.4)
-    with pytest.raises(AssertionError):
-        mean_is(corrected - plain[:120], 0.0)
-    assert ((corrected - 0.4) ** 2).mean() < ((plain[:120] - 0.4) ** 2).mean()
 
 
 @pytest.mark.slow
