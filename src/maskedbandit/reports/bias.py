@@ -1,22 +1,28 @@
-"""By how much adaptive assignment biases estimates: the same policy runs many times where the truth is known."""
+"""By how much adaptive assignment biases estimates: the same policy runs many times where the truth is known.
+
+The bias depends on how far a study came: at its beginning it is another than at its end. So simulations end where the
+study did. Of a study that goes on, or was stopped, each simulated run gives the releases of its first people, as many
+as the study has released.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.identify.identify import identify
-from maskedbandit.lab.goals.regret.simulate import simulate
+from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.lab.goals.drive import check_compatible, drive
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.policies.policy import Policy
 
 Floats = npt.NDArray[np.float64]
-LONGER = 10  # times as many people as there were: searches that take longer are cut off
+LONGER = 10  # times as many people as there were: runs that take longer are cut off
 APART = 1e-6  # of means that are equal: a search needs a best arm
 
 
@@ -26,7 +32,16 @@ class Played(NamedTuple):
     policy: Policy
     aim: float  # the horizon, or the probability of a wrong answer
     delay: Delay
-    people: int
+    most: int  # people of a run: it ends there, which its policy does not know
+    released: float = math.inf  # people in releases: later ones were not there yet
+
+    def until(self) -> str:
+        """Where simulations end."""
+        return "to the end" if math.isinf(self.released) else f"until {int(self.released):,} people were released"
+
+    def cut(self, rows: Floats) -> Floats:
+        """The releases of a run that were there at that time."""
+        return rows[np.cumsum(rows[:, 1]) <= self.released]
 
 
 def bias(
@@ -37,15 +52,31 @@ def bias(
     found: Callable[[Floats], Floats],
     runs: int,
     advance: Callable[[], object],
-) -> Floats:
-    """The mean of what is `found` from the releases of a run, minus the truth, for means and for differences."""
+) -> tuple[Floats, int]:
+    """The mean of what is `found` from the releases of a run, minus the truth, for means and for differences.
+
+    Also from how many runs: one in which something cannot be found, as an arm has no release yet, is left out. It is
+    nan if none is left.
+    """
     world = Bernoulli((means - APART * np.arange(means.size)).tolist())
-    how: dict[str, Any] = {"runs": runs, "seed": 1, "delay": played.delay, "advance": advance, "keep_releases": True}
-    if played.policy.goal == "regret":
-        recorded = simulate(played.policy, channel, world, int(played.aim), **how).recorded
-    else:
-        most = max(LONGER * played.people, means.size)
-        recorded = identify(played.policy, channel, world, played.aim, max_pulls=most, **how).recorded
-    all_found = np.array([found(rows) for rows in recorded or ()])
-    wrong: Floats = all_found.mean(axis=0) - np.stack([means, differences])
-    return wrong
+    check_compatible(played.policy, channel, world, played.policy.goal, played.delay)
+    recorded = drive(
+        played.policy,
+        channel,
+        world,
+        aim=played.aim,
+        marks=np.array([played.most]),
+        runs=range(runs),
+        seed=1,
+        study="",
+        executor=Threads,
+        advance=advance,
+        delay=played.delay,
+        keep_releases=True,
+    ).recorded
+    all_found = np.array([found(played.cut(rows)) for rows in recorded or ()])
+    usable = all_found[np.isfinite(all_found).all(axis=(1, 2))]
+    if not len(usable):
+        return np.full((2, means.size), math.nan), 0
+    wrong: Floats = usable.mean(axis=0) - np.stack([means, differences])
+    return wrong, len(usable)

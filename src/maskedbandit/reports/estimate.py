@@ -3,7 +3,7 @@
     mean          the sum of an arm's releases over its people
     difference    if the first epoch deals both arms together: the mean difference within the epochs that they share;
                   otherwise the difference of both means
-    corrected     the same, minus its bias where the policy runs with these means as true ones, in simulations
+    corrected     the same, minus its bias where the policy runs as far with these means as true ones, in simulations
     interval      a confidence sequence (theory/sequences.py and theory/differences.py)
 
 A policy gives more people to arms that look good. So an arm whose first people did badly by chance keeps a mean that is
@@ -14,8 +14,8 @@ Which arms a difference is between must be known beforehand: each arm is compare
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,30 +24,16 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.checks import check_fraction
 from maskedbandit.core import Recorded, Release
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.lab.goals.regret.result import Run
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.privacy.exact import whole
-from maskedbandit.reports.bias import Played, bias
+from maskedbandit.reports.bias import bias
+from maskedbandit.reports.estimate_source import Rows, Source, source_of
 from maskedbandit.reports.estimates import OWN, SAME, Difference, Estimates, Mean
 from maskedbandit.store.study import Study
 from maskedbandit.theory.differences import difference_apart, difference_interval
 from maskedbandit.theory.sequences import Interval, mean_interval
-
-Rows = npt.NDArray[np.float64]
-
-
-class Source(NamedTuple):
-    """Where releases come from."""
-
-    what: str
-    rows: Rows  # [releases, 4] the fields of `Recorded`
-    channel: Channel
-    names: tuple[str, ...]
-    least: float = 0.0  # of a reward, in its units
-    most: float = 1.0
-    played: Played | None = None  # how to simulate it, if that is known
 
 
 def estimate(
@@ -63,9 +49,10 @@ def estimate(
     """The mean of each arm, and what it has more than that of the arm `against`, which is the first unless it is named.
 
     `what` is the result of `simulate` or `identify` that kept its releases (of several runs, number `run`), a stored
-    study, or a list of releases that came through `channel`. Each interval has an error probability of at most
-    `alpha`; to have all of them right at once, divide it by their number. So many `simulations` find the bias of the
-    means, with none of them means stay as they are.
+    study, or a list of releases that came through `channel`, in the order in which they were made. Each interval has
+    an error probability of at most `alpha`; to have all of them right at once, divide it by their number. So many
+    `simulations` find the bias of the means, with none of them means stay as they are. An arm without any release has
+    no difference yet.
 
     >>> import maskedbandit as mb
     >>> policy, channel = mb.policies.SuccessiveElimination(), mb.channels.Central(epsilon=1)
@@ -80,70 +67,36 @@ def estimate(
     base = index_of(against, source.names)
     law, k, together = source.channel.law(), len(source.names), dealt_together(source, base)
     means, differences = points(source.rows, k, base, together)
-    wrong = np.full((2, k), math.nan)
+    wrong, correction = np.full((2, k), math.nan), f"not corrected: {why_not(source, means, simulations)}"
     if source.played is not None and simulations > 0 and not np.isnan(means).any():
 
         def found(rows: Rows) -> Rows:
             return np.stack(points(rows, k, base, together))
 
         truth = np.clip(means, 0.001, 0.999)
-        wrong = bias(source.played, source.channel, truth, truth - truth[base], found, simulations, advance)
+        wrong, used = bias(source.played, source.channel, truth, truth - truth[base], found, simulations, advance)
+        correction = f"corrected by {used:,} simulations {source.played.until()}"
     scale = source.most - source.least
     arms = [arm_of(source, law, a, alpha, float(means[a]), float(means[a] - wrong[0, a])) for a in range(k)]
     others = [
         difference_of(source, law, a, base, alpha, bool(together[a]), float(differences[a]), float(wrong[1, a]))
         for a in range(k)
-        if a != base
+        if a != base and not np.isnan(means[[a, base]]).any()
     ]
     return Estimates(
         source.what,
         alpha,
         tuple(each._replace(**scaled(each, source.least, scale)) for each in arms),
         tuple(each._replace(**scaled(each, 0.0, scale)) for each in others),
+        correction,
     )
 
 
-def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
-    """Where the releases come from, or raise `InvalidValue`."""
-    if isinstance(what, Run | Found):
-        return source_of_run(what, run)
-    if run is not None:
-        raise InvalidValue("run", run, "left out unless several runs are estimated from")
-    if isinstance(what, Study):
-        protocol = what.protocol
-        names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
-        rows = table_of(what.recorded())
-        played = Played(protocol.policy, protocol.aim, AT_ONCE, int(rows[:, 1].sum()))
-        return Source(what.name, rows, protocol.channel, names, reward.least, reward.most, played)
-    known = list(what) if isinstance(what, Iterable) else []
-    if not known or not all(isinstance(each, Release | Recorded) for each in known):
-        raise InvalidValue("what", what, "a result of simulate or identify, a study, or a list of releases")
-    if not isinstance(channel, Channel):
-        raise InvalidValue("channel", channel, "the channel of these releases, such as Central(epsilon=1)")
-    epochs = [each.epoch if isinstance(each, Recorded) else -1 - i for i, each in enumerate(known)]
-    rows = table_of(Recorded(each.arm, each.n, each.total, e) for each, e in zip(known, epochs, strict=True))
-    return Source(type(channel).__name__, rows, channel, tuple(map(str, range(int(rows[:, 0].max()) + 1))))
-
-
-def source_of_run(result: Run | Found, run: int | None) -> Source:
-    """One of the runs of a result."""
-    if result.recorded is None:
-        raise InvalidValue("what", result, "a result that has its releases: run it with keep_releases=True")
-    numbers = range(result.runs_from, result.runs_from + len(result.recorded))
-    if run is None and len(numbers) > 1:
-        raise InvalidValue("run", run, f"the number of one run, from {numbers[0]} to {numbers[-1]}")
-    number = numbers[0] if run is None else whole("run", run, numbers[0], numbers[-1])
-    rows = result.recorded[number - result.runs_from]
-    aim = result.horizon if isinstance(result, Run) else result.delta
-    people = int(result.pulls[number - result.runs_from].sum())
-    title = f"{type(result.policy).__name__} over {type(result.channel).__name__}"
-    names = tuple(map(str, range(result.pulls.shape[1])))
-    return Source(title, rows, result.channel, names, played=Played(result.policy, aim, result.delay, people))
-
-
-def table_of(recorded: Iterable[Recorded]) -> Rows:
-    """Releases as an array."""
-    return np.array(list(recorded), np.float64).reshape(-1, 4)
+def why_not(source: Source, means: Rows, simulations: int) -> str:
+    """Why no bias is subtracted, if none is."""
+    if source.played is None:
+        return source.unplayed
+    return "no simulations were asked for" if simulations == 0 else "an arm has no release"
 
 
 def index_of(against: str | None, names: tuple[str, ...]) -> int:
@@ -156,14 +109,15 @@ def index_of(against: str | None, names: tuple[str, ...]) -> int:
 
 
 def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
-    """Of each arm, whether the first epoch of either deals it together with the arm `base`.
+    """Of each arm, whether its first release and that of the arm `base` are of one epoch, which dealt both together.
 
-    That was decided before any release, so it may choose between two kinds of intervals. Until both arms have a
-    release, nothing is said of their difference.
+    That follows from the first releases alone, so it stays for ever, and does not depend on rewards; so it may choose
+    between two kinds of intervals. Of an arm without any release nothing is said, and there is no difference yet.
     """
-    first = np.full(len(source.names), math.inf)
-    np.minimum.at(first, source.rows[:, 0].astype(int), source.rows[:, 3])
-    same = (first == first[base]) | np.isinf(first) | np.isinf(first[base])
+    first = np.full(len(source.names), math.nan)
+    arms, where = np.unique(source.rows[:, 0].astype(int), return_index=True)
+    first[arms] = source.rows[where, 3]
+    same: npt.NDArray[np.bool_] = (first == first[base]) & (np.arange(first.size) != base)
     return same if source.channel.law().counter == 0 else np.zeros_like(same)
 
 
@@ -195,8 +149,10 @@ def releases_of(rows: Rows) -> list[Release]:
 def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, corrected: float) -> Mean:
     """What is known of an arm, between 0 and 1."""
     known = releases_of(source.rows[source.rows[:, 0] == a])
+    if not known:
+        return Mean(source.names[a], 0, 0, mean, corrected, Interval(0.0, 1.0), Interval(0.0, 1.0))
     n = sum(each.n for each in known)
-    plain = [Release(a, n, min(max(mean, 0.0), 1.0) * n)] if known else []
+    plain = [Release(a, n, min(max(mean, 0.0), 1.0) * n)]
     inner = mean_interval(Law(NO_NOISE), plain, alpha)
     return Mean(source.names[a], n, len(known), mean, corrected, mean_interval(law, known, alpha), inner)
 

@@ -55,6 +55,7 @@ class Estimates(Tidy):
     alpha: float
     arms: tuple[Mean, ...]
     differences: tuple[Difference, ...]
+    correction: str  # how `corrected` was found, or why it is nan
 
     @property
     def goal(self) -> str:
@@ -74,7 +75,7 @@ class Estimates(Tidy):
         return f"{self.what}: {people:,} people in {releases:,} releases, {100 * (1 - self.alpha):g} % at any time"
 
     def __repr__(self) -> str:
-        return f"{self.title()}\n{table(self.lines(), 1)}"
+        return f"{self.title()}\n{table(self.lines(), 1)}\n{self.correction}"
 
     def lines(self) -> list[Cells]:
         """A line for each arm, and for each difference."""
