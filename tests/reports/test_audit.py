@@ -23,12 +23,12 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.reports.audit import Control, Part, Promise
 from maskedbandit.reports.audit_bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
-from maskedbandit.reports.audit_exact import exact_part
+from maskedbandit.reports.audit_exact import exact_part, fitting
 from maskedbandit.reports.audit_figure import promised_curve
 from maskedbandit.reports.audit_policy import BROKEN, RELEASE, decisions_part, run_part
 from maskedbandit.reports.audit_run import broken
 from maskedbandit.reports.audit_sampled import enough, live_part
-from maskedbandit.reports.audit_targets import How, audit_channel, described, fitting, of_channel, together
+from maskedbandit.reports.audit_targets import How, audit_channel, described, of_channel, together
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
 

@@ -25,12 +25,14 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.audit import Control, Part, Promise, above
 from maskedbandit.reports.audit_bounds import Law, largest_ratio, needed_epsilon, trade_off
 
+PEOPLE = 4  # in an audited cohort
 DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
 WIDEST, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
 Pair = tuple[Law, Law]
@@ -155,6 +157,21 @@ def judged(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> 
 def shown_by(pair: Pair, promise: Promise) -> float:
     """The ε that a pair needs at the δ of a promise."""
     return needed_epsilon(*pair, promise.delta) if promise.delta else largest_ratio(*pair)
+
+
+def fitting(channel: Channel, people: int) -> int:
+    """The size of an audited cohort: so many people, or if the channel does not allow that, fewer or more."""
+    larger = (people * 4**power for power in range(1, 6))
+    refused: InvalidValue | None = None
+    for n in (*range(people, 0, -1), *larger):
+        try:
+            channel.check_size(n)
+            channel.loss(n)
+            return n
+        except InvalidValue as why:
+            refused = refused or why
+    assert refused is not None
+    raise refused
 
 
 def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:

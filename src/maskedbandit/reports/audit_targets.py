@@ -18,13 +18,13 @@ from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit import ERROR, Advance, Audit, Part
-from maskedbandit.reports.audit_exact import exact_part
+from maskedbandit.reports.audit_exact import PEOPLE, exact_part, fitting
 from maskedbandit.reports.audit_policy import decisions_part, run_part
 from maskedbandit.reports.audit_sampled import live_part
 from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
-PEOPLE, MOST_LIVE = 4, 16  # in an audited cohort
+MOST_LIVE = 16  # people in an audited cohort
 TOGETHER = "both outcomes together: each has a channel of its own here, and a place costs what both cost, added up"
 Found = tuple[Part | None, str]  # a part, or what was not audited and why, or both
 
@@ -79,21 +79,6 @@ def together(target: str, found: Iterable[Found], protocol: str | None = None) -
     if not parts:
         raise InvalidValue("target", target, f"one that can be audited; not audited are: {'; '.join(left_out)}")
     return Audit(target, tuple(parts), error, protocol, tuple(left_out))
-
-
-def fitting(channel: Channel, people: int) -> int:
-    """The size of an audited cohort: so many people, or if the channel does not allow that, fewer or more."""
-    larger = (people * 4**power for power in range(1, 6))
-    refused: InvalidValue | None = None
-    for n in (*range(people, 0, -1), *larger):
-        try:
-            channel.check_size(n)
-            channel.loss(n)
-            return n
-        except InvalidValue as why:
-            refused = refused or why
-    assert refused is not None
-    raise refused
 
 
 def of_channel(channel: Channel, how: How) -> list[Found]:

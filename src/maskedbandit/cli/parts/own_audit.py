@@ -9,8 +9,7 @@ from typing import Any
 
 from maskedbandit.channels.tree import Tree
 from maskedbandit.cli.parts.computed import answer, computed
-from maskedbandit.reports.audit_exact import exact_part
-from maskedbandit.reports.audit_targets import PEOPLE, fitting
+from maskedbandit.reports.audit_exact import PEOPLE, exact_part, fitting
 from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
