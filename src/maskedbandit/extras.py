@@ -12,7 +12,8 @@ EXTRAS = {
     "maskedbandit[lab]": ("polars", "matplotlib", "tqdm"),
     "maskedbandit[client]": ("httpx", "openfeature"),
     "maskedbandit[service]": (
-        "apsw", "starlette", "msgspec", "uvicorn", "uvloop", "httptools", "jinja2", "prometheus_client",
+        "apsw", "starlette", "msgspec", "uvicorn", "uvloop", "httptools", "jinja2", "markupsafe",
+        "prometheus_client",
     ),
     "maskedbandit[postgres]": ("psycopg",),
     "maskedbandit[cluster]": ("distributed",),
