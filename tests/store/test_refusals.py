@@ -221,7 +221,7 @@ def test_a_refusal_that_changes_something_is_noticed(setting: Setting, monkeypat
         setting.study.op_expose(ticket)
         check_report(protocol, *report)
 
-    monkeypatch.setattr("maskedbandit.store.study.check_report", seen_first)
+    monkeypatch.setattr("maskedbandit.store.people.check_report", seen_first)
     do = partial(setting.study.report, ticket, 7)
     with pytest.raises(AssertionError):
         refused(setting, RewardOutOfRange, "reward_out_of_range", do, "reward")

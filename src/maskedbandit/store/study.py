@@ -10,25 +10,22 @@ policy is told. The witness sees the ledger's new head before anybody sees the r
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import Recorded
-from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store import people
 from maskedbandit.store.arms import change
 from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase_person
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.release import Release, do_what_is_due, releases
-from maskedbandit.store.requests import Assigned, Reported, check_report, checked_unit
-from maskedbandit.store.rows import Place
+from maskedbandit.store.requests import Assigned, Reported, checked_unit
 from maskedbandit.store.session import Done, Operation, Session
 from maskedbandit.store.states import archive, move
 from maskedbandit.store.witness import Witness
@@ -189,74 +186,23 @@ class Study:
 
     def op_assign(self, unit: str) -> Assigned:
         """See `assign`."""
-        session, protocol = self._session, self.protocol
-        person = self._person(checked_unit(unit))
-        if (had := session.rows.place_of(person)) is not None:
-            return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
-        if session.state in ("draft", "archived"):
-            raise NotRunning(f"{self.name} is {session.state}: nobody is given an arm")
-        all_came = protocol.people is not None and session.people >= protocol.people
-        enrols = session.state == "running" and not all_came and not session.rows.was_erased(person)
-        given = (session.driver.assign if enrols else session.driver.serve)(self._bits)
-        if given.cohort is None or given.place is None:
-            session.people += 1
-            return Assigned(given.arm, None, given.propensity)
-        period = session.accounts.period(session.now)
-        try:
-            size = session.driver.cohorts[given.cohort].size
-            protocol.channel.check_size(size, session.memory, given.arm)
-            price = session.price(size)
-            session.accounts.charge(person, period, price)
-        except MaskedBanditError:
-            session.driver.give_back(given.cohort, given.place)
-            raise
-        seconds = session.now // 1000 % 2**32  # first, so that rows that come together stand together on disk
-        ticket = f"{seconds:08x}{secrets.token_hex(12)}"
-        where = given.cohort, given.place, given.arm
-        seen = None if protocol.reward.exposure else session.now
-        session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))
-        if seen is not None:
-            self._note_exposed(given.cohort)
-        session.people += 1
-        return Assigned(given.arm, ticket, given.propensity)
+        return people.assign(self._session, self._person(checked_unit(unit)), self._bits)
 
     def op_expose(self, ticket: str) -> None:
         """See `expose`."""
-        place = self._session.rows.place(ticket)
-        if place.exposed is None:
-            self._expose(place)
+        people.expose(self._session, ticket)
 
     def op_report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
         """See `report`."""
-        session = self._session
-        place = session.rows.place(ticket)
-        event = check_report(self.protocol, value, event, metric)
-        known = session.rows.rewards(ticket)
-        if event in known:
-            if known[event] != float(value):
-                raise Conflict("this report came before, with another value: the first one stands")
-            return Reported(again=True)
-        if place.exposed is None:
-            self._check_in_time(place)
-            raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
-        if session.now > place.exposed + self.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
-            raise Late("the window in which this outcome counts is over")
-        session.rows.report(ticket, event, float(value), session.now)
-        return Reported(again=False)
+        return people.report(self._session, ticket, value, event, metric)
 
     def op_offer(self, ticket: str) -> Offer:
         """See `offer`."""
-        place = self._session.rows.place(ticket)
-        return self.protocol.channel.offer(self._session.driver.cohorts[place.cohort].size).at(place.place)
+        return people.offer(self._session, ticket)
 
     def op_spent(self, ticket: str) -> Loss:
         """What the person who has this ticket has spent in its period, in all studies of the project."""
-        session = self._session
-        place = session.rows.place(ticket)
-        if place.person is None:
-            raise UnknownTicket(f"no place of {self.name} has this ticket")
-        session.write()
-        return session.accounts.spent(place.person, place.period)
+        return people.spent(self._session, ticket)
 
     def op_erase(self, unit: str) -> int:
         """See `erase`."""
@@ -290,19 +236,3 @@ class Study:
     def op_change_arms(self, what: str, name: str, payload: Any = None) -> None:
         """See `change_arms`."""
         change(self._session, what, name, payload)
-
-    # parts of operations
-
-    def _check_in_time(self, place: Place) -> None:
-        if place.returned is not None or self._session.now > place.assigned + self.protocol.reward.exposure:
-            raise Late("nobody said in time that the arm was seen: the place went to another person")
-
-    def _expose(self, place: Place) -> None:
-        self._check_in_time(place)
-        self._session.rows.expose(place.ticket, self._session.now)
-        self._note_exposed(place.cohort)
-
-    def _note_exposed(self, cohort: int) -> None:
-        now, exposed = self._session.now, self._session.exposed
-        count, latest = exposed.get(cohort, (0, 0))
-        exposed[cohort] = count + 1, max(latest, now)

@@ -6,7 +6,7 @@ Whoever has no session sees simulated studies only. What changes something is a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from maskedbandit.service.events import event_stream
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
 from maskedbandit.service.page.arms import changed
+from maskedbandit.service.page.asked import PLANNED, audit_page, plan_page, plan_table
 from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
 from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import Handler, Visit, page
@@ -39,8 +40,6 @@ from maskedbandit.service.view import View, summaries
 from maskedbandit.statement.content import encoded
 from maskedbandit.statement.facts import published_facts
 from maskedbandit.statement.page import FOLDER, STYLE, printed
-
-PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
 async def home(visit: Visit) -> Response:
@@ -198,47 +197,6 @@ async def new_study(visit: Visit) -> Response:
         content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
         return HTMLResponse(content, problem(why).status)
     return HTMLResponse(render.render_new(visit.values, [], would, visit.who, visit.csrf))
-
-
-async def plan_page(visit: Visit) -> Response:
-    """The form that asks what a study would take under each trust model."""
-    visit.allow(STAFF)
-    visible(visit.who.key, visit.name)
-    return await planned(visit, {name: EXAMPLE[name] for name in PLANNED})
-
-
-async def plan_table(visit: Visit) -> Response:
-    """What it would take."""
-    visit.allow(STAFF)
-    visible(visit.who.key, visit.name)
-    return await planned(visit, visit.values, compute=True)
-
-
-async def planned(visit: Visit, values: Mapping[str, str], compute: bool = False) -> Response:
-    """The page of a plan; other pages are answered while it is computed."""
-    view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
-    if compute and visit.host.trust_plan is not None:
-        try:
-            numbers = [as_number(name, values.get(name, "")) for name in PLANNED]
-            async with visit.host.forecasting:
-                found = await visit.host.trust_plan(view.protocol, *numbers)
-        except MaskedBanditError as why:
-            status, problem_text = problem(why).status, str(why)
-    return HTMLResponse(render.render_trust_plan(view, values, problem_text, found, visit.who, visit.csrf), status)
-
-
-async def audit_page(visit: Visit) -> Response:
-    """What an audit shows; other pages are answered while it is computed."""
-    visit.allow(STAFF)
-    visible(visit.who.key, visit.name)
-    view, found, status, problem_text = await visit.view(), list[dict[str, Any]](), 200, ""
-    if visit.host.own_audit is not None:
-        try:
-            async with visit.host.forecasting:
-                found = await visit.host.own_audit(view.protocol)
-        except MaskedBanditError as why:
-            status, problem_text = problem(why).status, str(why)
-    return HTMLResponse(render.render_audit(view, found, problem_text, visit.who, visit.csrf), status)
 
 
 async def verify(visit: Visit) -> Response:

@@ -1,0 +1,104 @@
+"""A person in a study, within a transaction: given a place, seen to have it, and heard of.
+
+assign (the place, and its charge) -> expose (the arm was seen) -> report (the outcome, until its window is over)
+"""
+
+from __future__ import annotations
+
+import secrets
+from fractions import Fraction
+
+from maskedbandit.channels.offers import Offer
+from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.requests import Assigned, Reported, check_report
+from maskedbandit.store.rows import Place
+from maskedbandit.store.session import Session
+
+
+def assign(session: Session, person: str, bits: Bits) -> Assigned:
+    """The arm for a person, by pseudonym, who is charged; the same one if the person has a place already."""
+    protocol = session.protocol
+    if (had := session.rows.place_of(person)) is not None:
+        return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
+    if session.state in ("draft", "archived"):
+        raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
+    all_came = protocol.people is not None and session.people >= protocol.people
+    enrols = session.state == "running" and not all_came and not session.rows.was_erased(person)
+    given = (session.driver.assign if enrols else session.driver.serve)(bits)
+    if given.cohort is None or given.place is None:
+        session.people += 1
+        return Assigned(given.arm, None, given.propensity)
+    period = session.accounts.period(session.now)
+    try:
+        size = session.driver.cohorts[given.cohort].size
+        protocol.channel.check_size(size, session.memory, given.arm)
+        price = session.price(size)
+        session.accounts.charge(person, period, price)
+    except MaskedBanditError:
+        session.driver.give_back(given.cohort, given.place)
+        raise
+    seconds = session.now // 1000 % 2**32  # first, so that rows that come together stand together on disk
+    ticket = f"{seconds:08x}{secrets.token_hex(12)}"
+    where = given.cohort, given.place, given.arm
+    seen = None if protocol.reward.exposure else session.now
+    session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))
+    if seen is not None:
+        note_exposed(session, given.cohort)
+    session.people += 1
+    return Assigned(given.arm, ticket, given.propensity)
+
+
+def expose(session: Session, ticket: str) -> None:
+    """The person saw the arm."""
+    place = session.rows.place(ticket)
+    if place.exposed is None:
+        check_in_time(session, place)
+        session.rows.expose(ticket, session.now)
+        note_exposed(session, place.cohort)
+
+
+def report(session: Session, ticket: str, value: float, event: str, metric: str) -> Reported:
+    """What the person's outcome is; a retry has no effect."""
+    place = session.rows.place(ticket)
+    event = check_report(session.protocol, value, event, metric)
+    known = session.rows.rewards(ticket)
+    if event in known:
+        if known[event] != float(value):
+            raise Conflict("this report came before, with another value: the first one stands")
+        return Reported(again=True)
+    if place.exposed is None:
+        check_in_time(session, place)
+        raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
+    if session.now > place.exposed + session.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
+        raise Late("the window in which this outcome counts is over")
+    session.rows.report(ticket, event, float(value), session.now)
+    return Reported(again=False)
+
+
+def offer(session: Session, ticket: str) -> Offer:
+    """What the person's device is offered, if it adds the noise itself."""
+    place = session.rows.place(ticket)
+    return session.protocol.channel.offer(session.driver.cohorts[place.cohort].size).at(place.place)
+
+
+def spent(session: Session, ticket: str) -> Loss:
+    """What the person has spent in the period of the place, in all studies of the project."""
+    place = session.rows.place(ticket)
+    if place.person is None:
+        raise UnknownTicket(f"no place of {session.name} has this ticket")
+    session.write()
+    return session.accounts.spent(place.person, place.period)
+
+
+def check_in_time(session: Session, place: Place) -> None:
+    """Raise `Late` if the place went back, or should have."""
+    if place.returned is not None or session.now > place.assigned + session.protocol.reward.exposure:
+        raise Late("nobody said in time that the arm was seen: the place went to another person")
+
+
+def note_exposed(session: Session, cohort: int) -> None:
+    """One more of a cohort saw its arm, now."""
+    count, latest = session.exposed.get(cohort, (0, 0))
+    session.exposed[cohort] = count + 1, max(latest, session.now)
