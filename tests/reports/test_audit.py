@@ -21,14 +21,14 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.reports.audit import Control, Part, Promise
+from maskedbandit.reports.audit import Control, How, Part, Promise
 from maskedbandit.reports.audit_bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
 from maskedbandit.reports.audit_exact import exact_part, fitting
 from maskedbandit.reports.audit_figure import promised_curve
 from maskedbandit.reports.audit_policy import BROKEN, RELEASE, decisions_part, run_part
 from maskedbandit.reports.audit_run import broken
 from maskedbandit.reports.audit_sampled import enough, live_part
-from maskedbandit.reports.audit_targets import How, audit_channel, described, of_channel, together
+from maskedbandit.reports.audit_targets import audit_channel, described, of_channel, together
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
 
@@ -75,7 +75,7 @@ def test_losses_without_a_pure_epsilon_are_enumerated_at_a_delta(channel: Channe
 
 @pytest.mark.parametrize("channel", [C.Central(1), C.Distributed(1, honest="0.5"), C.Response(1)])
 def test_live_releases_show_nearly_what_is_promised(channel: Channel) -> None:
-    part, _ = live_part(channel, 2, seed=4, samples=4000, error=ALPHA)
+    part, _ = live_part(channel, 2, How(samples=4000, error=ALPHA, seed=4))
     assert part is not None
     assert 0.3 < part.lower_bound <= 1
     assert part.proves
@@ -83,7 +83,7 @@ def test_live_releases_show_nearly_what_is_promised(channel: Channel) -> None:
 
 @pytest.mark.parametrize("channel", [HalfNoise(1), pytest.param(AllHonest(1, honest="0.4"), marks=pytest.mark.slow)])
 def test_broken_channels_are_found_live(channel: Channel) -> None:
-    part, _ = live_part(channel, 3, seed=4, samples=5000, error=ALPHA)
+    part, _ = live_part(channel, 3, How(samples=5000, error=ALPHA, seed=4))
     assert part is not None
     assert part.violation
 
@@ -98,7 +98,7 @@ def test_what_is_too_wide_or_too_rare_is_not_audited_and_said() -> None:
     part, why = exact_part(C.Central("0.0001"), 4)
     assert part is None
     assert "too wide" in why
-    part, why = live_part(C.Central("0.01"), 4, seed=1)
+    part, why = live_part(C.Central("0.01"), 4)
     assert part is None
     assert "samples" in why
     with pytest.raises(InvalidValue, match="too wide"):
@@ -148,12 +148,12 @@ def test_runs_that_release_nothing_or_are_not_enumerated(monkeypatch: pytest.Mon
     monkeypatch.setattr("maskedbandit.reports.audit_policy.MOST_PEOPLE", 1000)
     assert run_part(P.Uniform(), C.Central(1))[0] is None
     assert "enumerated" in run_part(P.UCB1(), Tree())[1]
-    assert "search" in decisions_part(P.AdaPTT(), C.Central(1), 1)[1]
+    assert "search" in decisions_part(P.AdaPTT(), C.Central(1))[1]
 
 
 @pytest.mark.slow
 def test_decisions_are_sampled() -> None:
-    part, _ = decisions_part(P.LDPUCB(), C.Response(1), 1, 10_000, ALPHA)
+    part, _ = decisions_part(P.LDPUCB(), C.Response(1), How(samples=10_000, error=ALPHA))
     assert part is not None
     assert part.proves
     assert not part.violation

@@ -14,7 +14,7 @@ import pytest
 import maskedbandit.reports.audit_service as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
-from maskedbandit.reports.audit import ERROR, Part
+from maskedbandit.reports.audit import ERROR, How, Part
 from maskedbandit.reports.audit_reached import Service, own, reached
 from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
 from maskedbandit.reports.audit_service import (
@@ -158,7 +158,7 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
 def small_part() -> Part:
     async def play() -> Part:
         async with own() as service:
-            return await service_part(service, SMALL, 1, 400)
+            return await service_part(service, SMALL, How(samples=400))
 
     return asyncio.run(play())
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
-import pytest
-
-from maskedbandit.cli.parts import own_audit
-from maskedbandit.cli.parts.own_audit import OwnAudit, main
+from maskedbandit.cli.parts.own_audit import main
 from maskedbandit.errors import StorageFailed
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
@@ -21,20 +16,6 @@ def test_both_outcomes_are_audited_and_twins_are_caught() -> None:
     guarded = TABLE | {"guardrail": {"name": "harm", "harm": {"above": 0.2}, "share": "1/4"}}
     found = main({"protocol": Protocol.from_table(guarded).text})
     assert [each["promised"]["epsilon"] for each in found] == [0.75, 0.25]
-
-
-def test_an_audit_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    async def counting(module: str, protocol: Protocol) -> list[dict[str, str]]:
-        asked.append((module, protocol.name))
-        return [{"left_out": "this"}]
-
-    monkeypatch.setattr(own_audit, "computed", counting)
-    audit, protocol = OwnAudit(), Protocol.from_table(TABLE)
-    for _ in range(2):
-        assert asyncio.run(audit(protocol)) == [{"left_out": "this"}]
-    assert asked == [("maskedbandit.cli.parts.own_audit", "small")]
 
 
 def test_the_page_of_the_audit(service: Inside) -> None:

@@ -61,8 +61,8 @@ def test_a_plan_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append((module, protocol.name, numbers))
         return ROWS
 
-    monkeypatch.setattr(trust_plan, "computed", counting)
-    monkeypatch.setattr(trust_plan, "KEPT", 2)
+    monkeypatch.setattr("maskedbandit.cli.parts.computed.computed", counting)
+    monkeypatch.setattr("maskedbandit.cli.parts.computed.KEPT", 2)
     plan = TrustPlan()
     for per_day in (2000, 2000, 3000, 4000, 4000, 2000):
         head, rows, about = run(plan(of(), 0.4, 0.05, per_day))

@@ -7,12 +7,12 @@ import sys
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import maskedbandit as mb
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.theory.sequences import Sums, evidence, failures, mean_interval, noise_moments
+from tools.figures.saved import save
 
 RUNS, ALPHA, PEOPLE = 1000, 0.05, 100_000
 TRUST: dict[str, tuple[Any, str]] = {
@@ -94,5 +94,4 @@ def intervals() -> Figure:
 
 
 if __name__ == "__main__":
-    with rc_context({"svg.hashsalt": "maskedbandit"}):  # the same numbers give the same file
-        intervals().savefig(sys.argv[1], metadata={"Date": None} if sys.argv[1].endswith("svg") else None)
+    save(intervals, sys.argv[1])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from maskedbandit.privacy.repeated_batches import by_batches
+from tools.figures.saved import save
 
 EPSILON, DELTA = "1/2", 1e-6
 NAMES = {
@@ -36,5 +36,4 @@ def returning() -> Figure:
 
 
 if __name__ == "__main__":
-    with rc_context({"svg.hashsalt": "maskedbandit"}):  # the same numbers give the same file
-        returning().savefig(sys.argv[1], metadata={"Date": None} if sys.argv[1].endswith("svg") else None)
+    save(returning, sys.argv[1])

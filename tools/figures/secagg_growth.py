@@ -12,9 +12,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Literal, NamedTuple
 
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
@@ -23,6 +23,7 @@ from maskedbandit.lab.goals.style import THEORY
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.graph import Ring
 from maskedbandit.secagg.masks import KEY
+from tools.figures.saved import save
 
 CORRUPTED = LOST = Fraction(1, 10)
 SIZES: dict[Literal["complete", "sparse"], tuple[int, ...]] = {
@@ -93,5 +94,4 @@ if __name__ == "__main__":
     found: dict[str, list[Cost]] = {graph: [] for graph in SIZES}
     for graph, n in tqdm(cases, unit="round"):
         found[graph].append(measured(graph, n))
-    with rc_context({"svg.hashsalt": "maskedbandit"}):
-        growth(found).savefig(path, metadata={"Date": None} if path.endswith("svg") else None)
+    save(partial(growth, found), path)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from maskedbandit.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from maskedbandit.reports.audit import Audit
-    from maskedbandit.reports.audit_targets import How
+    from maskedbandit.reports.audit import Audit, How
 
 EXAMPLE = (
     "maskedbandit audit newsletter --out results/audit\n"
@@ -49,7 +48,7 @@ def do(options: argparse.Namespace) -> int:
     """Print what was found: 0 if promises are kept, 2 if one is broken, 3 if that could not have been noticed."""
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.privacy.exact import whole
-    from maskedbandit.reports.audit_targets import How
+    from maskedbandit.reports.audit import How
 
     targets = [name for name in ("target", "channel", "url") if getattr(options, name) is not None]
     if len(targets) != 1:

@@ -40,8 +40,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Until it is told to end."""
+    from maskedbandit.cli.parts.computed import Kept
     from maskedbandit.cli.parts.forecast import forecast_in_words
-    from maskedbandit.cli.parts.own_audit import OwnAudit
     from maskedbandit.cli.parts.trust_plan import TrustPlan
     from maskedbandit.service.host import Host
     from maskedbandit.service.server import bound, serve
@@ -67,7 +67,7 @@ def do(options: argparse.Namespace) -> None:
         name = socket.gethostname() if everywhere else f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{name}:{listener.getsockname()[1]}"
         host.forecast = forecast_in_words
-        host.trust_plan, host.own_audit = TrustPlan(), OwnAudit()
+        host.trust_plan, host.own_audit = TrustPlan(), Kept("maskedbandit.cli.parts.own_audit")
         host.url = options.url or url
 
         if options.metrics_port is not None:

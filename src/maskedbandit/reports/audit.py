@@ -23,6 +23,19 @@ ROUNDING = 1e-6  # relative, of probabilities that are added up in floating poin
 Advance = Callable[[int], object]
 
 
+class How(NamedTuple):
+    """How an audit is made: of cohorts of so many people, and of what is sampled, by how many samples."""
+
+    people: int = 4
+    samples: int | None = None  # as many as epsilon demands
+    error: float = ERROR
+    seed: int = 1
+    advance: Advance = lambda n: None
+
+
+USUAL = How()
+
+
 class Promise(NamedTuple):
     """What is promised of one person."""
 

@@ -32,7 +32,6 @@ from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.audit import Control, Part, Promise, above
 from maskedbandit.reports.audit_bounds import Law, largest_ratio, needed_epsilon, trade_off
 
-PEOPLE = 4  # in an audited cohort
 DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
 WIDEST, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
 Pair = tuple[Law, Law]

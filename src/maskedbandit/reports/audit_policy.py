@@ -22,7 +22,7 @@ from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.reports.audit import ERROR, Advance, Control, Part, above
+from maskedbandit.reports.audit import USUAL, Control, How, Part, above
 from maskedbandit.reports.audit_bounds import Law, Views, trade_off
 from maskedbandit.reports.audit_exact import (
     NOISY,
@@ -146,14 +146,7 @@ def decided(policy: Policy, channel: Channel, samples: int, seed: int) -> Both:
     return views[0], views[1]
 
 
-def decisions_part(
-    policy: Policy,
-    channel: Channel,
-    seed: int,
-    samples: int | None = None,
-    error: float = ERROR,
-    advance: Advance = lambda n: None,
-) -> tuple[Part | None, str]:
+def decisions_part(policy: Policy, channel: Channel, how: How = USUAL) -> tuple[Part | None, str]:
     """The decisions of short runs; or why they are not audited."""
     if policy.goal != "regret":
         return None, f"decisions of {type(policy).__name__}: a search has no short runs"
@@ -161,15 +154,15 @@ def decisions_part(
     for n in range(1, DECIDING + 1):
         worst |= channel.loss(n)
     promise = promise_of(policy.loss(worst, DECIDING), 1e-2)
-    many = enough(promise) if samples is None else samples
+    many = enough(promise) if how.samples is None else how.samples
     if many > MOST_SAMPLES:
         return None, f"decisions of {type(policy).__name__}: {promise} would take more than {MOST_SAMPLES:,} samples"
-    found = decided(policy, channel, many, seed)
-    advance(many)
+    found = decided(policy, channel, many, how.seed)
+    how.advance(many)
     try:
-        twin = "half of the noise", decided(policy, looser(channel), many, seed + 1)
+        twin = "half of the noise", decided(policy, looser(channel), many, how.seed + 1)
     except (InvalidValue, TypeError, AttributeError):
         return None, f"decisions of {type(policy).__name__}: there is no broken twin of this channel"
-    advance(many)
+    how.advance(many)
     names = [f"the arm of person {i + 1}" for i in range(DECIDING)]
-    return sampled_part(f"the decisions for {DECIDING} people", promise, found, [twin], names, error), ""
+    return sampled_part(f"the decisions for {DECIDING} people", promise, found, [twin], names, how.error), ""

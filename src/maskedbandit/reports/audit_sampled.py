@@ -23,7 +23,7 @@ from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.reports.audit import ERROR, Advance, Control, Part, Promise, above
+from maskedbandit.reports.audit import ERROR, USUAL, Advance, Control, How, Part, Promise, above
 from maskedbandit.reports.audit_bounds import Shown, Views, shown
 from maskedbandit.reports.audit_exact import looser, promise_of
 
@@ -125,24 +125,17 @@ def live(channel: Channel, n: int, samples: int, seed: int, advance: Advance, ag
     return np.array(views[0]), np.array(views[1])
 
 
-def live_part(
-    channel: Channel,
-    n: int,
-    seed: int,
-    samples: int | None = None,
-    error: float = ERROR,
-    advance: Advance = lambda n: None,
-) -> tuple[Part | None, str]:
+def live_part(channel: Channel, n: int, how: How = USUAL) -> tuple[Part | None, str]:
     """The release of a cohort of n as it is made live; or why it is not audited."""
     n, channel = 1 if channel.trust == "local" else n, at_worst(channel)
     promise = promise_to_samples(channel.loss(n))
-    many = enough(promise) if samples is None else samples
+    many = enough(promise) if how.samples is None else how.samples
     if many > MOST_SAMPLES:
         return None, f"{promise} by samples: it would take more than {MOST_SAMPLES:,} of them"
     try:
-        twin = "half of the noise", live(looser(channel), n, many, seed + 1, advance)
+        twin = "half of the noise", live(looser(channel), n, many, how.seed + 1, how.advance)
     except (InvalidValue, TypeError, AttributeError):  # a channel whose epsilon has another meaning, or a bound
-        twin = "noise redrawn for the same sum", live(channel, n, many, seed + 1, advance, again=2)
+        twin = "noise redrawn for the same sum", live(channel, n, many, how.seed + 1, how.advance, again=2)
     name = "what a device sends, live" if channel.trust == "local" else f"the release of a cohort of {n}, live"
     names = [f"release {i + 1}" for i in range(TREE_RELEASES)] if isinstance(channel, Tree) else ["the release"]
-    return sampled_part(name, promise, live(channel, n, many, seed, advance), [twin], names, error), ""
+    return sampled_part(name, promise, live(channel, n, many, how.seed, how.advance), [twin], names, how.error), ""

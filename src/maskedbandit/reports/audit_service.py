@@ -28,7 +28,7 @@ from maskedbandit.errors import (
     StorageFailed,
 )
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
-from maskedbandit.reports.audit import ERROR, Advance, Part
+from maskedbandit.reports.audit import USUAL, Advance, How, Part
 from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, Service
 from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
 from maskedbandit.study.naming import table
@@ -163,30 +163,23 @@ async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
     return [task.result() for task in tasks]
 
 
-async def service_part(
-    service: Service,
-    protocol: Protocol,
-    seed: int,
-    samples: int | None = None,
-    error: float = ERROR,
-    advance: Advance = lambda n: None,
-) -> Part:
+async def service_part(service: Service, protocol: Protocol, how: How = USUAL) -> Part:
     """What studies with the channel of a protocol show through the API of a service."""
     if protocol.guardrail is not None:  # its share of epsilon would be missing, and twice the rest is no broken twin
         raise InvalidValue("guardrail", protocol.guardrail.name, "left out: a service is played with one outcome")
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
-    many = min(enough(promise), MOST_SAMPLES) if samples is None else samples
+    many = min(enough(promise), MOST_SAMPLES) if how.samples is None else how.samples
     here = partial(throw_away, protocol, arms=service.arms, window=service.window)
     both = (
-        views_of(service, here(name), many, seed, advance),
-        views_of(service, here(f"{name}-twin", 2), many, seed + 1, advance),
+        views_of(service, here(name), many, how.seed, how.advance),
+        views_of(service, here(f"{name}-twin", 2), many, how.seed + 1, how.advance),
     )
     if service.window == NO_WINDOW:  # whoever waits moves the clock, and so closes the other one's cohorts
         sound, broken = [await each for each in both]
     else:
         sound, broken = await all_of(both)
     twin = "a study with half of the noise", broken
-    return sampled_part(PART, promise, sound, [twin], SEEN[: sound[0].shape[1]], error)
+    return sampled_part(PART, promise, sound, [twin], SEEN[: sound[0].shape[1]], how.error)
 
 
 async def audited_protocol(service: Service, study: str | None) -> Protocol:

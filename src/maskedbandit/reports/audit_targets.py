@@ -17,8 +17,8 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit import ERROR, Advance, Audit, Part
-from maskedbandit.reports.audit_exact import PEOPLE, exact_part, fitting
+from maskedbandit.reports.audit import Audit, How, Part
+from maskedbandit.reports.audit_exact import exact_part, fitting
 from maskedbandit.reports.audit_policy import decisions_part, run_part
 from maskedbandit.reports.audit_sampled import live_part
 from maskedbandit.reports.audit_tree import tree_part
@@ -27,20 +27,6 @@ from maskedbandit.study.protocol import Protocol
 MOST_LIVE = 16  # people in an audited cohort
 TOGETHER = "both outcomes together: each has a channel of its own here, and a place costs what both cost, added up"
 Found = tuple[Part | None, str]  # a part, or what was not audited and why, or both
-
-
-class How:
-    """How an audit is made."""
-
-    def __init__(
-        self,
-        people: int = PEOPLE,
-        samples: int | None = None,
-        error: float = ERROR,
-        seed: int = 1,
-        advance: Advance = lambda n: None,
-    ) -> None:
-        self.people, self.samples, self.error, self.seed, self.advance = people, samples, error, seed, advance
 
 
 def described(part: Any) -> str:
@@ -93,7 +79,7 @@ def of_channel(channel: Channel, how: How) -> list[Found]:
     if n > max(MOST_LIVE, how.people):
         found.append((None, f"cohorts of {described(channel)}, live: they have {n} people at least"))
     else:
-        found.append(live_part(channel, n, how.seed, how.samples, how.error, how.advance))
+        found.append(live_part(channel, n, how))
     if (backend := real(channel)) is not None:
         found.append((None, f"{type(backend).__name__}, the protocol behind the sum: here the sum is an ideal one"))
     return found
@@ -107,7 +93,7 @@ def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True
         raise InvalidValue("channel", described(channel), f"one that gives {type(policy).__name__} {lacks}")
     found: list[Found] = [] if channel.trust == "none" else [run_part(policy, channel)]
     if decisions:
-        found.append(decisions_part(policy, channel, how.seed, how.samples, how.error, how.advance))
+        found.append(decisions_part(policy, channel, how))
     return found
 
 
@@ -128,7 +114,7 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
 
     async def through_own_service() -> Part:
         async with own() as service:
-            return await service_part(service, protocol, how.seed, how.samples, how.error, how.advance)
+            return await service_part(service, protocol, how)
 
     found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
     if protocol.guardrail is not None:
@@ -148,7 +134,7 @@ def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
     async def through_the_service() -> tuple[Protocol, Part]:
         async with reached(url, key) as service:
             protocol = await audited_protocol(service, study)
-            part = await service_part(service, protocol, how.seed, how.samples, how.error, how.advance)
+            part = await service_part(service, protocol, how)
             return protocol, part
 
     protocol, part = asyncio.run(through_the_service())

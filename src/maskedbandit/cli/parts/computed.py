@@ -15,6 +15,7 @@ from maskedbandit.errors import InvalidValue, StorageFailed
 from maskedbandit.study.protocol import Protocol
 
 PATIENCE = 180  # seconds
+KEPT = 100  # answers
 
 
 async def computed(module: str, protocol: Protocol, **numbers: float) -> Any:
@@ -35,6 +36,23 @@ async def computed(module: str, protocol: Protocol, **numbers: float) -> Any:
     if process.returncode:
         raise StorageFailed("the computation failed: the server's log has more")
     return json.loads(said)
+
+
+class Kept:
+    """What the `main` of a module said, for the last hundred that were asked."""
+
+    def __init__(self, module: str) -> None:
+        self._module, self._known = module, dict[tuple[Any, ...], Any]()
+
+    async def __call__(self, protocol: Protocol, **numbers: float) -> Any:
+        """See `computed`."""
+        key = protocol.digest, *numbers.items()
+        if key not in self._known:
+            found = await computed(self._module, protocol, **numbers)
+            if len(self._known) >= KEPT:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = found
+        return self._known[key]
 
 
 def check_numbers(baseline: float, difference: float, per_day: float) -> None:

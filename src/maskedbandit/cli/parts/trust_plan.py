@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from maskedbandit.cli.parts.computed import answer, computed
+from maskedbandit.cli.parts.computed import Kept, answer
 from maskedbandit.reports.plan import Question, Row, plan
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 from maskedbandit.words import count
 
 RUNS = 100
-KEPT = 100  # answers
 
 
 def question(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Question:
@@ -59,25 +58,18 @@ class TrustPlan:
     """Plans that were asked for."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], list[dict[str, str]]] = {}
+        self._kept = Kept("maskedbandit.cli.parts.trust_plan")
 
     async def __call__(
         self, protocol: Protocol, baseline: float, difference: float, per_day: float
     ) -> tuple[list[str], list[list[str]], str]:
         """The head and the rows of the table, and how they were found."""
-        key = protocol.digest, baseline, difference, per_day
-        if key not in self._known:
-            numbers = {"baseline": baseline, "difference": difference, "per_day": per_day}
-            found = await computed("maskedbandit.cli.parts.trust_plan", protocol, **numbers)
-            if len(self._known) >= KEPT:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = found
+        rows = await self._kept(protocol, baseline=baseline, difference=difference, per_day=per_day)
         policy = question(protocol, baseline, difference, per_day).played
         about = (
             f"{RUNS} simulated studies for each trust model, with {type(policy).__name__}, ε as in this study, and the "
             "delay of its window. All arms but the best have the lower mean, which is the hardest case."
         )
-        rows = self._known[key]
         return list(rows[0]), [list(row.values()) for row in rows], about
 
 
