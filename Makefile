@@ -52,8 +52,6 @@ figures: setup
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
 	@$(BIN)/maskedbandit audit newsletter --out results/audit
 	@cp results/audit/audit.svg docs/figures/audit.svg
-	@$(BIN)/maskedbandit audit newsletter --out results/audit
-	@cp results/audit/audit.svg docs/figures/audit.svg
 	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
