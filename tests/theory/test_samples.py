@@ -28,6 +28,12 @@ def test_the_factor_of_delta(delta, factor) -> None:
     assert round(least_samples("no_privacy", MU2, 0.01)) == 6416
 
 
+def test_an_error_below_the_rounding_of_floats() -> None:
+    for exponent in (16, 17, 100, 300):
+        factor = least_samples("no_privacy", MU1, 10.0**-exponent) / characteristic_time(MU1)
+        assert factor == pytest.approx(exponent * math.log(10), rel=1e-12)
+
+
 @pytest.mark.parametrize(("means", "numbers"), [(MU1, (11485, 1333, 395.5, 395.5)), (MU2, (13825, 1604, 1425, 1425))])
 def test_local_times_have_the_numbers_of_an_independent_program(means, numbers) -> None:
     for epsilon, number in zip((10**-0.5, 0.6, 10 ** (1 / 18), 10), numbers, strict=True):

@@ -36,7 +36,6 @@ from maskedbandit.checks import check_fraction
 from maskedbandit.errors import UnknownName
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.characteristic_times import characteristic_time, proportions
-from maskedbandit.theory.divergences import kl
 
 Means = Sequence[float]
 
@@ -78,7 +77,8 @@ def least_samples(name: str, means: Means, delta: float, epsilon: float = math.i
         raise UnknownName("lower bound", name, TIMES)
     check_fraction("delta", delta)
     time = TIMES[name](means, positive("epsilon", epsilon))
-    return time * kl(delta, 1 - delta) if delta < 0.5 else 0.0
+    # kl(delta, 1 - delta), of which 1 - delta is not rounded to 1
+    return time * (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta)) if delta < 0.5 else 0.0
 
 
 def critical_epsilon(name: str, means: Means) -> float:
