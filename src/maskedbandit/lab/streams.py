@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 
 # the state of a Philox generator that has drawn nothing; tuples, because NumPy reads them faster than arrays
 FRESH: dict[str, Any] = {
@@ -47,6 +47,12 @@ def uniform(stream: Rewards, t: int) -> float:
     """A uniform number in [0, 1) for user t."""
     z = mixed(np.uint64(t) * np.uint64(0x9E3779B97F4A7C15) + stream.keys[0])
     return (mixed(z ^ stream.keys[1]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@large_kernel
+def binomial(n: int, p: float, rng: np.random.Generator) -> int:
+    """A binomial variable. (Its compilation takes a second, so that it is compiled once.)"""
+    return rng.binomial(n, p)
 
 
 class Generator(np.random.Generator):

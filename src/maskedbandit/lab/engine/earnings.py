@@ -10,7 +10,7 @@ import numpy as np
 
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delays, default_sum
-from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.streams import Rewards, binomial
 
 one: Any = None  # these stand for the kernels of a world, see `earning`
 
@@ -39,7 +39,7 @@ def some_lost(
 
     Who loses a reward does not depend on the reward, so those who do earn a sum of their own.
     """
-    lost = rng.binomial(users, delay.lost)
+    lost = binomial(users, delay.lost, rng)
     instead = default_sum(delay, lost, g, rng)
     if users == 1:
         x = one(instance, arm, t, g, stream)

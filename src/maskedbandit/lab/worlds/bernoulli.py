@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.lab.streams import Rewards, uniform
+from maskedbandit.lab.streams import Rewards, binomial, uniform
 from maskedbandit.lab.worlds.instance import Floats, Instance, checked
 from maskedbandit.lab.worlds.named_means import listed_means
 
@@ -53,4 +53,4 @@ class Bernoulli(Instance):
     @staticmethod
     @kernel
     def many(i: BernoulliParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
-        return max(g, 1.0) * stream.generator.binomial(n, i.means[arm])
+        return max(g, 1.0) * binomial(n, i.means[arm], stream.generator)

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.streams import Rewards, binomial
 from maskedbandit.lab.worlds.instance import Floats, Instance, checked, rounded
 
 
@@ -58,7 +58,7 @@ class Beta(Instance):
     @kernel
     def many(i: BetaParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
-            return float(stream.generator.binomial(n, i.means[arm]))
+            return float(binomial(n, i.means[arm], stream.generator))
         total = 0.0
         for _ in range(n):
             total += rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.streams import Rewards, binomial
 from maskedbandit.lab.worlds.instance import Floats, Instance, checked, rounded
 from maskedbandit.lab.worlds.named_means import listed_means
 from maskedbandit.privacy.exact import exact
@@ -66,7 +66,7 @@ class ClippedGaussian(Instance):
     @kernel
     def many(i: ClippedGaussianParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
-            return float(stream.generator.binomial(n, i.means[arm]))
+            return float(binomial(n, i.means[arm], stream.generator))
         total = 0.0
         for _ in range(n):
             total += rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator)
