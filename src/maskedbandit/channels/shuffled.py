@@ -154,7 +154,8 @@ class Shuffled(Channel):
         return tosses
 
     def law(self) -> Law:
-        return Law(COINS, scale=0.5, grid=1.0, per_release=float(self.coins()))
+        needed = self.needed()
+        return Law(COINS, scale=0.5, grid=1.0, per_release=float(needed), spare=float(self.coins() - needed))
 
     def loss(self, n: int) -> Loss:
         check_cohort_size(n)

@@ -6,7 +6,7 @@ one.
 """
 
 from maskedbandit.law.bounds import cumulant, deviation, log_mgf, log_mgf_of_sum, radius
-from maskedbandit.law.counts import calibration, draws, draws_of_one, epoch, nodes, steps, wider, width
+from maskedbandit.law.counts import calibration, draws, draws_of_one, epoch, fewest_draws, nodes, steps, wider, width
 from maskedbandit.law.properties import (
     adds_noise,
     is_coins,
@@ -57,6 +57,7 @@ __all__ = [
     "draws",
     "draws_of_one",
     "epoch",
+    "fewest_draws",
     "is_coins",
     "is_gaussian",
     "is_laplace",

@@ -74,19 +74,30 @@ def width(law: Law, m: int) -> float:
 
 @lean_kernel
 def draws(law: Law, m: int, n: int) -> float:
-    """Number of independent noise draws in m releases over n pulls in all, for one release exactly."""
+    """Number of independent noise draws in m releases over n pulls in all, at most; exact for one without losses."""
     if law.counter > 0:
         return nodes(law, m)
     if m == 1:
         return draws_of_one(law, n)
-    return law.per_release * (m / law.honest) + law.per_pull * n
+    return law.per_release * (m / law.honest) + law.per_pull * n + law.spare * m
 
 
 @lean_kernel
 def draws_of_one(law: Law, n: int) -> float:
-    """Number of independent noise draws in one release over n pulls; on a tree, in each of its nodes."""
+    """Number of independent noise draws in one release over n pulls, if none is lost; on a tree, in each of its nodes."""
     whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
-    return law.per_release * whole + law.per_pull * n
+    return law.per_release * whole + law.per_pull * n + law.spare
+
+
+@lean_kernel
+def fewest_draws(law: Law, n: int) -> float:
+    """The least number of noise draws in one release over n pulls, whoever was lost.
+
+    >>> law = Law(LAPLACE, per_release=1.0, honest=0.8)
+    >>> fewest_draws(law, 100), draws_of_one(law, 100)
+    (1.0, 1.25)
+    """
+    return law.per_release + law.per_pull * n
 
 
 @lean_kernel

@@ -27,6 +27,7 @@ class LawParameters(NamedTuple):
     arity: int = 0  # of a k-ary tree
     variance: float = 0.0  # of a sub-gamma draw of scale 1, or more
     tail: float = 0.0  # of the same
+    spare: float = 0.0
 
 
 class Law(LawParameters):
@@ -36,6 +37,8 @@ class Law(LawParameters):
     rounded at random to a multiple of 1/g (so rounded rewards stay in [0, 1] and keep their mean), and is released
     with independent noise draws of the given kind and scale: `per_pull * n` of them, and `per_release` of them times
     n / ceil(honest * n), because n users add noise shares of which ceil(honest * n) are calibrated to sum to one draw.
+    And `spare` more. Users who are lost take noise with them: where `honest` is below 1, or there are spare draws, a
+    release has at most so many draws, and at least `per_release`, besides those of pulls.
     Randomized response adds nothing: each rounded bit is flipped with probability `flip`, and the released
     total (sum of bits - n * flip) / (1 - 2 * flip) is unbiased. A draw of coins is one fair coin, 1/2 or -1/2.
 
@@ -53,7 +56,7 @@ class Law(LawParameters):
         if law.kind not in range(len(KINDS)):
             allowed = f"a known kind ({', '.join(KINDS)}); noise of any other distribution has the kind SUB_GAMMA"
             raise InvalidValue("kind", law.kind, allowed)
-        for name in ("scale", "grid", "root", "per_release", "per_pull"):
+        for name in ("scale", "grid", "root", "per_release", "per_pull", "spare"):
             if not 0 <= getattr(law, name) < math.inf:
                 raise InvalidValue(name, getattr(law, name), "a finite number of at least 0")
         if not 0 < law.honest <= 1:

@@ -33,7 +33,7 @@ import numpy as np
 
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.theory.likelihood import Releases, log_likelihood
+from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
 
 SCALES = 6  # the scales in the sum; gains of others are not negative, so leaving them out is safe
 EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
@@ -121,7 +121,7 @@ def evidence(law: Law, a: Releases, b: Releases, rivals: int, gap: float, z: flo
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
     best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
-    of_a, of_b = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
+    of_a, of_b = log_likelihood(law, a, z)[0] + allowance(law, a), log_likelihood(law, b, z)[0] + allowance(law, b)
     one_sided = log_sum(alone(ON_A, first, 1 - z, at_a, of_a), alone(rivals * ON_B, first, z, at_b, of_b))
     found = log_sum(both(first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
     return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
@@ -133,10 +133,10 @@ def tail(law: Law, known: Releases, weight: float, mean: float, sign: float, thr
 
     The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
     """
-    far, near, found = 0.0 if sign > 0.0 else 1.0, mean, -1.0
+    far, near, found, more = 0.0 if sign > 0.0 else 1.0, mean, -1.0, allowance(law, known)
     for _ in range(40):
         z, seen = (far + near) / 2, -math.inf
-        here, first = log_likelihood(law, known, z)[0], scale(2 * abs(mean - z))
+        here, first = log_likelihood(law, known, z)[0] + more, scale(2 * abs(mean - z))
         for j in range(first, first + 2):
             to = z + sign * shift(j)
             if 0.0 <= to <= 1.0:
@@ -169,6 +169,7 @@ def everywhere(
         return 0.0 if z < 0.0 else 1.0
     first, whole = scale(2 * (mean_a - mean_b)), end - z
     step, narrow = whole / 4, NARROW * whole
+    more_a, more_b = allowance(law, a), allowance(law, b)
     at_a, at_b, next_a, next_b = np.empty(SCALES), np.empty(SCALES), np.empty(SCALES), np.empty(SCALES)
     shifted(law, a, z, 1.0, first, at_a)
     shifted(law, b, z, -1.0, first, at_b)
@@ -182,8 +183,9 @@ def everywhere(
         most = max(null, null_to)
         if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
-        one_sided = log_sum(alone(ON_A, first, 1 - to, next_a, to_a[0]), alone(of_rival, first, z, at_b, of_b[0]))
-        seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most, one_sided)
+        of_one_a = alone(ON_A, first, 1 - to, next_a, to_a[0] + more_a)
+        one_sided = log_sum(of_one_a, alone(of_rival, first, z, at_b, of_b[0] + more_b))
+        seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most - more_a - more_b, one_sided)
         if seen >= threshold:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
             at_a, next_a = next_a, at_a

@@ -7,6 +7,9 @@ A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) 
 and releases of one arm multiply. Factors without mu are left out. The sum starts at its largest term and goes outwards
 until terms are negligible, so the number of terms is that of the narrower of the two distributions.
 
+Where users may be lost with their noise, h is a distribution that stands for all that are possible (see lost_draws.py),
+and whoever compares likelihoods has to grant the `allowance` to the one that is to be ruled out.
+
 ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
 docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed without rounding, which is that of
 Bernoulli rewards.
@@ -21,7 +24,8 @@ import numpy as np
 
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_coins, is_gaussian, is_laplace, unit_variance
-from maskedbandit.theory.noise_pmf import log_pmf
+from maskedbandit.theory.lost_draws import log_excess, standing
+from maskedbandit.theory.noise_pmf import log_pmf_of_draws
 
 NOTHING = 1e-15  # terms below this fraction of the largest are left out
 
@@ -44,13 +48,13 @@ def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
 
 
 @kernel
-def log_noise(law: Law, n: int, count: float, z: float) -> float:
+def log_noise(law: Law, scale: float, count: float, z: float) -> float:
     """ln h(z), up to a constant that does not depend on z."""
     if is_laplace(law) and count == 1.0:
-        return -abs(z) / law.scale
+        return -abs(z) / scale
     if is_gaussian(law):
-        return -z * z / (2 * count * law.scale * law.scale)
-    return log_pmf(law, n, z)
+        return -z * z / (2 * count * scale * scale)
+    return log_pmf_of_draws(law, scale, count, z)
 
 
 @kernel
@@ -60,16 +64,16 @@ def bounded_exp(x: float) -> float:
 
 
 @kernel
-def closer(law: Law, n: int, count: float, z: float) -> float:
+def closer(law: Law, scale: float, count: float, z: float) -> float:
     """h(z - 1) / h(z): the likelihood ratio of the noise if one more of the sum is reward."""
     if is_laplace(law) and count == 1.0:
-        return bounded_exp(1 / law.scale) if z >= 1.0 else 1 / bounded_exp(1 / law.scale)
+        return bounded_exp(1 / scale) if z >= 1.0 else 1 / bounded_exp(1 / scale)
     if is_gaussian(law):
-        return bounded_exp((2 * z - 1) / (2 * count * law.scale * law.scale))
+        return bounded_exp((2 * z - 1) / (2 * count * scale * scale))
     if is_coins(law):
         heads, tails = count / 2 + z, count / 2 - z + 1
         return math.inf if tails <= 0.0 else max(0.0, heads / tails)
-    return bounded_exp(log_pmf(law, n, z - 1) - log_pmf(law, n, z))
+    return bounded_exp(log_pmf_of_draws(law, scale, count, z - 1) - log_pmf_of_draws(law, scale, count, z))
 
 
 @large_kernel
@@ -81,23 +85,23 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     >>> [round(float(of_release(law, 50, 31.0, mu)[0] - of_release(law, 50, 31.0, 0.5)[0]), 4) for mu in (0.6, 0.7)]
     [0.9762, 0.5166]
     """
-    count = draws_of_one(law, n)
+    scale, count = standing(law, n, r)
     if mu <= 0.0 or mu >= 1.0:
-        return log_noise(law, n, count, r if mu <= 0.0 else r - n), 0.0
+        return log_noise(law, scale, count, r if mu <= 0.0 else r - n), 0.0
     odds, laplace, normal = mu / (1 - mu), is_laplace(law) and count == 1.0, is_gaussian(law)
-    up = bounded_exp(1 / law.scale if laplace else 1 / (count * law.scale * law.scale))
+    up = bounded_exp(1 / scale if laplace else 1 / (count * scale * scale))
     down = 1 / up
     top, end = 0, n  # the first x whose term is larger than the next
     while top < end:
         x = (top + end) // 2
-        ratio = (up if r - x >= 1.0 else down) if laplace else closer(law, n, count, r - x)
+        ratio = (up if r - x >= 1.0 else down) if laplace else closer(law, scale, count, r - x)
         if odds * (n - x) / (x + 1) * ratio < 1.0:
             end = x
         else:
             top = x + 1
     # of the terms and of x - top, in units of the largest term; a step to the next ratio is cheap for common noise
     total, moment = 1.0, 0.0
-    term, x, ratio = 1.0, top, closer(law, n, count, r - top)
+    term, x, ratio = 1.0, top, closer(law, scale, count, r - top)
     while x < n and term > NOTHING * total:
         term *= odds * (n - x) / (x + 1) * ratio
         x += 1
@@ -106,8 +110,8 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
         if laplace:
             ratio = up if r - x >= 1.0 else down
         else:
-            ratio = ratio * down if normal else closer(law, n, count, r - x)
-    term, x, ratio = 1.0, top, closer(law, n, count, r - top + 1)
+            ratio = ratio * down if normal else closer(law, scale, count, r - x)
+    term, x, ratio = 1.0, top, closer(law, scale, count, r - top + 1)
     while x > 0 and term > NOTHING * total:
         term *= x / (odds * (n - x + 1) * ratio)
         x -= 1
@@ -116,9 +120,9 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
         if laplace:
             ratio = up if r - x >= 0.0 else down
         else:
-            ratio = ratio * up if normal else closer(law, n, count, r - x + 1)
+            ratio = ratio * up if normal else closer(law, scale, count, r - x + 1)
     largest = math.lgamma(n + 1.0) - math.lgamma(top + 1.0) - math.lgamma(n - top + 1.0)
-    largest += top * math.log(mu) + (n - top) * math.log1p(-mu) + log_noise(law, n, count, r - top)
+    largest += top * math.log(mu) + (n - top) * math.log1p(-mu) + log_noise(law, scale, count, r - top)
     return largest + math.log(total), (top + moment / total - n * mu) / (mu * (1 - mu))
 
 
@@ -139,6 +143,16 @@ def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
         value += one[0]
         slope += one[1]
     return value, slope
+
+
+@large_kernel
+def allowance(law: Law, known: Releases) -> float:
+    """ln of how many times as likely as `log_likelihood` says the releases may be at most, because draws may be lost."""
+    total = 0.0
+    if adds_noise(law):
+        for i in range(known.m):
+            total += log_excess(law, known.n[i], known.total[i])
+    return total
 
 
 @kernel

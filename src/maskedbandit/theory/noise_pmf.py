@@ -20,10 +20,17 @@ def log_pmf(law: Law, n: int, z: float) -> float:
     ...     Law(LAPLACE, scale=1.0, grid=1, per_release=1), 10, 2), 12)
     -1.0
     """
-    z, count = abs(z), draws(law, 1, n)
-    if is_response(law) or count == 0.0:
+    if is_response(law):
         return 0.0 if z == 0 else -math.inf
-    wide = law.scale * steps(law, n)
+    return log_pmf_of_draws(law, law.scale * steps(law, n), draws(law, 1, n), z)
+
+
+@kernel
+def log_pmf_of_draws(law: Law, wide: float, count: float, z: float) -> float:
+    """log P(Z = z), Z the sum of `count` draws of this scale, both in steps."""
+    z = abs(z)
+    if count == 0.0:
+        return 0.0 if z == 0 else -math.inf
     if is_coins(law):
         heads = count / 2 + z
         if heads > count:

@@ -243,10 +243,6 @@ class ReleasedLikelihood(Policy):
             return "rewards rounded to bits (grid = 1), as otherwise the distribution of a sum is not known"
         if law.per_pull > 0:
             return "noise that is added to whole sums, not to every reward"
-        if law.honest < 1:
-            return (
-                "noise of which every user adds a noise share (honest = 1), as otherwise its distribution is not known"
-            )
         return ""
 
     def init(self, k: int, delta: float) -> State:
