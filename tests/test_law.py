@@ -257,7 +257,7 @@ class TestKinds:
             with pytest.raises(InvalidValue, match=r"kind is .*SUB_GAMMA"):
                 make()
 
-    @pytest.mark.parametrize("name", ["scale", "grid", "root", "per_release", "per_pull", "honest", "flip"])
+    @pytest.mark.parametrize("name", ["scale", "grid", "root", "per_release", "per_pull", "spare", "honest", "flip"])
     @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
     def test_a_law_with_numbers_that_no_noise_has_cannot_be_made(self, name, value):
         """They compile: releases would carry no noise, or none of this law, at the loss that the channel states."""

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
-from maskedbandit.theory.evidence import FIRST, ON_A, ON_B, RATIOS, both, everywhere, evidence, log_weight, shift
-from maskedbandit.theory.likelihood import Releases, likeliest, log_likelihood
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, draws_of_one
+from maskedbandit.theory.evidence import FIRST, ON_A, ON_B, RATIOS, both, everywhere, evidence, log_weight, shift, tail
+from maskedbandit.theory.likelihood import Releases, allowance, likeliest, log_likelihood
+from maskedbandit.theory.lost_draws import wider_laplace
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.policies.mutants import mutant
 
@@ -23,6 +24,7 @@ LAWS = {
     "gaussian": Law(GAUSSIAN, scale=2.0, grid=1, per_release=1),
     "skellam": Law(SKELLAM, scale=2.0, grid=1, per_release=1),
     "coins": Law(COINS, scale=0.5, grid=1, per_release=20),
+    "lossy laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1, honest=0.7),
 }
 SKELLAM_IS_SLOW = [pytest.param(name, marks=[pytest.mark.slow] * (name == "skellam")) for name in LAWS]
 MANY = 12  # scales; of what is below, hardly anything is gained
@@ -50,7 +52,8 @@ def check_fair(law: Law, assumed: Law, n: int = 6) -> None:
                 to, total = z + sign * s, 0.0
                 for r, p in chances(law, n, mean).items():
                     known = Releases(np.array([r]), np.array([n]), 1)
-                    total += p * math.exp(log_likelihood(assumed, known, to)[0] - log_likelihood(assumed, known, z)[0])
+                    gain = log_likelihood(assumed, known, to)[0] - log_likelihood(assumed, known, z)[0]
+                    total += p * math.exp(gain - allowance(assumed, known))
                 assert total <= 1 + 1e-9, f"a bet on {to} against {z} gains {total} where the mean is {mean}"
 
 
@@ -88,7 +91,7 @@ def test_weights_add_up_to_one():
 
 def whole_evidence(law: Law, a: Releases, b: Releases, rivals: int, z: float) -> float:
     """ln M_ab(z) with all bets of MANY scales, as its definition says."""
-    here = log_likelihood(law, a, z)[0], log_likelihood(law, b, z)[0]
+    here = [log_likelihood(law, each, z)[0] + allowance(law, each) for each in (a, b)]
     gain_a = [log_likelihood(law, a, min(z + shift(j), 1.0))[0] - here[0] for j in range(MANY)]
     gain_b = [log_likelihood(law, b, max(z - shift(j), 0.0))[0] - here[1] for j in range(MANY)]
     of_one = (math.log(ON_A), gain_a), (math.log(rivals * ON_B), gain_b)
@@ -187,6 +190,24 @@ def test_the_wrong_ends_of_intervals_are_rejected():
     blind = mutant(everywhere, "if slope > 0.0 and slope_to < 0.0:", "if False:", both=mutant(both, "min(a", "max(a"))
     with pytest.raises(AssertionError, match="somewhere"):
         check_everywhere(LAWS["none"], 1, blind, cases=40)
+
+
+@pytest.mark.parametrize("change", ["most - more_a", "of_b[0] + more_b"])
+def test_evidence_that_forgets_that_draws_may_be_lost_is_rejected(change):
+    """Mutants of bets on both arms, and on one."""
+    free = mutant(everywhere, change, change.split()[0])
+    with pytest.raises(AssertionError, match="somewhere"):
+        check_everywhere(LAWS["lossy laplace"], 1, free, cases=20)
+
+
+def test_tails_pay_for_draws_that_may_be_lost():
+    """They are those of the noise that stands for what is left, with so much more to show."""
+    law, known = LAWS["lossy laplace"], Releases(np.linspace(38.0, 42.0, 9), np.full(9, 50), 9)
+    one = Law(LAPLACE, scale=wider_laplace(2.0, draws_of_one(law, 50) - 1), grid=1, per_release=1)
+    more = allowance(law, known)
+    assert more > 0.5
+    found, without = tail(law, known, 0.1, 0.8, 1.0, 3.0), tail(one, known, 0.1, 0.8, 1.0, 3.0)
+    assert found == tail(one, known, 0.1, 0.8, 1.0, 3.0 + more) < without
 
 
 def test_it_is_sharp():

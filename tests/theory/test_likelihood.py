@@ -12,7 +12,8 @@ from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
 from maskedbandit.theory.likelihood import Releases, information, likeliest, log_likelihood, of_release
-from maskedbandit.theory.noise_pmf import log_pmf
+from maskedbandit.theory.lost_draws import standing
+from maskedbandit.theory.noise_pmf import log_pmf_of_draws
 from tests.policies.mutants import mutant
 
 LAWS = {
@@ -21,14 +22,16 @@ LAWS = {
     "noise shares of laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1, honest=0.7),
     "gaussian": Law(GAUSSIAN, scale=3.0, grid=1, per_release=1),
     "skellam": Law(SKELLAM, scale=3.0, grid=1, per_release=1),
+    "skellam of which some may be lost": Law(SKELLAM, scale=3.0, grid=1, per_release=1, honest=0.7),
     "coins": Law(COINS, scale=0.5, grid=1, per_release=40),
 }
 MEANS = (0.0, 1e-4, 0.2, 0.5, 0.83, 0.999, 1.0)
 
 
-def written_out(law: Law, n: int, r: float, mu: float, pmf: object = log_pmf) -> float:
-    """ln of the sum over x of P(x of n bits are one) P(the noise is r - x)."""
-    terms = [binom.logpmf(x, n, mu) + log_pmf(law, n, r - x) for x in range(n + 1)]
+def written_out(law: Law, n: int, r: float, mu: float) -> float:
+    """ln of the sum over x of P(x of n bits are one) P(the noise is r - x), or what stands for the noise."""
+    scale, count = standing(law, n, r)
+    terms = [binom.logpmf(x, n, mu) + log_pmf_of_draws(law, scale, count, r - x) for x in range(n + 1)]
     return float(np.logaddexp.reduce(terms))
 
 

@@ -18,6 +18,7 @@ from maskedbandit.law.properties import (
     is_skellam,
     is_sub_gamma,
     largest_tilt,
+    loses_draws,
     unit_variance,
 )
 from maskedbandit.law.record import (
@@ -69,6 +70,7 @@ __all__ = [
     "largest_tilt",
     "log_mgf",
     "log_mgf_of_sum",
+    "loses_draws",
     "nodes",
     "radius",
     "steps",

@@ -84,7 +84,7 @@ def draws(law: Law, m: int, n: int) -> float:
 
 @lean_kernel
 def draws_of_one(law: Law, n: int) -> float:
-    """Number of independent noise draws in one release over n pulls, if none is lost; on a tree, in each of its nodes."""
+    """Number of independent noise draws in one release over n pulls, if none is lost; on a tree, in each node."""
     whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
     return law.per_release * whole + law.per_pull * n + law.spare
 

@@ -28,6 +28,12 @@ def adds_noise(law: Law) -> bool:
 
 
 @lean_kernel
+def loses_draws(law: Law) -> bool:
+    """Whether users may be lost with their noise, so that only bounds on the number of draws in a release are known."""
+    return law.honest < 1.0 or law.spare > 0.0
+
+
+@lean_kernel
 def is_laplace(law: Law) -> bool:
     """Whether draws are discrete Laplace: their tails are exponential, and complete draws have a pure loss."""
     return law.kind == LAPLACE

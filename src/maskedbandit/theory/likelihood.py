@@ -23,7 +23,16 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel, large_kernel
-from maskedbandit.law import Law, adds_noise, draws_of_one, is_coins, is_gaussian, is_laplace, unit_variance
+from maskedbandit.law import (
+    Law,
+    adds_noise,
+    draws_of_one,
+    is_coins,
+    is_gaussian,
+    is_laplace,
+    loses_draws,
+    unit_variance,
+)
 from maskedbandit.theory.lost_draws import log_excess, standing
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws
 
@@ -85,7 +94,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     >>> [round(float(of_release(law, 50, 31.0, mu)[0] - of_release(law, 50, 31.0, 0.5)[0]), 4) for mu in (0.6, 0.7)]
     [0.9762, 0.5166]
     """
-    scale, count = standing(law, n, r)
+    scale, count = standing(law, n, r) if loses_draws(law) else (law.scale, draws_of_one(law, n))
     if mu <= 0.0 or mu >= 1.0:
         return log_noise(law, scale, count, r if mu <= 0.0 else r - n), 0.0
     odds, laplace, normal = mu / (1 - mu), is_laplace(law) and count == 1.0, is_gaussian(law)
@@ -147,9 +156,9 @@ def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
 
 @large_kernel
 def allowance(law: Law, known: Releases) -> float:
-    """ln of how many times as likely as `log_likelihood` says the releases may be at most, because draws may be lost."""
+    """ln of how many times as likely as `log_likelihood` says the releases may be, at most, as draws may be lost."""
     total = 0.0
-    if adds_noise(law):
+    if loses_draws(law):
         for i in range(known.m):
             total += log_excess(law, known.n[i], known.total[i])
     return total

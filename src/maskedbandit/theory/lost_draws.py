@@ -1,25 +1,25 @@
-"""Noise of which some draws may be lost: one distribution that stands for every number of draws there may be.
+"""Noise of which some draws may be lost.
 
-If users may be lost with their noise, it has c draws, c unknown between `fewest_draws` and `draws_of_one`. For each kind
-of noise there is a log-concave distribution g that is hardly ever less likely than the noise, whatever c is:
+For each kind of noise one distribution stands for every number of draws there may be.
+kind of noise there is a log-concave distribution g with
 
-    P(Z = z) <= K g(z)    for all z and c,    K = (P(Z = 0) of the fewest draws) / g(0).
+    P(Z = z) <= K g(z)    for all z and c,    K = (P(Z = 0) with the fewest draws) / g(0).
 
-Then a release has p(r; mu) <= K p_g(r; mu) for all means mu at once, so what is fair under g is fair if it pays ln K for
-each release: docs/released_likelihood.md has the proofs.
+So a release has p(r; mu) <= K p_g(r; mu) for all means mu at once, and a bet that is fair under g is fair for every c
+if it pays ln K for each release. docs/released_likelihood.md has the proofs.
 
-* Coins, Gaussian and Skellam noise: g is that of most draws, because P(Z = z) / g(z) is greatest at 0.
-* Laplace noise of at most twice the fewest draws: g is one draw that is a little wider. With most draws, K would be three
-  times as far from 1.
+* Coins, Gaussian and Skellam noise: g is that of the most draws, because P(Z = z) / g(z) is greatest at 0.
+* Laplace noise with at most twice as many draws: g is one draw that is a little wider. With the most draws ln K would
+  be three times as large.
 
-For most = 1.25 times the fewest ln K is at most 0.09 with Laplace noise, and near 0.11 with others.
+With 1.25 times the fewest draws ln K is at most 0.09 for Laplace noise, and about 0.11 for the others.
 """
 
 from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law, draws_of_one, fewest_draws, is_coins, is_laplace
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws
 
@@ -39,7 +39,7 @@ def wider_laplace(scale: float, more: float) -> float:
     return 1 / (1 / scale - u * more * math.tanh(1 / scale) * math.exp(-math.lgamma(1 + more) / more))
 
 
-@kernel
+@large_kernel
 def standing(law: Law, n: int, r: float) -> tuple[float, float]:
     """Scale and number of draws of the noise g that stands for that of the release r of n rewards."""
     fewest, most = fewest_draws(law, n), draws_of_one(law, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law, draws, is_coins, is_gaussian, is_laplace, is_response, is_skellam, steps
 
 
@@ -25,7 +25,7 @@ def log_pmf(law: Law, n: int, z: float) -> float:
     return log_pmf_of_draws(law, law.scale * steps(law, n), draws(law, 1, n), z)
 
 
-@kernel
+@large_kernel
 def log_pmf_of_draws(law: Law, wide: float, count: float, z: float) -> float:
     """log P(Z = z), Z the sum of `count` draws of this scale, both in steps."""
     z = abs(z)
