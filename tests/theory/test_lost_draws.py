@@ -95,7 +95,7 @@ def test_what_stands_for_too_few_draws_is_rejected():
     law = LAWS["skellam"]
     with pytest.raises(AssertionError, match="more often"):
         check_stands(law, excess=lambda law, n, r: 0.0)
-    narrow = mutant(standing, wider_laplace=mutant(wider_laplace, "u * more", "0.9 * u * more"))
+    narrow = mutant(standing, wider_laplace=mutant(wider_laplace, "w * more", "0.9 * w * more"))
     law = LAWS["laplace"]
     with pytest.raises(AssertionError, match="more often"):
         check_stands(law, stands=narrow, excess=mutant(log_excess, standing=narrow))

@@ -1,7 +1,7 @@
-"""Noise of which some draws may be lost.
+"""One distribution that stands for noise of which some draws may be lost, however many are.
 
-For each kind of noise one distribution stands for every number of draws there may be.
-kind of noise there is a log-concave distribution g with
+If users may be lost with their noise, it has c draws, with c unknown between `fewest_draws` and `draws_of_one`. For
+each kind of noise there is a log-concave distribution g with
 
     P(Z = z) <= K g(z)    for all z and c,    K = (P(Z = 0) with the fewest draws) / g(0).
 
@@ -33,10 +33,10 @@ def wider_laplace(scale: float, more: float) -> float:
     """
     still = math.tanh(0.5 / scale)
     half = (1 + still * still) / 2
-    u = 1.0
-    for _ in range(8):  # towards the least u with u - 1 - ln u <= -ln half, from above: each of these will do
-        u = half * math.exp(u - 1)
-    return 1 / (1 / scale - u * more * math.tanh(1 / scale) * math.exp(-math.lgamma(1 + more) / more))
+    w = 1.0
+    for _ in range(8):  # towards the least w with w - 1 - ln w <= -ln half, from above: each of these will do
+        w = half * math.exp(w - 1)
+    return 1 / (1 / scale - w * more * math.tanh(1 / scale) * math.exp(-math.lgamma(1 + more) / more))
 
 
 @large_kernel
