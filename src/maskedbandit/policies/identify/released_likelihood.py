@@ -4,7 +4,8 @@ The leader is the arm of the highest likeliest mean. It is the answer once the e
 evidence.py) is at least (K - 1) / delta for every rival b. All releases count, and the evidence is valid however pulls
 and cohorts are chosen. An error needs such evidence for a wrong arm against the best one: K - 1 events, each of
 probability <= delta / (K - 1). So the answer is wrong with probability <= delta, plus the channel's `failure` for each
-sum that may wrap around its modulus. docs/released_likelihood.md has the proof and the alternatives that were tried.
+sum that may wrap around its modulus. Where users may be lost with their noise the evidence is valid whatever noise is
+left (see lost_draws.py). docs/released_likelihood.md has the proofs and the alternatives that were tried.
 
 The rest can be chosen freely, because it is post-processing. Every release has its own noise, so cohorts are few:
 
