@@ -70,7 +70,7 @@ class HalfTheLevel(ReleasedLikelihood):
 
 @kernel
 def silent(law: Law) -> LawParameters:
-    return LawParameters(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0)
+    return LawParameters(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0, 0, 0.0, 0.0, 0.0)
 
 
 def with_bet(bet, **certain):
