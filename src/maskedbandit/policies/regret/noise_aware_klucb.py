@@ -41,17 +41,18 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
+from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.bet import bet_bound, evidence, shift
+from maskedbandit.theory.chernoff import chernoff_bound
+from maskedbandit.theory.likelihood import Releases, is_known
 
-LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
-SMALLEST = 1e-9
+MOST = 64  # releases of one arm that are kept
 FOREVER = 2**50
 
 
@@ -60,6 +61,8 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k]
     n: np.ndarray  # [k] rewards in it
+    totals: np.ndarray  # [k, MOST] of each release
+    users: np.ndarray  # [k, MOST] rewards in it
     asked: np.ndarray  # [k] see batches.py
     flight: np.ndarray  # [k] see batches.py
     m: np.ndarray  # [k] releases in it
@@ -72,45 +75,55 @@ class State(NamedTuple):
 
 
 @kernel
-def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
-    """The mean at which the exponent is f, for one lam: above the index, whatever lam is.
-
-    Where it is above 1, it is replaced by 1 + e - lam, which is convex, so that the search finds the minimum.
-    """
-    noise = 0.0 if is_response(law) else log_mgf_of_sum(law, m, n, lam)
-    e = (f + lam * x + noise) / n
-    if e > lam:
-        return 1.0 + e - lam
-    return math.expm1(min(-e, 700.0)) / math.expm1(-lam)  # 700: a sum far below 0
-
-
-@kernel
-def index(law: Law, x: float, m: int, n: int, f: float) -> float:
-    """The largest mean that the released sum x of n rewards, in m releases, does not rule out at exploration rate f.
-
-    Below 0 if every mean is ruled out.
-
-    >>> from maskedbandit.law import NO_NOISE
-    >>> round(index(Law(NO_NOISE), 8.0, 1, 16, 0.5), 4)  # here kl(0.5, q) = 0.5 / 16
-    0.6231
-    """
-    if is_response(law):  # from rewards to bits
-        x = x * (1 - 2 * law.flip) + n * law.flip
-    # golden section in ln lam; for an index in (0, 1) 26 values leave an excess below a millionth
-    top = min(LARGEST, largest_tilt(law))
-    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(top))
-    for _ in range(26):
-        section = narrowed(section, bound(law, x, m, n, f, math.exp(section.x)))
-    q = section.least
-    if is_response(law):
-        q = (q - law.flip) / (1 - 2 * law.flip)
-    return min(1.0, q)
-
-
-@kernel
 def exploration_rate(s: State, n: int) -> float:
     """f, for an arm with n rewards; without noise close to that of KL-UCB++ [MG17]."""
     return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
+
+
+@kernel
+def releases(s: State, a: int) -> Releases:
+    """The releases of an arm."""
+    return Releases(s.totals[a], s.users[a], s.m[a])
+
+
+@kernel
+def bets(s: State, law: Law, a: int) -> bool:
+    """Whether the index of an arm is by bets: the likelihood of its releases is known."""
+    return is_known(law) and s.anytime == 0 and s.m[a] <= MOST
+
+
+@kernel
+def level(s: State, a: int) -> float:
+    """The level of the bets, as if users in flight had shown what the others did."""
+    return exploration_rate(s, s.asked[a]) * (s.n[a] / s.asked[a])
+
+
+@kernel
+def index(s: State, law: Law, a: int) -> float:
+    """The upper confidence bound of an arm."""
+    if bets(s, law, a):
+        return bet_bound(law, releases(s, a), s.n[a], level(s, a))
+    n = s.asked[a]
+    return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
+
+
+@large_kernel
+def choice(s: State, law: Law, rng: np.random.Generator) -> int:
+    """The arm of the highest index."""
+    unknown, last, high = 0, -1, 0.0
+    for a in range(s.n.size):
+        if s.anytime == 1 or math.isnan(s.value[a]):
+            unknown, last = unknown + 1, a
+        else:
+            high = max(high, s.value[a])
+    if unknown == 1 and 0.0 < high < 1.0 and bets(s, law, last):  # its index is at least that of all others
+        q = high
+        if evidence(law, releases(s, last), q, q - shift(law, s.m[last], s.n[last], level(s, last), q)) <= level(s, last):
+            return last
+    for a in range(s.n.size):
+        if s.anytime == 1 or math.isnan(s.value[a]):
+            s.value[a] = index(s, law, a)
+    return highest(s.value, rng)
 
 
 @kernel
@@ -165,7 +178,7 @@ class NoiseAwareKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, asked, flight, m, clock = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
         settings = int(self.anytime), float(self.ratio), int(self.least)
-        return State(np.zeros(k), n, asked, flight, m, np.full(k, math.nan), clock, horizon, *settings)
+        return State(np.zeros(k), n, np.zeros((k, MOST)), np.zeros((k, MOST), np.int64), asked, flight, m, np.full(k, math.nan), clock, horizon, *settings)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -176,17 +189,16 @@ class NoiseAwareKLUCB(Policy):
         if not ready(s.n):
             users = smallest(s, law)
             return first(s, users, FURTHER * users, EARLY)
-        for a in range(s.n.size):
-            if s.anytime == 1 or math.isnan(s.value[a]):
-                n = s.asked[a]  # as if users in flight had shown the released mean
-                s.value[a] = index(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
-        best = highest(s.value, rng)
+        best = choice(s, law, rng)
         s.value[best] = math.nan
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
+        if s.m[arm] < MOST:
+            s.totals[arm, s.m[arm]] = total
+            s.users[arm, s.m[arm]] = n
         s.total[arm] += total
         s.m[arm] += 1
         s.value[arm] = math.nan
