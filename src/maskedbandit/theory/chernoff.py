@@ -10,7 +10,8 @@ solved for q in closed form, it is
 
     min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
 
-Randomized response adds no noise: there the bound is that of KL-UCB on the bits. docs/noise_aware_klucb.md has the proof.
+Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
+docs/noise_aware_klucb.md has the proof.
 """
 
 from __future__ import annotations

@@ -20,7 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel, large_kernel
-from maskedbandit.law import Law, adds_noise, draws_of_one, is_coins, is_gaussian, is_laplace, is_sub_gamma, unit_variance
+from maskedbandit.law import (
+    Law,
+    adds_noise,
+    draws_of_one,
+    is_coins,
+    is_gaussian,
+    is_laplace,
+    is_sub_gamma,
+    unit_variance,
+)
 from maskedbandit.theory.noise_pmf import log_pmf
 
 NOTHING = 1e-15  # terms below this fraction of the largest are left out
@@ -36,7 +45,7 @@ class Releases(NamedTuple):
 
 @kernel
 def is_known(law: Law) -> bool:
-    """Whether `of_release` is the likelihood of a release: independent noise of known distribution, and rounding to bits."""
+    """Whether `of_release` is the likelihood of a release: bits, and independent noise of known distribution."""
     whole = law.grid == 1 and law.root == 0 and law.per_pull == 0 and law.honest == 1
     return adds_noise(law) and whole and law.counter == 0 and not is_sub_gamma(law)
 

@@ -1,27 +1,23 @@
-"""KL-UCB that accounts for the noise: one Chernoff bound for rewards and noise together, on all releases.
+"""KL-UCB that accounts for the noise: upper confidence bounds for rewards and noise together, on all releases.
 
-Arms are played in batches (see batches.py) and all releases count: X_a is the sum of all m_a released totals of arm
-a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z of those m releases
+Arms are played in batches (see batches.py), all releases count, and the arm with the largest index gets the next batch.
+The index of an arm is an upper confidence bound of its mean at the level f = ln(1 + T / n_a), n_a its users:
 
-    P(X <= x) <= exp(-I(q)),    I(q) = sup over lam >= 0 of  -lam x - n ln(1 - q + q e^-lam) - ln E exp(lam Z),
+* where the likelihood of the releases is known, by one bet against every candidate mean [theory/bet.py]: noise of known
+  distribution that is added to whole sums of bits, to which every user adds a noise share;
+* elsewhere, or with `anytime`, by a Chernoff bound [theory/chernoff.py]: for every noise whose moments are bounded, and
+  without noise, where it is KL-UCB.
 
-and the arm with the largest index max{q : I(q) <= f} gets the next batch. Both parts of the bound are exact Chernoff
-bounds, so for each n the index lies below the mean with probability <= exp(-f), for every distribution of rewards in
-[0, 1] and on every channel whose noise has such moments. The channel's `failure` is added for each sum that may wrap
-around its modulus. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the exponent is <= f for every
-lam, and exponent = f is solved for q in closed form, the index is
+Both lie below the mean with probability <= exp(-f), for each n, whatever other arms do. The channel's `failure` is
+added for each sum that may wrap around its modulus. docs/noise_aware_klucb.md has the proofs.
 
-    min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
+A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
+hence f. With `anytime` it is ln t, and the horizon is not used: there the bound holds for each t, but no bound on the
+regret is proved, as times depend on releases.
 
-Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
-
-The exploration rate is f = ln(1 + T / n_a): a bound that fails when an arm has n users costs at most the T users that
-follow, and the next batch has about n users. With `anytime` it is ln t, and the horizon is not used: there the bound
-holds for each t, but no bound on the regret is proved, as times depend on releases.
-
-With late rewards the bound is computed as if users in flight had shown the mean that was released, with the noise of
-their releases (see batches.py). It is then no bound at its probability until those are released, and no bound on the
-regret is proved; docs/regret.md has what delays cost.
+With late rewards the bound is computed as if users in flight had shown what those before did (see batches.py). It is
+then no bound at its probability until those are released, and no bound on the regret is proved; docs/regret.md has what
+delays cost.
 
 The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one the noise would exceed
 half a reward per user. With pure epsilon on a central channel, n is near 2 ln(epsilon T) / epsilon.
@@ -48,11 +44,11 @@ from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, fi
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.bet import bet_bound, evidence, shift
+from maskedbandit.theory.bet import bet_bound, refutes
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.likelihood import Releases, is_known
 
-MOST = 64  # releases of one arm that are kept
+MOST = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
 FOREVER = 2**50
 
 
@@ -88,13 +84,13 @@ def releases(s: State, a: int) -> Releases:
 
 @kernel
 def bets(s: State, law: Law, a: int) -> bool:
-    """Whether the index of an arm is by bets: the likelihood of its releases is known."""
-    return is_known(law) and s.anytime == 0 and s.m[a] <= MOST
+    """Whether the index of an arm is by bets."""
+    return s.anytime == 0 and s.m[a] <= MOST and is_known(law)
 
 
 @kernel
 def level(s: State, a: int) -> float:
-    """The level of the bets, as if users in flight had shown what the others did."""
+    """What the bets on the releases must reach, if users in flight will show the same as those before."""
     return exploration_rate(s, s.asked[a]) * (s.n[a] / s.asked[a])
 
 
@@ -108,18 +104,20 @@ def index(s: State, law: Law, a: int) -> float:
 
 
 @large_kernel
-def choice(s: State, law: Law, rng: np.random.Generator) -> int:
-    """The arm of the highest index."""
-    unknown, last, high = 0, -1, 0.0
+def choose(s: State, law: Law, rng: np.random.Generator) -> int:
+    """The arm with the largest index.
+
+    If one index alone has to be computed, it need not be if the arm's bet does not refute the largest of the others.
+    """
+    highest_known, one, unknown = 0.0, -1, 0
     for a in range(s.n.size):
         if s.anytime == 1 or math.isnan(s.value[a]):
-            unknown, last = unknown + 1, a
+            one, unknown = a, unknown + 1
         else:
-            high = max(high, s.value[a])
-    if unknown == 1 and 0.0 < high < 1.0 and bets(s, law, last):  # its index is at least that of all others
-        q = high
-        if evidence(law, releases(s, last), q, q - shift(law, s.m[last], s.n[last], level(s, last), q)) <= level(s, last):
-            return last
+            highest_known = max(highest_known, s.value[a])
+    one_bet = unknown == 1 and 0.0 < highest_known < 1.0 and bets(s, law, one)
+    if one_bet and not refutes(law, releases(s, one), s.n[one], level(s, one), highest_known):
+        return one
     for a in range(s.n.size):
         if s.anytime == 1 or math.isnan(s.value[a]):
             s.value[a] = index(s, law, a)
@@ -152,7 +150,7 @@ def smallest(s: State, law: Law) -> int:
 
 @dataclass(frozen=True)
 class NoiseAwareKLUCB(Policy):
-    """Optimism on all releases, under a Chernoff bound for rewards and noise together.
+    """Optimism on all releases, under upper confidence bounds for rewards and noise together.
 
     `ratio` is the growth of batches, `least` the smallest cohort, `anytime` whether the horizon stays unused.
 
@@ -178,7 +176,19 @@ class NoiseAwareKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, asked, flight, m, clock = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
         settings = int(self.anytime), float(self.ratio), int(self.least)
-        return State(np.zeros(k), n, np.zeros((k, MOST)), np.zeros((k, MOST), np.int64), asked, flight, m, np.full(k, math.nan), clock, horizon, *settings)
+        return State(
+            np.zeros(k),
+            n,
+            np.zeros((k, MOST)),
+            np.zeros((k, MOST), np.int64),
+            asked,
+            flight,
+            m,
+            np.full(k, math.nan),
+            clock,
+            horizon,
+            *settings,
+        )
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -189,7 +199,7 @@ class NoiseAwareKLUCB(Policy):
         if not ready(s.n):
             users = smallest(s, law)
             return first(s, users, FURTHER * users, EARLY)
-        best = choice(s, law, rng)
+        best = choose(s, law, rng)
         s.value[best] = math.nan
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
