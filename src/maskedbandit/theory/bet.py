@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel, large_kernel
+from maskedbandit.core import large_kernel, lean_kernel
 from maskedbandit.law import Law, largest_tilt, log_mgf_of_sum
-from maskedbandit.theory.likelihood import Releases, information, of_release
+from maskedbandit.theory.likelihood import Releases, of_release
 
 SPARED = 2.0  # nats, in f'
 TOLERANCE = 0.007  # the bound that is returned is refuted with at most this part more than the level, unless by a jump
@@ -36,7 +36,8 @@ LARGEST = 40.0  # lam, where the noise has moments of any: from there on e^-lam 
 STEPS, FIRST, FACTOR = 60, 1 / 256, 1.5  # lam = top / (1 + FIRST * FACTOR^i)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def shift(law: Law, m: int, n: int, level: float, q: float) -> float:
     """w(q), for m releases of n rewards in all."""
     top, odds, least = min(LARGEST, largest_tilt(law)), FIRST, math.inf
@@ -51,6 +52,7 @@ def shift(law: Law, m: int, n: int, level: float, q: float) -> float:
 
 
 @large_kernel
+@lean_kernel
 def evidence(law: Law, known: Releases, q: float, w: float) -> float:
     """Lambda(q), of the bet on q - w."""
     found = 0.0
@@ -62,13 +64,15 @@ def evidence(law: Law, known: Releases, q: float, w: float) -> float:
     return found
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def refutes(law: Law, known: Releases, n: int, level: float, q: float) -> bool:
     """Whether q is refuted by its bet; n is the number of rewards in all releases."""
     return evidence(law, known, q, shift(law, known.m, n, level, q)) > level
 
 
 @large_kernel
+@lean_kernel
 def bet_bound(law: Law, known: Releases, n: int, level: float) -> float:
     """U, or a little more, from releases of n rewards in all.
 
@@ -84,12 +88,13 @@ def bet_bound(law: Law, known: Releases, n: int, level: float) -> float:
     x = 0.0
     for j in range(known.m):
         x += known.total[j]
-    middle, slope = min(max(x / n, 0.0), 1.0), 0.0
-    fisher = information(law, known, min(max(middle, 0.01), 0.99))
+    middle, slope, rise = min(max(x / n, 0.0), 1.0), 0.0, math.inf  # of Lambda / w
     w = shift(law, known.m, n, level, max(middle, 0.01))
     bottom, low, high, narrowest, one_is_open = 0.0, 0.0, 1.0, shift(law, known.m, n, level, 1.0), True
     for step in range(STEPS):
-        q = middle + (level * (1 + TOLERANCE / 2) / min(w, narrowest) - slope) / fisher + w / 2
+        q = middle + w / 2 + (level * (1 + TOLERANCE / 2) / min(w, narrowest) - slope) / rise
+        if step == 0:
+            q = middle + w  # its bet is on the mean of all releases
         if q >= 1.0 and one_is_open:
             q, one_is_open = 1.0, False
         elif not low < q < high or step % 4 == 3:
@@ -107,7 +112,7 @@ def bet_bound(law: Law, known: Releases, n: int, level: float) -> float:
         if high - low < NARROW * w:
             return high
         if math.isfinite(found):
-            rise = (found / w - slope) / (q - w / 2 - middle) if q - w / 2 != middle else 0.0
-            fisher = rise if rise > 0.0 else fisher
+            steeper = (found / w - slope) / (q - w / 2 - middle) if q - w / 2 != middle else 0.0
+            rise = steeper if steeper > 0.0 else rise
             middle, slope = q - w / 2, found / w
     return high

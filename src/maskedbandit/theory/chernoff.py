@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel
+from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum
 
@@ -39,7 +39,8 @@ def root(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
     return math.expm1(min(-e, 700.0)) / math.expm1(-lam)  # 700: a sum far below 0
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def chernoff_bound(law: Law, x: float, m: int, n: int, f: float) -> float:
     """The largest mean that the released sum x of n rewards, in m releases, does not rule out at exploration rate f.
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel, large_kernel
+from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.law import (
     Law,
     adds_noise,
@@ -59,7 +59,8 @@ def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
     return ones * math.log(p) + zeros * math.log1p(-p), ones / p - zeros / (1 - p)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def log_noise(law: Law, n: int, count: float, z: float) -> float:
     """ln h(z), up to a constant that does not depend on z."""
     if is_laplace(law) and count == 1.0:
@@ -75,7 +76,8 @@ def bounded_exp(x: float) -> float:
     return math.exp(min(x, 700.0))
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def closer(law: Law, n: int, count: float, z: float) -> float:
     """h(z - 1) / h(z): the likelihood ratio of the noise if one more of the sum is reward."""
     if is_laplace(law) and count == 1.0:
@@ -89,6 +91,7 @@ def closer(law: Law, n: int, count: float, z: float) -> float:
 
 
 @large_kernel
+@lean_kernel
 def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     """ln p_n(r; mu) and its slope in mu, on a channel that adds noise to whole sums; the slope is for 0 < mu < 1.
 
