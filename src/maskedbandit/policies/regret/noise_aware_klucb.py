@@ -12,8 +12,10 @@ Both lie below the mean with probability <= exp(-f), for each n, whatever other 
 added for each sum that may wrap around its modulus. docs/noise_aware_klucb.md has the proofs.
 
 A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
-hence f. With `anytime` it is ln t, and the horizon is not used: there the bound holds for each t, but no bound on the
-regret is proved, as times depend on releases.
+hence f. Bets are at the level f + ln(max{1, n_1 / 100}) / m after m batches, the first of n_1 users: where n_1 is large
+because noise is, one run in thousands would lose its best arm for good otherwise. With `anytime` f is ln t, and the
+horizon is not used: there the bound holds for each t, but no bound on the regret is proved, as times depend on
+releases.
 
 With late rewards the bound is computed as if users in flight had shown what those before did (see batches.py). It is
 then no bound at its probability until those are released, and no bound on the regret is proved; docs/regret.md has what
@@ -49,6 +51,7 @@ from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.likelihood import Releases, is_known
 
 MOST = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
+AFFORDED = 100.0  # users that a bound by bets may cost in the mean by failing at the first batch
 FOREVER = 2**50
 
 
@@ -91,7 +94,8 @@ def bets(s: State, law: Law, a: int) -> bool:
 @kernel
 def level(s: State, a: int) -> float:
     """What the bets on the releases must reach, if users in flight will show the same as those before."""
-    return exploration_rate(s, s.asked[a]) * (s.n[a] / s.asked[a])
+    caution = math.log(max(1.0, s.users[a, 0] / AFFORDED)) / s.m[a]
+    return (exploration_rate(s, s.asked[a]) + caution) * (s.n[a] / s.asked[a])
 
 
 @kernel
