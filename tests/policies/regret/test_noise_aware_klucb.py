@@ -12,12 +12,20 @@ import maskedbandit as mb
 from maskedbandit.core import kernel
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import draws, steps
-from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, exploration_rate
+from maskedbandit.policies.regret.noise_aware_klucb import (
+    MOST,
+    NoiseAwareKLUCB,
+    choose,
+    exploration_rate,
+    index,
+    level,
+)
 from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.divergences import private_upper
 from maskedbandit.theory.likelihood import Releases, is_known
 from tests.golden import interpreted
+from tests.policies.mutants import mutant
 from tests.statistics import at_most
 
 C1, C2 = mb.Bernoulli([0.75, 0.7, 0.7, 0.7, 0.7]), mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
@@ -147,6 +155,61 @@ class TestSchedule:
     def test_bad_parameters_are_named(self, wrong, name):
         with pytest.raises(mb.errors.InvalidValue, match=name):
             NoiseAwareKLUCB(**wrong)
+
+
+class TestIndex:
+    """Which bound is the index, and at which level."""
+
+    @staticmethod
+    def told(law, releases, horizon=10**6, policy=POLICY):
+        """The state after these releases of arm 0."""
+        s = policy.init(2, horizon)
+        for n, total in releases:
+            s.asked[0] += n
+            s.flight[0] += 1
+            policy.tell(s, 0, n, total)
+        return s
+
+    def test_it_is_by_bets_where_the_likelihood_is_known(self):
+        releases, law = [(200, 90.0), (100, 41.0)], mb.channels.Central(epsilon=0.5).law()
+        s = self.told(law, releases)
+        known = Releases(np.array([90.0, 41.0]), np.array([200, 100]), 2)
+        assert index(s, law, 0) == bet_bound(law, known, 300, level(s, 0))
+        many = self.told(law, [(10, 4.0)] * (MOST + 1))
+        anytime = self.told(law, releases, policy=NoiseAwareKLUCB(anytime=True))
+        dropouts = mb.channels.Distributed(epsilon=0.5, honest=0.8).law()
+        for state, noise in ((many, law), (anytime, law), (s, dropouts), (s, mb.channels.Raw().law())):
+            n, m = state.n[0], state.m[0]
+            assert index(state, noise, 0) == chernoff_bound(noise, state.total[0], m, n, exploration_rate(state, n))
+
+    @pytest.mark.parametrize(("n", "more"), [(60, 0.0), (100, 0.0), (700, math.log(7))])
+    def test_a_large_first_batch_needs_more_and_further_ones_less(self, n, more):
+        law = mb.channels.Central(epsilon=0.02).law()
+        for m in (1, 2, 5):
+            s = self.told(law, [(n, n / 2)] * m)
+            assert level(s, 0) == pytest.approx(exploration_rate(s, n * m) + more / m)
+
+    def test_users_in_flight_count_as_if_they_showed_the_same(self):
+        s = self.told(mb.channels.Central(epsilon=0.5).law(), [(50, 20.0)])
+        s.asked[0] += 25
+        assert level(s, 0) == pytest.approx(exploration_rate(s, 75) * 50 / 75)
+
+    def test_an_index_that_need_not_be_computed_changes_no_decision(self):
+        channel = mb.channels.Central(epsilon=1)
+        without = mutant(choose, "one_bet = unknown == 1", "one_bet = False and unknown == 1")
+
+        class Thorough(NoiseAwareKLUCB):
+            ask = mutant(NoiseAwareKLUCB.ask, choose=without)
+
+        short, long = (interpreted(policy, channel, C2, 20_000, seed=5) for policy in (POLICY, Thorough()))
+        assert short.decisions == long.decisions
+
+        class Hasty(NoiseAwareKLUCB):
+            ask = mutant(
+                NoiseAwareKLUCB.ask, choose=mutant(choose, "if one_bet and not refutes", "if one_bet or refutes")
+            )
+
+        assert interpreted(Hasty(), channel, C2, 20_000, seed=5).decisions != long.decisions
 
 
 class TestRegret:
