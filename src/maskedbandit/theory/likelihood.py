@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel, large_kernel
+from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.law import (
     Law,
     adds_noise,
@@ -30,6 +30,7 @@ from maskedbandit.law import (
     is_coins,
     is_gaussian,
     is_laplace,
+    is_sub_gamma,
     loses_draws,
     unit_variance,
 )
@@ -48,6 +49,14 @@ class Releases(NamedTuple):
 
 
 @kernel
+def is_known(law: Law) -> bool:
+    """Whether `of_release` is the likelihood of a release, or stands for it: bits, and independent noise of known
+    distribution."""
+    whole = law.grid == 1 and law.root == 0 and law.per_pull == 0
+    return adds_noise(law) and whole and law.counter == 0 and not is_sub_gamma(law)
+
+
+@kernel
 def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
     """ones ln p + (n - ones) ln(1 - p), and its slope in p."""
     zeros = n - ones
@@ -56,7 +65,8 @@ def of_coins(ones: float, n: float, p: float) -> tuple[float, float]:
     return ones * math.log(p) + zeros * math.log1p(-p), ones / p - zeros / (1 - p)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def log_noise(law: Law, scale: float, count: float, z: float) -> float:
     """ln h(z), up to a constant that does not depend on z."""
     if is_laplace(law) and count == 1.0:
@@ -72,7 +82,8 @@ def bounded_exp(x: float) -> float:
     return math.exp(min(x, 700.0))
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def closer(law: Law, scale: float, count: float, z: float) -> float:
     """h(z - 1) / h(z): the likelihood ratio of the noise if one more of the sum is reward."""
     if is_laplace(law) and count == 1.0:
@@ -86,6 +97,7 @@ def closer(law: Law, scale: float, count: float, z: float) -> float:
 
 
 @large_kernel
+@lean_kernel
 def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     """ln p_n(r; mu) and its slope in mu, on a channel that adds noise to whole sums; the slope is for 0 < mu < 1.
 

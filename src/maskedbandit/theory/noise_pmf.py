@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import kernel, large_kernel
+from maskedbandit.core import large_kernel, lean_kernel
 from maskedbandit.law import Law, draws, is_coins, is_gaussian, is_laplace, is_response, is_skellam, steps
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def log_pmf(law: Law, n: int, z: float) -> float:
     """log P(Z = z), Z the noise in one released sum of n rewards, z in steps of 1/g.
 
@@ -50,7 +51,8 @@ def log_pmf_of_draws(law: Law, wide: float, count: float, z: float) -> float:
     return log_pmf_of_difference(is_laplace(law), count, wide, int(z))
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def log_pmf_of_difference(polya: bool, count: float, width: float, z: int) -> float:
     """log P(X - Y = z), z >= 0, for independent X, Y ~ Pólya(count, exp(-1/width)), or Poisson(count width^2 / 2).
 

@@ -1,27 +1,26 @@
-"""KL-UCB that accounts for the noise: one Chernoff bound for rewards and noise together, on all releases.
+"""KL-UCB that accounts for the noise: upper confidence bounds for rewards and noise together, on all releases.
 
-Arms are played in batches (see batches.py) and all releases count: X_a is the sum of all m_a released totals of arm
-a, n_a the number of rewards in it. For rewards of mean q in [0, 1] and noise Z of those m releases
+Arms are played in batches (see batches.py), all releases count, and the arm with the largest index gets the next batch.
+The index of an arm is an upper confidence bound of its mean at the level f = ln(1 + T / n_a), n_a its users:
 
-    P(X <= x) <= exp(-I(q)),    I(q) = sup over lam >= 0 of  -lam x - n ln(1 - q + q e^-lam) - ln E exp(lam Z),
+* where the likelihood of the releases is known, by one bet against every candidate mean [theory/bet.py]: noise of known
+  distribution that is added to whole sums of bits; where users may be lost with their noise, every release costs a
+  bet what `allowance` says;
+* elsewhere, or with `anytime`, by a Chernoff bound [theory/chernoff.py]: for every noise whose moments are bounded, and
+  without noise, where it is KL-UCB.
 
-and the arm with the largest index max{q : I(q) <= f} gets the next batch. Both parts of the bound are exact Chernoff
-bounds, so for each n the index lies below the mean with probability <= exp(-f), for every distribution of rewards in
-[0, 1] and on every channel whose noise has such moments. The channel's `failure` is added for each sum that may wrap
-around its modulus. docs/noise_aware_klucb.md has the proofs. As I(q) <= f means that the exponent is <= f for every
-lam, and exponent = f is solved for q in closed form, the index is
+Both lie below the mean with probability <= exp(-f), for each n, whatever other arms do. The channel's `failure` is
+added for each sum that may wrap around its modulus. docs/noise_aware_klucb.md has the proofs.
 
-    min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
+A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
+hence f. Bets are at the level f + ln(max{1, n_1 / 100}) / m after m batches, the first of n_1 users: where n_1 is large
+because noise is, one run in thousands would lose its best arm for good otherwise. With `anytime` f is ln t, and the
+horizon is not used: there the bound holds for each t, but no bound on the regret is proved, as times depend on
+releases.
 
-Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
-
-The exploration rate is f = ln(1 + T / n_a): a bound that fails when an arm has n users costs at most the T users that
-follow, and the next batch has about n users. With `anytime` it is ln t, and the horizon is not used: there the bound
-holds for each t, but no bound on the regret is proved, as times depend on releases.
-
-With late rewards the bound is computed as if users in flight had shown the mean that was released, with the noise of
-their releases (see batches.py). It is then no bound at its probability until those are released, and no bound on the
-regret is proved; docs/regret.md has what delays cost.
+With late rewards the bound is computed as if users in flight had shown what those before did (see batches.py). It is
+then no bound at its probability until those are released, and no bound on the regret is proved; docs/regret.md has what
+delays cost.
 
 The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one the noise would exceed
 half a reward per user. With pure epsilon on a central channel, n is near 2 ln(epsilon T) / epsilon.
@@ -41,17 +40,19 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum, radius
+from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.bet import bet_bound, refutes
+from maskedbandit.theory.chernoff import chernoff_bound
+from maskedbandit.theory.likelihood import Releases, is_known
 
-LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
-SMALLEST = 1e-9
+MOST = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
+AFFORDED = 100.0  # users that a bound by bets may cost in the mean by failing at the first batch
 FOREVER = 2**50
 
 
@@ -60,6 +61,8 @@ class State(NamedTuple):
 
     total: np.ndarray  # [k]
     n: np.ndarray  # [k] rewards in it
+    totals: np.ndarray  # [k, MOST] of each release
+    users: np.ndarray  # [k, MOST] rewards in it
     asked: np.ndarray  # [k] see batches.py
     flight: np.ndarray  # [k] see batches.py
     m: np.ndarray  # [k] releases in it
@@ -72,45 +75,58 @@ class State(NamedTuple):
 
 
 @kernel
-def bound(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
-    """The mean at which the exponent is f, for one lam: above the index, whatever lam is.
-
-    Where it is above 1, it is replaced by 1 + e - lam, which is convex, so that the search finds the minimum.
-    """
-    noise = 0.0 if is_response(law) else log_mgf_of_sum(law, m, n, lam)
-    e = (f + lam * x + noise) / n
-    if e > lam:
-        return 1.0 + e - lam
-    return math.expm1(min(-e, 700.0)) / math.expm1(-lam)  # 700: a sum far below 0
-
-
-@kernel
-def index(law: Law, x: float, m: int, n: int, f: float) -> float:
-    """The largest mean that the released sum x of n rewards, in m releases, does not rule out at exploration rate f.
-
-    Below 0 if every mean is ruled out.
-
-    >>> from maskedbandit.law import NO_NOISE
-    >>> round(index(Law(NO_NOISE), 8.0, 1, 16, 0.5), 4)  # here kl(0.5, q) = 0.5 / 16
-    0.6231
-    """
-    if is_response(law):  # from rewards to bits
-        x = x * (1 - 2 * law.flip) + n * law.flip
-    # golden section in ln lam; for an index in (0, 1) 26 values leave an excess below a millionth
-    top = min(LARGEST, largest_tilt(law))
-    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(top))
-    for _ in range(26):
-        section = narrowed(section, bound(law, x, m, n, f, math.exp(section.x)))
-    q = section.least
-    if is_response(law):
-        q = (q - law.flip) / (1 - 2 * law.flip)
-    return min(1.0, q)
-
-
-@kernel
 def exploration_rate(s: State, n: int) -> float:
     """f, for an arm with n rewards; without noise close to that of KL-UCB++ [MG17]."""
     return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
+
+
+@kernel
+def releases(s: State, a: int) -> Releases:
+    """The releases of an arm."""
+    return Releases(s.totals[a], s.users[a], s.m[a])
+
+
+@kernel
+def bets(s: State, law: Law, a: int) -> bool:
+    """Whether the index of an arm is by bets."""
+    return s.anytime == 0 and s.m[a] <= MOST and is_known(law)
+
+
+@kernel
+def level(s: State, a: int) -> float:
+    """What the bets on the releases must reach, if users in flight will show the same as those before."""
+    caution = math.log(max(1.0, s.users[a, 0] / AFFORDED)) / s.m[a]
+    return (exploration_rate(s, s.asked[a]) + caution) * (s.n[a] / s.asked[a])
+
+
+@kernel
+def index(s: State, law: Law, a: int) -> float:
+    """The upper confidence bound of an arm."""
+    if bets(s, law, a):
+        return bet_bound(law, releases(s, a), s.n[a], level(s, a))
+    n = s.asked[a]
+    return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
+
+
+@large_kernel
+def choose(s: State, law: Law, rng: np.random.Generator) -> int:
+    """The arm with the largest index.
+
+    If one index alone has to be computed, it need not be if the arm's bet does not refute the largest of the others.
+    """
+    highest_known, one, unknown = 0.0, -1, 0
+    for a in range(s.n.size):
+        if s.anytime == 1 or math.isnan(s.value[a]):
+            one, unknown = a, unknown + 1
+        else:
+            highest_known = max(highest_known, s.value[a])
+    one_bet = unknown == 1 and 0.0 < highest_known < 1.0 and bets(s, law, one)
+    if one_bet and not refutes(law, releases(s, one), s.n[one], level(s, one), highest_known):
+        return one
+    for a in range(s.n.size):
+        if s.anytime == 1 or math.isnan(s.value[a]):
+            s.value[a] = index(s, law, a)
+    return highest(s.value, rng)
 
 
 @kernel
@@ -139,7 +155,7 @@ def smallest(s: State, law: Law) -> int:
 
 @dataclass(frozen=True)
 class NoiseAwareKLUCB(Policy):
-    """Optimism on all releases, under a Chernoff bound for rewards and noise together.
+    """Optimism on all releases, under upper confidence bounds for rewards and noise together.
 
     `ratio` is the growth of batches, `least` the smallest cohort, `anytime` whether the horizon stays unused.
 
@@ -165,7 +181,19 @@ class NoiseAwareKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, asked, flight, m, clock = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
         settings = int(self.anytime), float(self.ratio), int(self.least)
-        return State(np.zeros(k), n, asked, flight, m, np.full(k, math.nan), clock, horizon, *settings)
+        return State(
+            np.zeros(k),
+            n,
+            np.zeros((k, MOST)),
+            np.zeros((k, MOST), np.int64),
+            asked,
+            flight,
+            m,
+            np.full(k, math.nan),
+            clock,
+            horizon,
+            *settings,
+        )
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -176,17 +204,16 @@ class NoiseAwareKLUCB(Policy):
         if not ready(s.n):
             users = smallest(s, law)
             return first(s, users, FURTHER * users, EARLY)
-        for a in range(s.n.size):
-            if s.anytime == 1 or math.isnan(s.value[a]):
-                n = s.asked[a]  # as if users in flight had shown the released mean
-                s.value[a] = index(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
-        best = highest(s.value, rng)
+        best = choose(s, law, rng)
         s.value[best] = math.nan
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
+        if s.m[arm] < MOST:
+            s.totals[arm, s.m[arm]] = total
+            s.users[arm, s.m[arm]] = n
         s.total[arm] += total
         s.m[arm] += 1
         s.value[arm] = math.nan

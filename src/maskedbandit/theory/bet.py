@@ -1,0 +1,123 @@
+"""An upper confidence bound for the mean of one arm: every candidate mean is tested by one bet against it.
+
+For each q one alternative z(q) < q is fixed before anything is released. If q is the mean, then the likelihood ratio
+L(z(q)) / L(q) of the releases has mean <= 1, so it exceeds e^level with probability <= e^-level. The bound is the
+largest mean that is not refuted,
+
+    U = max{q : Lambda(q) <= level},        Lambda(q) = ln L(z(q)) - ln L(q).
+
+So U lies below the mean only if the mean itself was refuted. docs/noise_aware_klucb.md has the proofs.
+
+z(q) = q - w(q) is where the Chernoff bound for rewards and noise together begins to refute q, at a level f' that is
+lower, because that bound charges more for the noise than the likelihood does:
+
+    w(q) = min over lam of  q + (ln(1 - q + q e^-lam) + (f' + ln E exp(lam Z)) / n) / lam,
+    f' = level^2 / (level + 2),
+
+over fixed values of lam, and w(q) = q if that is less. So it depends on sizes and on the noise alone.
+
+Where users may be lost with their noise, the likelihood is that of a distribution that stands for all that are possible
+(lost_draws.py), and the level is higher by what the releases are allowed for it.
+
+Lambda need not rise with q, but Lambda(q) / w(q) does: it is minus the slope of the chord of ln L from z(q) to q. ln L
+is concave, and both ends rise with q. And w is concave, as a least value of concave functions. So all of [a, b] is
+refuted if Lambda(a) min{1, w(b) / w(a)} > level, and a search from above misses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from maskedbandit.core import large_kernel, lean_kernel
+from maskedbandit.law import Law, largest_tilt, log_mgf_of_sum
+from maskedbandit.theory.likelihood import Releases, allowance, of_release
+
+SPARED = 2.0  # nats, in f'
+TOLERANCE = 0.007  # the bound that is returned is refuted with at most this part more than the level, unless by a jump
+NARROW = 1e-3  # of w: an interval that is not divided further
+LARGEST = 40.0  # lam, where the noise has moments of any: from there on e^-lam is nothing beside 1
+STEPS, FIRST, FACTOR = 60, 1 / 256, 1.5  # lam = top / (1 + FIRST * FACTOR^i)
+
+
+@large_kernel
+@lean_kernel
+def shift(law: Law, m: int, n: int, level: float, q: float) -> float:
+    """w(q), for m releases of n rewards in all."""
+    top, odds, least = min(LARGEST, largest_tilt(law)), FIRST, math.inf
+    for _ in range(STEPS):
+        lam = top / (1 + odds)
+        price = (level * level / (level + SPARED) + log_mgf_of_sum(law, m, n, lam)) / n
+        w = q - 1 + (math.log1p((1 - q) * math.expm1(lam)) + price) / lam
+        if w >= least:  # it falls, then rises
+            break
+        least, odds = w, odds * FACTOR
+    return min(q, least)
+
+
+@large_kernel
+@lean_kernel
+def evidence(law: Law, known: Releases, q: float, w: float) -> float:
+    """Lambda(q), of the bet on q - w."""
+    found = 0.0
+    for j in range(known.m):
+        here = of_release(law, known.n[j], known.total[j], q)[0]
+        if here == -math.inf:
+            return math.inf
+        found += of_release(law, known.n[j], known.total[j], q - w)[0] - here
+    return found
+
+
+@large_kernel
+@lean_kernel
+def refutes(law: Law, known: Releases, n: int, level: float, q: float) -> bool:
+    """Whether q is refuted by its bet; n is the number of rewards in all releases."""
+    level += allowance(law, known)
+    return evidence(law, known, q, shift(law, known.m, n, level, q)) > level
+
+
+@large_kernel
+@lean_kernel
+def bet_bound(law: Law, known: Releases, n: int, level: float) -> float:
+    """U, or a little more, from releases of n rewards in all.
+
+    All above `high` is refuted, and what is not lies below it. In a normal model Lambda / w is linear in q - w / 2, the
+    middle of the chord, so that secants find the bound in a few steps.
+
+    >>> import numpy as np
+    >>> from maskedbandit.law import LAPLACE
+    >>> law, known = Law(LAPLACE, scale=2.0, grid=1, per_release=1), Releases(np.array([31.0, 130.0]), [50, 200], 2)
+    >>> round(float(bet_bound(law, known, 250, 5.0)), 2)
+    0.75
+    """
+    level += allowance(law, known)
+    x = 0.0
+    for j in range(known.m):
+        x += known.total[j]
+    middle, slope, rise = min(max(x / n, 0.0), 1.0), 0.0, math.inf  # of Lambda / w
+    w = shift(law, known.m, n, level, max(middle, 0.01))
+    bottom, low, high, narrowest, one_is_open = 0.0, 0.0, 1.0, shift(law, known.m, n, level, 1.0), True
+    for step in range(STEPS):
+        q = middle + w / 2 + (level * (1 + TOLERANCE / 2) / min(w, narrowest) - slope) / rise
+        if step == 0:
+            q = middle + w  # its bet is on the mean of all releases
+        if q >= 1.0 and one_is_open:
+            q, one_is_open = 1.0, False
+        elif not low < q < high or step % 4 == 3:
+            q = (low + high) / 2
+        w = shift(law, known.m, n, level, q)
+        found = evidence(law, known, q, w)
+        if found > level and found * min(w, narrowest) > level * w:  # from q to `high` too
+            low, high, narrowest = bottom, q, w
+            if found <= level * (1 + TOLERANCE):
+                return high
+        else:
+            low = q
+            if found <= level:
+                bottom = q
+        if high - low < NARROW * w:
+            return high
+        if math.isfinite(found):
+            steeper = (found / w - slope) / (q - w / 2 - middle) if q - w / 2 != middle else 0.0
+            rise = steeper if steeper > 0.0 else rise
+            middle, slope = q - w / 2, found / w
+    return high
