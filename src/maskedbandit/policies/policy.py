@@ -27,8 +27,8 @@ class Policy(ABC):
     def init(self, k: int, aim: Any) -> Any:
         """The state before the first pull of k arms.
 
-        The aim is the `horizon`, a number of pulls, if the goal is regret or an answer; else `delta`, the probability of
-        an error.
+        The aim is the `horizon`, a number of pulls, if the goal is regret or an answer; else `delta`, the
+        probability of an error.
         """
 
     def needs(self, law: Law) -> str:

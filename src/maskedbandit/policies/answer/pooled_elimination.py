@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, deviation
+from maskedbandit.core import Decision, lean_kernel
+from maskedbandit.law import Law
 from maskedbandit.policies.parts.fixed_phases import (
     PLANNED,
     FixedPhases,
@@ -33,6 +33,7 @@ from maskedbandit.policies.parts.fixed_phases import (
     planned,
     record,
     split_equally,
+    variance,
 )
 from maskedbandit.privacy.exact import whole
 from maskedbandit.theory.wrong_answers import Plan
@@ -40,7 +41,7 @@ from maskedbandit.theory.wrong_answers import Plan
 SMALL = 0.1  # of the variance of rewards: noise of a release below that is no reason for fewer phases
 
 
-@kernel
+@lean_kernel
 def kept(arms: int, fast: bool) -> int:
     """How many of the arms are left after a phase."""
     if arms <= 2:
@@ -48,21 +49,20 @@ def kept(arms: int, fast: bool) -> int:
     return max(2, (arms + 4) // 5 if fast else (2 * arms + 4) // 5)
 
 
-@kernel
+@lean_kernel
 def growth(ratio: float) -> float:
     """ratio^(3/4), by square roots, which are the same in compiled code to the last digit."""
     return math.sqrt(ratio) * math.sqrt(math.sqrt(ratio))
 
 
-@kernel
+@lean_kernel
 def is_dear(law: Law, users: int) -> bool:
     """Whether two releases have much more noise than one release of as many users."""
     half = max(1, users // 2)
-    two, one = deviation(law, 1, half), deviation(law, 1, 2 * half)
-    return 2 * two * two - one * one > SMALL * half / 2
+    return 2 * variance(law, half) - variance(law, 2 * half) > SMALL * half / 2
 
 
-@kernel
+@lean_kernel
 def prepare(s: State, law: Law) -> None:
     """Plan the phases."""
     k, fast = s.left.size, is_dear(law, s.horizon // s.left.size)
@@ -116,13 +116,13 @@ class PooledElimination(FixedPhases):
         return planned(s, self.pooled)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[PLANNED] == 0:
             prepare(s, law)
         return follow(s, law, rng)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         record(s, arm, n, total)

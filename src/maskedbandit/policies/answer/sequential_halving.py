@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned, record
 from maskedbandit.theory.wrong_answers import Plan
@@ -42,11 +42,11 @@ class SequentialHalving(FixedPhases):
         return planned(self.init(k, horizon), self.pooled)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         return follow(s, law, rng)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         record(s, arm, n, total)

@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, large_kernel, lean_kernel
 from maskedbandit.law import Law, deviation
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.means import means_of
@@ -40,6 +40,7 @@ class State(NamedTuple):
     total: np.ndarray  # [phases, k] released
     n: np.ndarray  # [phases, k] users in these sums
     left: np.ndarray  # [k] 1: not dropped
+    score: np.ndarray  # [k]
     clock: np.ndarray  # [4] the current phase, its next arm, cohorts not yet released, whether it was planned
     horizon: int
     late: int
@@ -49,47 +50,64 @@ class State(NamedTuple):
 def begin(k: int, horizon: int, late: int, pooled: bool) -> State:
     """The state before the first user, without a plan; no plan has more phases than arms."""
     size, keep, left, clock = (np.zeros(length, np.int64) for length in (k, k, k, 4))
-    left[:], clock[PHASE] = 1, -1
-    return State(
-        size, keep, np.zeros((k, k)), np.zeros((k, k), np.int64), left, clock, int(horizon), int(late), int(pooled)
-    )
+    left[:], clock[PHASE], total, n = 1, -1, np.zeros((k, k)), np.zeros((k, k), np.int64)
+    return State(size, keep, total, n, left, np.zeros(k), clock, int(horizon), int(late), int(pooled))
 
 
-@kernel
+@lean_kernel
 def split_equally(s: State) -> None:
     """Plan a single phase."""
-    s.size[:], s.keep[:] = 0, 0
+    for p in range(s.size.size):
+        s.size[p], s.keep[p] = 0, 0
     s.size[0], s.keep[0] = max(s.horizon - s.late, 0) // s.left.size, 1
     s.clock[PLANNED] = 1
 
 
-@kernel
+@lean_kernel
+def arms_left(s: State) -> int:
+    """The number of arms that were not dropped."""
+    arms = 0
+    for a in range(s.left.size):
+        arms += s.left[a]
+    return arms
+
+
+@large_kernel
+@lean_kernel
+def variance(law: Law, n: int) -> float:
+    """The variance of the noise in the sum of n rewards."""
+    noise = deviation(law, 1, n)
+    return noise * noise
+
+
+@lean_kernel
 def score(s: State, law: Law, arm: int) -> float:
     """The mean of an arm in the releases that count; 0 if there is none."""
     weights, found = 0.0, 0.0
     first = 0 if s.pooled == 1 else int(s.clock[PHASE])
     for p in range(first, int(s.clock[PHASE]) + 1):
         if s.n[p, arm] > 0:
-            n, noise = float(s.n[p, arm]), deviation(law, 1, s.n[p, arm])
-            weight = n * n / (n / 4 + noise * noise)
+            n = float(s.n[p, arm])
+            weight = n * n / (n / 4 + variance(law, s.n[p, arm]))
             weights += weight
             found += weight * (s.total[p, arm] / n)
     return found / weights if weights > 0.0 else 0.0
 
 
-@kernel
+@lean_kernel
 def drop(s: State, law: Law, keep: int, rng: np.random.Generator) -> None:
     """The arms with the lowest scores leave, until so many are left."""
-    scores = np.array([score(s, law, arm) for arm in range(s.left.size)])
-    for _ in range(int(np.sum(s.left)) - keep):
+    for a in range(s.left.size):
+        s.score[a] = score(s, law, a)
+    for _ in range(arms_left(s) - keep):
         worst = NONE_YET
         for a in range(s.left.size):
             if s.left[a] == 1:
-                worst = consider(worst, a, -scores[a], rng)
+                worst = consider(worst, a, -s.score[a], rng)
         s.left[worst.arm] = 0
 
 
-@kernel
+@lean_kernel
 def next_arm(s: State, arm: int) -> int:
     """The first arm left from this one on; k if there is none."""
     while arm < s.left.size and s.left[arm] == 0:
@@ -97,7 +115,7 @@ def next_arm(s: State, arm: int) -> int:
     return int(arm)
 
 
-@kernel
+@lean_kernel
 def follow(s: State, law: Law, rng: np.random.Generator) -> Decision:
     """The next decision of a plan."""
     while s.clock[AWAITED] == 0:
@@ -108,7 +126,7 @@ def follow(s: State, law: Law, rng: np.random.Generator) -> Decision:
         s.clock[PHASE] += 1
         s.clock[NEXT] = 0
         if s.size[s.clock[PHASE]] > 0:
-            s.clock[AWAITED] = np.sum(s.left)
+            s.clock[AWAITED] = arms_left(s)
     arm = next_arm(s, int(s.clock[NEXT]))
     if arm == s.left.size:
         return WAIT
@@ -116,7 +134,7 @@ def follow(s: State, law: Law, rng: np.random.Generator) -> Decision:
     return Decision(arm, int(s.size[s.clock[PHASE]]), 1 if next_arm(s, arm + 1) == s.left.size else TOGETHER)
 
 
-@kernel
+@lean_kernel
 def record(s: State, arm: int, n: int, total: float) -> None:
     """Store a released sum of the current phase."""
     s.total[s.clock[PHASE], arm] += total
