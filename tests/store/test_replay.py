@@ -52,7 +52,7 @@ def protocol(policy: Any, channel: Any, people: int = PEOPLE, exposure: str = "0
         "budget": {"epsilon": 1000, "delta": 1e-6},
         "reward": {"rule": "first", "window": "1 second", "exposure": exposure},
     }
-    return Protocol.from_table({**table, **({"people": people} if goal == "regret" else {"delta": DELTA})})
+    return Protocol.from_table({**table, **({"delta": DELTA} if goal == "identify" else {"people": people})})
 
 
 def accepted(policy: str) -> Any:

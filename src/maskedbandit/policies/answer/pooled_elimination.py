@@ -71,7 +71,7 @@ def prepare(s: State, law: Law) -> None:
         had = growth(k / arms)
         cost += (had - before) * arms
         before, arms, phases = had, kept(arms, fast), phases + 1
-    people = s.horizon - phases * s.late
+    people = s.horizon - (phases - 1) * s.late
     arms, before, used, least = k, 0.0, 0, people
     for p in range(phases):
         had = growth(k / arms)
@@ -90,8 +90,8 @@ def prepare(s: State, law: Law) -> None:
 class PooledElimination(FixedPhases):
     """The recommended policy for a fixed number of people.
 
-    `late` is how many people come until the rewards of a phase are there; they count among the people, and are in no
-    cohort.
+    `late` is how many people come until the rewards of a phase are there: before another phase they count among the
+    people, and are in no cohort.
 
     >>> from maskedbandit.law import LAPLACE
     >>> policy, law = PooledElimination(), Law(LAPLACE, scale=1.0, grid=1, per_release=1)

@@ -59,7 +59,7 @@ def split_equally(s: State) -> None:
     """Plan a single phase."""
     for p in range(s.size.size):
         s.size[p], s.keep[p] = 0, 0
-    s.size[0], s.keep[0] = max(s.horizon - s.late, 0) // s.left.size, 1
+    s.size[0], s.keep[0] = s.horizon // s.left.size, 1
     s.clock[PLANNED] = 1
 
 

@@ -1,8 +1,9 @@
 """The best arm with a fixed number of people: how often the answer is wrong.
 
-Every user counts among them, also those of arms that were dropped, and those who come while rewards are late. If the
-users run out before the policy answers, because rewards were late or devices were lost, the answer is the arm of the
-highest mean in its releases; a run without any release has no answer, which counts as wrong.
+Every user counts among them, also those of arms that were dropped, and those who come while rewards are late, except
+for the last rewards: who comes while these are awaited is served too, but the study is over for them. If it is over
+before the policy answers, because more came in between than it was prepared for, the answer is the arm of the highest
+mean in its releases; a run without any release has no answer, which counts as wrong.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def answer(
         channel,
         instance,
         aim=horizon,
-        marks=np.array([horizon]),
+        marks=np.array([min(horizon + delay.parameters().longest + 1, LONGEST)]),
         runs=numbered(runs, runs_from),
         seed=seed,
         study=study,

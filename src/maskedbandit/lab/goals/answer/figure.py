@@ -78,7 +78,7 @@ def plot(axes_of: Axes, table: pl.DataFrame) -> Plotted:
         if label not in theory:
             where = some["horizon"], some["low"], some["high"]
             axes_of.fill_between(*where, color=look[label]["color"], alpha=0.12, linewidth=0)
-        for row in mine.filter(pl.col("share") == 0).head(1).iter_rows(named=True):
+        for row in mine.filter(pl.col("wrong") == 0, pl.col("runs") > 0).head(1).iter_rows(named=True):
             mark = {"markerfacecolor": "white", "markersize": 7, "color": look[label]["color"], "clip_on": False}
             axes_of.plot(row["horizon"], row["high"], "v", zorder=4, **mark)
         last = some["share"].to_list()[-1:] if some.height == mine.height else []
