@@ -66,7 +66,10 @@ def accepted(policy: str) -> Any:
     return None
 
 
-SILENT = ("best_arm_dpse", "dpse", "uniform", "successive_elimination")  # too few people come for a cohort of these
+SILENT = (  # too few people come for a cohort of these
+    *("best_arm_dpse", "dpse", "uniform", "successive_elimination"),
+    *("equal_split", "pooled_elimination", "sequential_halving"),
+)
 FAST = ("contemporaneous_klucb", "contemporaneous_elimination", "thompson_sampling", "eb_tci", "noise_aware_klucb")
 STORED = {policy: channel for policy in MULTI_ARMED if (channel := accepted(policy))}
 
