@@ -21,6 +21,7 @@ PUBLIC = [
     "Newsroom",
     "RecordedLog",
     "Release",
+    "answer",
     "backends",
     "channels",
     "compare",

@@ -11,6 +11,7 @@ from maskedbandit.core import Release as Release
 from maskedbandit.core import kernel as kernel
 from maskedbandit.lab import delays as delays
 from maskedbandit.lab import worlds as worlds
+from maskedbandit.lab.goals.answer.answer import answer as answer
 from maskedbandit.lab.goals.compare import compare as compare
 from maskedbandit.lab.goals.identify.identify import identify as identify
 from maskedbandit.lab.goals.regret.simulate import simulate as simulate

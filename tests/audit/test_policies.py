@@ -114,6 +114,14 @@ def test_a_sum_that_is_kept_after_its_release_is_rejected():
         check_sensitivity(PLAIN, engine=broken(*REUSED))
 
 
+def test_rewards_that_are_released_again_in_the_next_phase_are_rejected():
+    policy, dealt = mb.policies.PooledElimination(), "closed[slot, 2] = deck.arm[i], deck.n[i], deck.total[i]"
+    again = f"{dealt} + open_total[deck.arm[i]]; open_total[deck.arm[i]] += deck.total[i]"
+    check_sensitivity(policy)
+    with pytest.raises(AssertionError, match="moves released sums"):
+        check_sensitivity(policy, engine=broken(dealt, again))
+
+
 def test_a_reward_that_counts_twice_is_rejected():
     with pytest.raises(AssertionError, match="moves released sums"):
         check_sensitivity(PLAIN, engine=broken("total += told\n", "total += 2 * told\n"))

@@ -54,15 +54,16 @@ def drive(
     seed: int = 1,
     keep: Callable[[Any], Any] = lambda s: s,
     released: Callable[[int, int, float], tuple[int, int, float]] = lambda arm, n, total: (arm, n, total),
+    told: int | None = None,
 ) -> list[tuple[int, ...]]:
-    """Decisions of a policy that is driven by hand, on the raw channel.
+    """Decisions of a policy that is driven by hand, on the raw channel; of this horizon, or `told` of another.
 
     Cohorts stay open until `together` of them are, or until the policy waits; then they are told in random order, each
     as `released` has it.
     """
     k, law, decisions, t = len(means), RAW.law(), [], 0
     rng, own = (np.random.Generator(np.random.PCG64([seed, purpose])) for purpose in range(2))
-    s, users, totals, closed = policy.init(k, aim(policy, horizon)), [0] * k, [0] * k, []
+    s, users, totals, closed = policy.init(k, aim(policy, told or horizon)), [0] * k, [0] * k, []
     while t < horizon:
         s = keep(s)
         decision = policy.ask(s, law, own)

@@ -81,7 +81,8 @@ def interpreted(
         policy.tell(s, arm, n, total)
 
     go = FunctionType(engine.__code__, {**engine.__globals__, **names, "ask": ask, "tell": tell})
-    marks = checkpoints(horizon) if policy.goal == "regret" else np.array([horizon])
+    limit = horizon + delay.parameters().longest + 1 if policy.goal == "answer" else horizon
+    marks = checkpoints(horizon) if policy.goal == "regret" else np.array([limit])
     k = len(instance.true_means())
     pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
     out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
@@ -92,7 +93,7 @@ def interpreted(
         channel.memory(k),
         instance.parameters(),
     )
-    whole = *numbers, delay.parameters(), horizon, policy.goal == "regret"
+    whole = *numbers, delay.parameters(), limit, policy.goal == "regret"
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
         status = go(*whole, marks, out, *Streams(seed, "").of(run))
     curves = out.regret.tolist(), out.realised.tolist()
@@ -111,7 +112,7 @@ def trajectory(name: str, seed: int = SEED) -> dict[str, Any]:
     found = trail(name, seed)
     assert found.status == DONE
     end = {"regret": found.regret[::8] + found.regret[-1:]}
-    if mb.policies.room[name].goal == "identify":
+    if mb.policies.room[name].goal != "regret":
         end = {"last": found.last}
     return {
         "first": found.decisions[:FIRST],

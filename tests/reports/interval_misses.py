@@ -106,6 +106,8 @@ def played(policy: Any, channel: Any, world: Any, runs: int, first: int, people:
     how["delay"] = mb.delays.Constant(delay)
     if policy.goal == "regret":
         return mb.simulate(policy, channel, world, people, **how).recorded or ()
+    if policy.goal == "answer":
+        return mb.answer(policy, channel, world, people, **how).recorded or ()
     return mb.identify(policy, channel, world, delta=0.1, max_pulls=people, **how).recorded or ()
 
 

@@ -52,7 +52,7 @@ def protocol(policy: Any, channel: Any, people: int = PEOPLE, exposure: str = "0
         "budget": {"epsilon": 1000, "delta": 1e-6},
         "reward": {"rule": "first", "window": "1 second", "exposure": exposure},
     }
-    return Protocol.from_table({**table, **({"people": people} if goal == "regret" else {"delta": DELTA})})
+    return Protocol.from_table({**table, **({"delta": DELTA} if goal == "identify" else {"people": people})})
 
 
 def accepted(policy: str) -> Any:
@@ -66,7 +66,10 @@ def accepted(policy: str) -> Any:
     return None
 
 
-SILENT = ("best_arm_dpse", "dpse", "uniform", "successive_elimination")  # too few people come for a cohort of these
+SILENT = (  # too few people come for a cohort of these
+    *("best_arm_dpse", "dpse", "uniform", "successive_elimination"),
+    *("equal_split", "pooled_elimination", "sequential_halving"),
+)
 FAST = ("contemporaneous_klucb", "contemporaneous_elimination", "thompson_sampling", "eb_tci", "noise_aware_klucb")
 STORED = {policy: channel for policy in MULTI_ARMED if (channel := accepted(policy))}
 

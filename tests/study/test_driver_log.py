@@ -61,7 +61,7 @@ def check_as_the_engine(name: str, delay: int, make: Any = Driver) -> None:
     """At equal releases the driver asks for what the engine asks for, in the same order."""
     policy = mb.policies.room[name]()
     channel, horizon, study, bits = channel_for(policy), 600, of_room(name, make, k=2), seeded(11)
-    study.state = policy.init(2, horizon if policy.goal == "regret" else DELTA)
+    study.state = policy.init(2, DELTA if policy.goal == "identify" else horizon)
     engine = Numbered(policy)
     assert interpreted(engine, channel, mb.Bernoulli([0.2, 0.8]), horizon, delay=Constant(delay)).status == DONE
     for kind, *entry in engine.log:

@@ -9,7 +9,12 @@ from pathlib import Path
 
 EXAMPLE = "maskedbandit list"
 INDENT = 24
-GOALS = {"regret": "policy for regret", "identify": "policy for the best arm", "contextual": "policy for contexts"}
+GOALS = {
+    "regret": "policy for regret",
+    "identify": "policy for the best arm",
+    "answer": "policy for the best arm with a fixed number of people",
+    "contextual": "policy for contexts",
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -1,5 +1,8 @@
 # Written by `make golden`, for type checkers and editors. Do not edit.
 
+from maskedbandit.policies.answer.equal_split import EqualSplit as EqualSplit
+from maskedbandit.policies.answer.pooled_elimination import PooledElimination as PooledElimination
+from maskedbandit.policies.answer.sequential_halving import SequentialHalving as SequentialHalving
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE as AdaCGOPE
 from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL as AdaCOFUL
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights as FixedWeights

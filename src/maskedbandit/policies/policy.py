@@ -19,7 +19,7 @@ from maskedbandit.privacy.loss import Loss
 class Policy(ABC):
     """A policy. Subclasses are frozen dataclasses of parameters; `ask` and `tell` are kernels."""
 
-    goal: ClassVar[Literal["regret", "identify", "contextual"]]
+    goal: ClassVar[Literal["regret", "identify", "answer", "contextual"]]
     ask: ClassVar[Any]  # kernel (state, law, rng) -> Decision
     tell: ClassVar[Any]  # kernel (state, arm, n, total) -> None
 
@@ -27,7 +27,8 @@ class Policy(ABC):
     def init(self, k: int, aim: Any) -> Any:
         """The state before the first pull of k arms.
 
-        The aim is the `horizon`, a number of pulls, if the goal is regret; else `delta`, the probability of an error.
+        The aim is the `horizon`, a number of pulls, if the goal is regret or an answer; else `delta`, the
+        probability of an error.
         """
 
     def needs(self, law: Law) -> str:

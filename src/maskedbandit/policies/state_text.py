@@ -108,5 +108,5 @@ def fill(array: np.ndarray, found: str, expected: str, number: int) -> None:
             raise InvalidValue(f"line {number} of the state", word[:80], f"a {kind}")
         try:
             array.flat[i] = float.fromhex(word) if kind == "float64" else int(word)
-        except OverflowError:
+        except (OverflowError, ValueError):  # NumPy says the latter of a whole number that is too large
             raise InvalidValue(f"line {number} of the state", word, f"a {kind}") from None

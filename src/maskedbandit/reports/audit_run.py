@@ -31,7 +31,7 @@ DELTA = 0.1  # for policies that search for the best arm, and whose horizon cuts
 
 def aim(policy: Policy, horizon: int) -> float:
     """What a policy is told of how far it has to go."""
-    return horizon if policy.goal == "regret" else DELTA
+    return DELTA if policy.goal == "identify" else horizon
 
 
 class TableParameters(NamedTuple):

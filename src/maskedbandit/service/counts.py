@@ -161,7 +161,7 @@ def deck_of(
     told = max(
         (released[each.cohort] for each in deck.cohorts if each.cohort in released and not each.ended), default=-1
     )
-    stands = last and (last[0] > told or alone or protocol.policy.goal == "identify")
+    stands = last and (last[0] > told or alone or protocol.policy.goal != "regret")
     return deck, last[1] if last and stands else None
 
 

@@ -13,6 +13,7 @@ from maskedbandit.theory.characteristic_times import KINDS, characteristic_time,
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 from maskedbandit.theory.samples import TIMES, critical_epsilon, least_samples
 from maskedbandit.theory.shortfall import epsilon_left
+from maskedbandit.theory.wrong_answers import least_wrong
 
 LOWER = tuple(INFORMATION)
 UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
@@ -38,6 +39,7 @@ __all__ = [
     "kl",
     "kl_upper",
     "least_samples",
+    "least_wrong",
     "lower_bound",
     "minimax",
     "private_divergence",

@@ -351,13 +351,17 @@ def fitting(goal: str) -> list[str]:
     return [name for name in policies if policies[name].goal == goal and not policies[name]().needs(law)]
 
 
-@pytest.mark.parametrize("name", [name for goal in ("regret", "identify") for name in fitting(goal)])
+@pytest.mark.parametrize("name", [name for goal in ("regret", "identify", "answer") for name in fitting(goal)])
 def test_every_policy_goes_on_when_devices_are_lost(name) -> None:
     policy, channel = policies[name](), over(Lossy(), epsilon=5, honest=0.5)
     if policy.goal == "regret":
         run = mb.simulate(policy, channel, INSTANCE, 400, seed=2)
         assert run.pulls.sum() == 400
         assert not np.isnan(run.regret).any()
+    elif policy.goal == "answer":
+        found = mb.answer(policy, channel, INSTANCE, 400, seed=2)
+        assert found.stopped.all()
+        assert found.pulls.sum() <= 400
     else:
         found = mb.identify(policy, channel, INSTANCE, delta=0.1, max_pulls=1500, seed=2)
         assert found.samples[0] <= 1500

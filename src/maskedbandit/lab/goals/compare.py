@@ -15,6 +15,7 @@ from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.each_run import Workers
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals import drive
+from maskedbandit.lab.goals.answer.answer import answer
 from maskedbandit.lab.goals.comparison import Comparison
 from maskedbandit.lab.goals.identify.identify import identify
 from maskedbandit.lab.goals.regret.simulate import simulate
@@ -43,10 +44,12 @@ def compare(
 ) -> Comparison:
     """Run every policy over every channel: up to a `horizon`, or until it stops with an error of at most `delta`.
 
+    Policies whose goal is an answer name the best arm after at most `horizon` users.
+
     Run i of all pairs has the same random streams, so that differences between pairs have less variance than each of
     them. A mapping names its policies or channels; otherwise their classes do. `executor`,
-    `advance` and `delay` are those of `simulate`, and `more` what else it, `identify` or, if the instance is a log,
-    `replay` has.
+    `advance` and `delay` are those of `simulate`, and `more` what else it, `identify`, `answer` or, if the
+    instance is a log, `replay` has.
 
     >>> import maskedbandit as mb
     >>> channels = [mb.channels.Raw(), mb.channels.Central(epsilon=0.5)]
@@ -60,6 +63,8 @@ def compare(
     named, carried = labels("policies", policies, Policy), labels("channels", channels, Channel)
     how: dict[str, Any] = {"runs": runs, "seed": seed, "delay": delay, **more}
     how |= {"executor": executor, "advance": advance}
+    answers = any(getattr(policy, "goal", "") == "answer" for policy in named.values())
+    goal = "identify" if delta is not None else "answer" if answers else "regret"
     if isinstance(instance, Log):
         if delta is not None:
             raise InvalidValue("delta", delta, "left out for a log: nothing is searched for in it")
@@ -67,12 +72,13 @@ def compare(
     elif (horizon is None) == (delta is None):
         raise InvalidValue("horizon and delta", (horizon, delta), "one of them: serve so many users, or search")
     elif delta is None:
-        run = partial(simulate, instance=instance, horizon=horizon, **how)
+        does: Any = answer if goal == "answer" else simulate
+        run = partial(does, instance=instance, horizon=horizon, **how)
     else:
         run = partial(identify, delta=delta, **how | {"instance": instance})
     pairs = {pair(p, c, named, carried): (named[p], carried[c]) for p in named for c in carried}
     for policy, channel in pairs.values():  # all of them before the first is run
-        check(policy, channel, instance, "regret" if delta is None else "identify", delay, more)
+        check(policy, channel, instance, goal, delay, more)
     return Comparison({label: run(policy, channel) for label, (policy, channel) in pairs.items()})
 
 

@@ -63,6 +63,7 @@ class Driven:
     releases: npt.NDArray[np.int64]  # [runs]
     stopped: npt.NDArray[np.bool_]  # [runs] whether the last decision was to stop
     answer: npt.NDArray[np.int64]  # [runs] the arm of the last decision
+    leader: npt.NDArray[np.int64]  # [runs] the arm of the highest mean that the policy knows; -1: it knows none
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]  # [runs]
     recorded: tuple[npt.NDArray[np.float64], ...] | None  # [runs] of [releases, 4]
@@ -74,6 +75,7 @@ class Row(NamedTuple):
     out: Out
     losses: dict[int | str, Loss]  # by the size of a cohort, or by the name of a rehearsal
     findings: dict[str, float]
+    leader: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +118,7 @@ class Drive(Task[Row]):
                     priced[n] = channel.loss(n)
             recorded = out.recorded[: out.releases[0]].copy() if self.keep_releases else out.recorded
             out = out._replace(sizes=out.sizes[:0], recorded=recorded)
-            return Row(out, {n: priced[n] for n in sizes}, policy.findings(state))
+            return Row(out, {n: priced[n] for n in sizes}, policy.findings(state), self.leader(out, state))
 
         return single
 
@@ -131,7 +133,13 @@ class Drive(Task[Row]):
         loss, thrown_away = spent
         if self.keep_releases:
             out = out._replace(recorded=np.array(driver.recorded(), np.float64).reshape(-1, 4))
-        return Row(out, {name: loss}, self.policy.findings(driver.state) | {"thrown_away": thrown_away})
+        findings = self.policy.findings(driver.state) | {"thrown_away": thrown_away}
+        return Row(out, {name: loss}, findings, self.leader(out, driver.state))
+
+    def leader(self, out: Out, state: Any) -> int:
+        """The arm of the highest mean, if a policy that has to name an arm was cut off before it did."""
+        means = self.policy.means(state) if self.policy.goal == "answer" and out.last[1] != 0 else None
+        return -1 if means is None or np.isnan(means).all() else int(np.nanargmax(means))
 
     @cached_property
     def arms(self) -> int:
@@ -182,6 +190,7 @@ def drive(
         releases=np.array([out.releases[0] for out in outs]),
         stopped=last[:, 1] == 0,
         answer=last[:, 0],
+        leader=np.array([row.leader for row in rows]),
         loss=policy.loss(loss, int(marks[-1])),
         findings={name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings},
         recorded=tuple(out.recorded for out in outs) if keep_releases else None,

@@ -1,0 +1,1 @@
+"""Name the best arm with a fixed number of people."""

@@ -1,0 +1,90 @@
+"""Figures of wrong answers: their share against users, a panel for each instance or value that varies.
+
+Bands are confidence intervals. Where no run was wrong an open triangle that points down is at the upper end of the
+interval, and the curve ends before it.
+"""
+
+from __future__ import annotations
+
+import math
+from textwrap import fill
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from maskedbandit.lab.goals.answer.rows import summary
+from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.identify.rows import LEVEL
+from maskedbandit.lab.goals.style import PLAIN, Plotted, at, looks, name_ends, panels
+
+CHARACTERS = 16  # of a caption, per inch
+LEAST = 1e-4  # the axis of shares goes no lower
+
+
+def wrong(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
+    """Shares of wrong answers, in panels."""
+    varied = [name for name in axes(table) if table[name].drop_nulls().n_unique() > 1]
+    down = varied[0] if varied else None
+    others = [pl.format(", {} {}", pl.lit(name.split(".")[-1]), name) for name in varied[1:]]
+    table = table.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
+    shown = panels(table, down)
+    across = min(2, len(shown))
+    lines = [fill(line, CHARACTERS * (1 + 6 * across)) for line in (*caption.strip().splitlines(), note(table))]
+    text = "\n".join(lines)
+    size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(shown) / across) + 0.16 * (text.count("\n") + 1)
+    figure = Figure(figsize=size, layout="constrained")
+    plots = figure.subplots(math.ceil(len(shown) / across), across, squeeze=False).ravel()
+    for axes_left in plots[len(shown) :]:
+        axes_left.set_axis_off()
+    for axes_of, value in zip(plots, shown, strict=False):
+        drawn = plot(axes_of, at(table, down, value))
+        name_ends(axes_of, drawn.ends, drawn.look)
+        named = "" if down is None else f"{down.split('.')[-1]} {value}".removeprefix("means ")
+        axes_of.set_title(named.replace("epsilon", "ε ="), **PLAIN)
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
+    return figure
+
+
+def note(table: pl.DataFrame) -> str:
+    """What bands and marks mean."""
+    text = f"Bands are {LEVEL:.0%} confidence intervals."
+    if summary(table).filter(pl.col("runs") > 0)["wrong"].min() == 0:
+        text += " A triangle: no run was wrong, and the interval ends there."
+    return text
+
+
+def plot(axes_of: Axes, table: pl.DataFrame) -> Plotted:
+    """Shares against users, on one instance."""
+    rows = summary(table)
+    labels = rows["label"].unique(maintain_order=True).to_list()
+    theory = rows.filter(pl.col("runs") == 0)["label"].unique(maintain_order=True).to_list()
+    look, ends = looks(labels, theory), dict[str, float]()
+    positive = rows.filter(pl.col("share") > 0)["share"]
+    floor = max(LEAST, min(positive.to_list(), default=LEAST) / 2)
+    axes_of.set(xscale="log", yscale="log", ylim=(floor, 1.0))
+    users = rows["horizon"].unique().sort().to_list()
+    if len(users) > 1:
+        axes_of.set_xlim(users[0], users[-1])
+    if len(users) <= 8:
+        axes_of.set_xticks(users, [f"{each:,}" for each in users])
+        axes_of.set_xticks([], minor=True)
+    for label in labels:
+        mine = rows.filter(pl.col("label") == label).sort("horizon")
+        some = mine.filter(pl.col("share") > 0)
+        marker = "." if label not in theory else ""
+        axes_of.plot(some["horizon"], some["share"], **{"marker": marker} | look[label])
+        if label not in theory:
+            where = some["horizon"], some["low"], some["high"]
+            axes_of.fill_between(*where, color=look[label]["color"], alpha=0.12, linewidth=0)
+        for row in mine.filter(pl.col("wrong") == 0, pl.col("runs") > 0).head(1).iter_rows(named=True):
+            mark = {"markerfacecolor": "white", "markersize": 7, "color": look[label]["color"], "clip_on": False}
+            axes_of.plot(row["horizon"], row["high"], "v", zorder=4, **mark)
+        last = some["share"].to_list()[-1:] if some.height == mine.height else []
+        ends[label] = max([floor, *last])
+    axes_of.set_ylabel("wrong answers", **PLAIN)
+    axes_of.set_xlabel("people", **PLAIN)
+    axes_of.grid(which="major", alpha=0.3)
+    axes_of.spines[["top", "right"]].set_visible(False)
+    return Plotted(note(table), 3.0, look, ends)

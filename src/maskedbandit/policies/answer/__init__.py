@@ -1,0 +1,1 @@
+"""Policies that answer with a fixed number of people."""
