@@ -137,13 +137,17 @@ class BitCounting:
 
         A distribution is one long integer with a slot for each number of ones, so that convolutions are products.
         """
-        slot = pow(self.total, n).bit_length()
-        each = [sum(weight << slot * ones for ones, weight in enumerate(self.weights(x))) for x in range(self.modulus)]
-        mask, size = (1 << slot) - 1, n * self.messages + 1
+        slot = -(-pow(self.total, n).bit_length() // 8)  # in bytes
+        each = [
+            int.from_bytes(b"".join(weight.to_bytes(slot, "little") for weight in self.weights(x)), "little")
+            for x in range(self.modulus)
+        ]
+        size = n * self.messages + 1
 
         def extended(left: int, most: int, total: int, distribution: int) -> Iterator[tuple[int, list[int]]]:
             if not left:
-                yield total, [distribution >> slot * ones & mask for ones in range(size)]
+                slots = distribution.to_bytes(slot * size, "little")
+                yield total, [int.from_bytes(slots[slot * i : slot * (i + 1)], "little") for i in range(size)]
             else:
                 for x in range(most + 1):
                     yield from extended(left - 1, x, total + x, distribution * each[x])
