@@ -187,7 +187,6 @@ def check_commands_of_the_readme(whole: Environment) -> None:
     assert "no privacy" in whole.says("run", "quickstart", "--only", "0")
     assert whole.says("plot", "results/quickstart").endswith("figure.png\n")
     assert "graph.png" in whole.says("secagg-demo", "-n", "64")
-    assert whole.says("generate", "--events", "50", "--out", "news.gz") == "news.gz\n"
     assert "log" in whole.says("convert", "news.gz")
     assert '"state": "draft"' in whole.says("study", "new", "newsletter")
     assert '"state": "running"' in whole.says("study", "start")
