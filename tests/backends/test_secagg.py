@@ -313,7 +313,7 @@ class TestEndToEnd:
     def test_exactly_as_many_survivors_as_are_counted_on_add_one_discrete_laplace(self):
         channel = self.channel(lost=3)
         assert channel.counted_on(6) == 3
-        same_distribution(noise(channel, 1500), DiscreteLaplace(1).pmf)
+        same_distribution(noise(channel, 1000), DiscreteLaplace(1).pmf)
 
     @pytest.mark.slow
     def test_noise_shares_for_all_users_are_caught(self):

@@ -522,15 +522,16 @@ class TestFloatFree:
 @pytest.mark.slow
 class TestLargeSamples:
     def test_poisson_of_one_two_thousandth(self):
+        """Some 2000 of the draws are not 0; a mean that is wrong by a seventh is noticed."""
         mean = Fraction(1, 2000)
-        draws = sample(poisson, [mean], 10**7)
+        draws = sample(poisson, [mean], 4 * 10**6)
         same_distribution(draws, pmf_of_poisson(mean))
         mean_is(draws, float(mean), float(mean) ** 0.5)
 
     def test_polya_of_one_thousandth(self):
         r, g = Fraction(1, 1000), Fraction(1, 1000)
-        same_distribution(sample(polya, [r, g], 10**6), pmf_of_polya(r, g))
+        same_distribution(sample(polya, [r, g], 400_000), pmf_of_polya(r, g))
 
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf):
-        same_distribution(sample(sampler, parameters, 400_000, seed=1), pmf)
+        same_distribution(sample(sampler, parameters, 150_000, seed=1), pmf)

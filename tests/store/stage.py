@@ -160,7 +160,7 @@ class Stage(RuleBasedStateMachine):
         where = where or self.use
         model, study = where.models[name], where.studies[name]
         self.pass_time(model)
-        before = self.rows(study.database)
+        before = self.rows(study.database) if refusal else None
         refused: MaskedBanditError | None = None
         try:
             result = operation(study)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from functools import cached_property
 from math import comb
@@ -33,6 +34,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
 FINE = 1 << 20  # alpha is a multiple of 1 / FINE
+EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])  # a rounded product would be an error
 
 
 @dataclass(frozen=True)
@@ -135,17 +137,21 @@ class BitCounting:
     def distributions(self, n: int) -> Iterator[tuple[int, list[int]]]:
         """For all n values in falling order: their sum, and the distribution of the number of ones times total^n.
 
-        A distribution is one long integer with a slot for each number of ones, so that convolutions are products.
+        A distribution is one long integer with a slot for each number of ones, so that convolutions are products. Its
+        digits are decimal, as Python multiplies such numbers much faster if they are long.
         """
-        slot = pow(self.total, n).bit_length()
-        each = [sum(weight << slot * ones for ones, weight in enumerate(self.weights(x))) for x in range(self.modulus)]
-        mask, size = (1 << slot) - 1, n * self.messages + 1
+        slot, size = len(str(Decimal(pow(self.total, n)))), n * self.messages + 1
+        each = [
+            Decimal("".join(str(Decimal(weight)).zfill(slot) for weight in self.weights(x)))
+            for x in range(self.modulus)
+        ]
 
-        def extended(left: int, most: int, total: int, distribution: int) -> Iterator[tuple[int, list[int]]]:
+        def extended(left: int, most: int, total: int, distribution: Decimal) -> Iterator[tuple[int, list[int]]]:
             if not left:
-                yield total, [distribution >> slot * ones & mask for ones in range(size)]
+                digits = str(distribution).zfill(slot * size)
+                yield total, [int(Decimal(digits[slot * i : slot * (i + 1)])) for i in range(size)]
             else:
                 for x in range(most + 1):
-                    yield from extended(left - 1, x, total + x, distribution * each[x])
+                    yield from extended(left - 1, x, total + x, EXACT.multiply(distribution, each[x]))
 
-        return extended(n, self.modulus - 1, 0, 1)
+        return extended(n, self.modulus - 1, 0, Decimal(1))

@@ -69,4 +69,5 @@ def test_forgetting_what_is_in_flight_costs_much():
 @pytest.mark.parametrize("policy", OVERLAP)
 def test_late_rewards_cost_others_little_too(policy):
     """On arms that are far from 0 and 1; where they are near, the mean is that of a few runs of DP-KLUCB or DP-IMED."""
-    check_late(mb.policies.room[policy](), "five", runs=200)
+    runs = 60 if policy == "lazy_dp_thompson" else 200  # its runs take a hundred times as long
+    check_late(mb.policies.room[policy](), "five", runs)
