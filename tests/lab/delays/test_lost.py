@@ -61,7 +61,7 @@ def test_a_lost_reward_is_told_as_the_default(default, single) -> None:
 WRONG = [
     ("users - lost", "users", False),  # what is lost is told all the same
     ("kept + instead", "kept", False),  # nothing stands for it
-    ("lost = rng.binomial(users, delay.lost)", "lost = round(users * delay.lost)", False),  # always as many
+    ("lost = binomial(users, delay.lost, rng)", "lost = round(users * delay.lost)", False),  # always as many
     ("Earned(kept + many(instance, arm, lost, g, stream),", "Earned(kept,", False),  # as if nobody had earned it
     ("x if lost == 0 else instead", "x", True),
 ]
