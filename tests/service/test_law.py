@@ -110,7 +110,7 @@ def check_same_law(ours: np.ndarray, theirs: np.ndarray) -> None:
 
 @pytest.mark.slow
 def test_studies_over_http_have_the_law_of_the_lab() -> None:
-    ours = pulls_over_http(700)  # of 400 against 2000, the lost reports would be noticed nine times of ten
+    ours = pulls_over_http(1000)
     check_same_law(ours, pulls_of_the_lab(2000))
     with pytest.raises(AssertionError, match="two distributions"):
         check_same_law(ours, pulls_of_the_lab(2000, 0.5))  # lost reports are noticed
@@ -187,4 +187,4 @@ def test_noise_of_half_the_scale_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(Central, "analyze", half)
     with fast() as service:
-        assert audited(totals(service, 2500)) > 1
+        assert audited(totals(service, 4000)) > 1
