@@ -174,11 +174,13 @@ class TestIndex:
         releases, law = [(200, 90.0), (100, 41.0)], mb.channels.Central(epsilon=0.5).law()
         s = self.told(law, releases)
         known = Releases(np.array([90.0, 41.0]), np.array([200, 100]), 2)
-        assert index(s, law, 0) == bet_bound(law, known, 300, level(s, 0))
+        dropouts = mb.channels.Distributed(epsilon=0.5, honest=0.8).law()
+        indices = [index(s, noise, 0) for noise in (law, dropouts)]
+        assert indices == [bet_bound(noise, known, 300, level(s, 0)) for noise in (law, dropouts)]
+        assert indices[0] < indices[1]
         many = self.told(law, [(10, 4.0)] * (MOST + 1))
         anytime = self.told(law, releases, policy=NoiseAwareKLUCB(anytime=True))
-        dropouts = mb.channels.Distributed(epsilon=0.5, honest=0.8).law()
-        for state, noise in ((many, law), (anytime, law), (s, dropouts), (s, mb.channels.Raw().law())):
+        for state, noise in ((many, law), (anytime, law), (s, mb.channels.Raw().law())):
             n, m = state.n[0], state.m[0]
             assert index(state, noise, 0) == chernoff_bound(noise, state.total[0], m, n, exploration_rate(state, n))
 
