@@ -27,6 +27,7 @@ from maskedbandit.policies.identify.contemporaneous_elimination import Contempor
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.contemporaneous_klucb import ContemporaneousKLUCB
 from maskedbandit.privacy.exact import whole
+from maskedbandit.reports.compiled_ahead import compiled_ahead
 from maskedbandit.reports.forecast import RUNS, Forecast, forecast
 from maskedbandit.theory.bounds import lower_bound, positive
 from maskedbandit.theory.samples import least_samples
@@ -212,7 +213,8 @@ def plan(
     for each in trust:
         if each not in TRUST:
             raise UnknownName("trust", each, TRUST)
-    return Plan(asked, tuple(_row(asked, each, runs, advance) for each in trust), runs)
+    with compiled_ahead(asked.goal, trust if asked.policy is None else ()):
+        return Plan(asked, tuple(_row(asked, each, runs, advance) for each in trust), runs)
 
 
 def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) -> Row:
