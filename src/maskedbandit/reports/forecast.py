@@ -10,7 +10,6 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
-from maskedbandit.lab.goals.answer.answer import answer
 from maskedbandit.lab.goals.identify.identify import identify
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
@@ -56,9 +55,6 @@ def forecast(
         run = simulate(policy, channel, world, int(aim), runs, seed=1, delay=late, advance=advance)
         people, pulls = np.full(runs, float(aim)), run.pulls
         wrong = float(np.mean(gaps[pulls.argmax(axis=1)] > 0))
-    elif policy.goal == "answer":
-        named = answer(policy, channel, world, int(aim), runs, seed=1, delay=late, advance=advance)
-        people, pulls, wrong = named.pulls.sum(axis=1).astype(float), named.pulls, 1 - float(named.correct.mean())
     else:
         found = identify(policy, channel, world, float(aim), runs, 1, MOST, delay=late, advance=advance)
         if np.mean(~found.stopped) > LOST:

@@ -170,6 +170,11 @@ class Protocol:
         found: Policy = TABLES.made("policy", self.table.get("policy", "contemporaneous_klucb"))
         if found.goal == "contextual":
             raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
+        if (
+            found.goal == "answer"
+        ):  # whoever does not show up leaves a cohort of fixed size open, and an arm without release
+            allowed = "one for regret or for a search: a fixed number of people is for the lab, as some do not show up"
+            raise InvalidValue("policy", found, allowed)
         return found
 
     @cached_property

@@ -63,26 +63,18 @@ class Loop:
                 raise
             raise KernelError(explained(str(wrong))) from wrong
 
-    def fitted(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """After a call with these arguments: the same for others of their types, at which it does not look again.
+    def fitted(self) -> Callable[..., Any]:
+        """After a call: the same for other arguments of the same types, at which it does not look again.
 
         That takes longer than anything else in a run of a thousand users.
         """
-        if not hasattr(self._run, "overloads"):
-            return self
-        found: Callable[..., Any] = self._run.overloads[kinds_of(self._run, arguments)].entry_point
-        return found
+        found = list(getattr(self._run, "overloads", {}).values())
+        return found[0].entry_point if len(found) == 1 else self
 
     @property
     def from_disk(self) -> bool:
         """Whether it was compiled before."""
         return bool(getattr(getattr(self._run, "_cache", None), "hits", 0))
-
-
-def kinds_of(run: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The types of the arguments, in the order in which a call asks: otherwise a loop is compiled for types with which
-    nobody calls it."""
-    return tuple(getattr(each, "_numba_type_", None) or run.typeof_pyval(each) for each in arguments)
 
 
 @contextmanager
@@ -197,7 +189,8 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     found._cache = kept = KernelCache(name, announce=main.__qualname__)
 
     def prepare(arguments: tuple[Any, ...]) -> None:
-        kinds = kinds_of(found, arguments)
+        # in the order in which a call asks: otherwise the loop is compiled for types with which nobody calls it
+        kinds = tuple(getattr(each, "_numba_type_", None) or found.typeof_pyval(each) for each in arguments)
         with kept.turn(kinds, found.targetctx.codegen()):
             found.compile(kinds)
 

@@ -106,7 +106,7 @@ class Drive(Task[Row]):
             given = state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn
             status = (fitted[0] if fitted else go)(*given)
             if not fitted:
-                fitted.append(go.fitted(given))
+                fitted.append(go.fitted())
             if status == MORE_SIZES:
                 return single(run, streams, 8 * capacity, room)
             if status == MORE_RELEASES:

@@ -4,7 +4,8 @@
 
 One release for each arm has the least noise, but no arm gets more users than another.
 
-**Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py).
+**Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py), plus the
+channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
 """
 
 from __future__ import annotations

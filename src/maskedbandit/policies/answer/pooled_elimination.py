@@ -12,7 +12,8 @@ Arms are compared by all their releases, weighted by precision (parts/fixed_phas
 is left is forgotten. The exponent 3/4 lies between an equal split (0), which is best if all other arms are equal, and
 equal numbers of people for all phases (1, as in [KKS13]), which is best if gaps differ.
 
-**Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py).
+**Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py), plus the
+channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
 """
 
 from __future__ import annotations

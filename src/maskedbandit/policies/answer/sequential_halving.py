@@ -5,8 +5,10 @@
 An arm is judged by its last cohort alone, so that the arms which are left are independent of the sums that choose among
 them.
 
-**Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py). Without noise
-that is at most 3 log2(K) exp(-people / (8 H log2 K)), H the largest a / gap_a^2 for gaps in order [KKS13, Thm. 4.1].
+**Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py), plus the
+channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
+Without noise that is at most 3 log2(K) exp(-people / (8 H log2 K)), H the largest a / gap_a^2 for gaps in order [KKS13,
+Thm. 4.1].
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.table import collect
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.forecast import forecast
+from maskedbandit.study.protocol import Protocol
 from tests.statistics import at_most
 
 RAW, POLICY = mb.channels.Raw(), mb.policies.PooledElimination()
@@ -198,7 +198,27 @@ def test_a_figure_of_a_result(tmp_path):
     assert (tmp_path / "wrong.svg").exists()
 
 
-def test_what_a_study_would_bring():
-    found = forecast(mb.policies.PooledElimination(late=20), RAW, [0.9, 0.2, 0.1], 300, delay=20, runs=10)
-    assert found.wrong == 0
-    assert 200 < found.people <= 321
+def test_delays_that_differ_are_refused():
+    with pytest.raises(InvalidValue, match="a constant one"):
+        mb.answer(POLICY, RAW, FOUR, 1000, delay=mb.delays.Geometric(100))
+
+
+def test_a_bound_counts_sums_that_wrap_around_and_is_none_where_users_drop_out():
+    wrapping = mb.channels.Distributed(epsilon=1, failure=0.01)
+    found = mb.answer(POLICY, wrapping, FOUR, 4000, runs=4, seed=2)
+    sure = mb.answer(POLICY, mb.channels.Distributed(epsilon=1), FOUR, 4000, runs=4, seed=2)
+    assert found.to_frame()["bound"][0] >= sure.to_frame()["bound"][0] + 0.01 * found.releases.max() * 0.999
+    lossy = mb.channels.Shuffled(epsilon=5, delta=1e-6, honest=0.5, backend=mb.backends.Shuffler(dropout=0.1))
+    assert mb.answer(mb.policies.EqualSplit(), lossy, FOUR, 400, runs=1).to_frame()["bound"][0] is None
+
+
+def test_a_live_study_refuses_it():
+    table = {
+        "name": "study",
+        "people": 300,
+        "policy": "pooled_elimination",
+        "channel": {"name": "central", "epsilon": 1},
+    }
+    more = {"arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}}
+    with pytest.raises(InvalidValue, match="for the lab"):
+        Protocol.from_table(table | more)

@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.each_run import Workers, numbered
 from maskedbandit.lab.engine.threads import Threads
@@ -50,6 +51,8 @@ def answer(
     (0.5, np.True_, np.True_)
     """
     check_compatible(policy, channel, instance, "answer", delay)
+    if not isinstance(delay, Constant):
+        raise InvalidValue("delay", delay, "a constant one: how many come while the last rewards are awaited is fixed")
     best = best_arm(instance)
     horizon = whole("horizon", horizon, len(instance.true_means()), LONGEST)
     found = drive(

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, real
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.goals.result import Outcome, Result, who
@@ -67,8 +67,13 @@ class Answered(Result):
 
 
 def bound(found: Answered) -> float | None:
-    """A bound on the probability of a wrong answer, where all rewards come at once."""
-    if not isinstance(found.policy, FixedPhases) or found.delay != AT_ONCE or found.instance.moves:
+    """A bound on the probability of a wrong answer, where all rewards come at once, and nobody drops out.
+
+    A sum that wraps around may be any: the channel's `failure` is added for each release.
+    """
+    late = found.delay != AT_ONCE or found.instance.moves
+    if not isinstance(found.policy, FixedPhases) or late or real(found.channel) is not None:
         return None
     law = Law(*found.channel.law())
-    return found.policy.most_wrong(found.instance.true_means().tolist(), found.horizon, law)
+    wraps = float(getattr(found.channel, "failure", 0.0)) * int(found.releases.max())
+    return min(1.0, found.policy.most_wrong(found.instance.true_means().tolist(), found.horizon, law) + wraps)
