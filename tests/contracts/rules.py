@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -205,3 +209,23 @@ def check_same_pulls(a: np.ndarray, b: np.ndarray) -> None:
         edges = np.unique(np.quantile(both, np.arange(1, 16) / 16, method="lower"))
         if both.size - np.bincount(np.searchsorted(edges, both)).max() >= 20:
             same_distribution_of_two(np.searchsorted(edges, mine), np.searchsorted(edges, yours))
+
+
+def interpreted_runs(goal: str, instance: str, call: str) -> dict[str, Any]:
+    """Pulls and answers of every policy of a goal, by a process with MASKEDBANDIT_KERNELS=python."""
+    script = f"""
+import json, maskedbandit as mb
+from maskedbandit.lab.engine.compiler import interpreted
+assert interpreted()
+runs = {{}}
+for name in {of_goal(goal)}:
+    policy, instance = mb.policies.room[name](), {instance}
+    found = {call}
+    runs[name] = [found.pulls.tolist(), found.answer.tolist()]
+print(json.dumps(runs))
+"""
+    with_switch = {**os.environ, "MASKEDBANDIT_KERNELS": "python"}
+    done = subprocess.run([sys.executable, "-c", script], env=with_switch, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

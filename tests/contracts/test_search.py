@@ -6,10 +6,6 @@ assertion, and that of finding the best arm only if it errs at a gap of 0.9. The
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -24,7 +20,17 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit_run import DELTA
-from tests.contracts.rules import LONG, RAW, THREE, check_repeats, check_same_pulls, drive, of_goal, survivors
+from tests.contracts.rules import (
+    LONG,
+    RAW,
+    THREE,
+    check_repeats,
+    check_same_pulls,
+    drive,
+    interpreted_runs,
+    of_goal,
+    survivors,
+)
 from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
 from tests.policies.mutants import mutant
 
@@ -154,23 +160,9 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 
 @cache
 def without_compiler() -> dict[str, Any]:
-    """Pulls and answers of every policy, by a process with MASKEDBANDIT_KERNELS=python."""
-    script = f"""
-import json, maskedbandit as mb
-from maskedbandit.lab.engine.compiler import interpreted
-assert interpreted()
-runs = {{}}
-for name in {of_goal("identify")}:
-    policy, instance = mb.policies.room[name](), mb.{SPREAD!r}
-    found = mb.identify(policy, mb.channels.Raw(), instance, {DELTA}, max_pulls={LONG}, runs=2, seed=6)
-    runs[name] = [found.pulls.tolist(), found.answer.tolist()]
-print(json.dumps(runs))
-"""
-    with_switch = {**os.environ, "MASKEDBANDIT_KERNELS": "python"}
-    done = subprocess.run([sys.executable, "-c", script], env=with_switch, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    """Pulls and answers of every policy, by a process that compiles nothing."""
+    call = f"mb.identify(policy, mb.channels.Raw(), instance, {DELTA}, max_pulls={LONG}, runs=2, seed=6)"
+    return interpreted_runs("identify", f"mb.{SPREAD!r}", call)
 
 
 # Negative controls: one policy is broken for each rule. `Plain` is a correct one that they are changed from.

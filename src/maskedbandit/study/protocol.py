@@ -50,10 +50,11 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.arms import arms_of, check_arms
+from maskedbandit.study.budget_table import budget_of, period_of
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
-from maskedbandit.study.reward import UNITS, Reward, duration
+from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import public_key
 
 KEYS = (
@@ -249,20 +250,12 @@ class Protocol:
     @cached_property
     def budget(self) -> Loss:
         """What each person may lose in a period, by all studies of the project."""
-        given = self._section("budget", ("epsilon", "delta", "rho", "period"))
-        if "rho" in given:
-            if given.keys() & {"epsilon", "delta"}:
-                raise InvalidValue("budget", given, "either rho, or epsilon and perhaps delta")
-            return Loss.zcdp(given["rho"])
-        if "epsilon" not in given:
-            raise InvalidValue("budget", given, "a [budget] table with epsilon, or with rho")
-        return Loss.approximate(given["epsilon"], given.get("delta", 0))
+        return budget_of(self.table.get("budget", {}))
 
     @property
     def period(self) -> int | None:
         """After how many milliseconds a person has a new budget; None: never."""
-        period = self._section("budget", ("epsilon", "delta", "rho", "period")).get("period")
-        return None if period is None else duration("period", period, UNITS["hour"])
+        return period_of(self.table.get("budget", {}))
 
     def price(self, n: int) -> Loss:
         """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
@@ -296,10 +289,3 @@ class Protocol:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
         except BudgetExceeded as why:
             raise InvalidValue("budget", str(self.budget), f"enough for one cohort, and it is not: {why}") from None
-
-    def _section(self, name: str, known: tuple[str, ...]) -> dict[str, Any]:
-        given = self.table.get(name, {})
-        if not isinstance(given, dict):
-            raise InvalidValue(name, given, f"a [{name}] table")
-        refuse_unknown(f"key of [{name}]", given, known)
-        return given

@@ -146,7 +146,7 @@ def check_forgets_nothing(policy) -> None:
 
 
 class Forgetful(PooledElimination):
-    tell = mutant(PooledElimination.tell, "record(s, arm, n, total)", "s.n[:, arm] = 0; record(s, arm, n, total)")
+    tell = mutant(PooledElimination.tell, "s.total[", "s.n[:, arm] = 0; s.total[")
 
 
 def test_no_release_is_forgotten():

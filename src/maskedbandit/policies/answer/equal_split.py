@@ -16,7 +16,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned, record, split_equally
+from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned, split_equally
 from maskedbandit.theory.wrong_answers import Plan
 
 
@@ -41,8 +41,3 @@ class EqualSplit(FixedPhases):
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         return follow(s, law, rng)
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)

@@ -32,7 +32,6 @@ from maskedbandit.policies.parts.fixed_phases import (
     begin,
     follow,
     planned,
-    record,
     split_equally,
     variance,
 )
@@ -122,8 +121,3 @@ class PooledElimination(FixedPhases):
         if s.clock[PLANNED] == 0:
             prepare(s, law)
         return follow(s, law, rng)
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)

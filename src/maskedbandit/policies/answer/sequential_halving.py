@@ -19,7 +19,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned, record
+from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned
 from maskedbandit.theory.wrong_answers import Plan
 
 
@@ -47,8 +47,3 @@ class SequentialHalving(FixedPhases):
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         return follow(s, law, rng)
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)

@@ -134,14 +134,6 @@ def follow(s: State, law: Law, rng: np.random.Generator) -> Decision:
     return Decision(arm, int(s.size[s.clock[PHASE]]), 1 if next_arm(s, arm + 1) == s.left.size else TOGETHER)
 
 
-@lean_kernel
-def record(s: State, arm: int, n: int, total: float) -> None:
-    """Store a released sum of the current phase."""
-    s.total[s.clock[PHASE], arm] += total
-    s.n[s.clock[PHASE], arm] += n
-    s.clock[AWAITED] -= 1
-
-
 class FixedPhases(Policy):
     """A policy of phases of fixed sizes."""
 
@@ -160,6 +152,13 @@ class FixedPhases(Policy):
         """A bound on the probability of a wrong answer, for independent rewards in [0, 1] of these means, if all
         devices answer; see theory/wrong_answers.py."""
         return most_wrong(self.plan(len(means), horizon, law), means, law)
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        s.total[s.clock[PHASE], arm] += total
+        s.n[s.clock[PHASE], arm] += n
+        s.clock[AWAITED] -= 1
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         if s.pooled == 1:
