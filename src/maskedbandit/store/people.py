@@ -39,8 +39,8 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
     except MaskedBanditError:
         session.driver.give_back(given.cohort, given.place)
         raise
-    seconds = session.now // 1000 % 2**32  # first, so that rows that come together stand together on disk
-    ticket = f"{seconds:08x}{secrets.token_hex(12)}"
+    milliseconds = session.now % 2**32  # first, so that rows that come together stand together on disk
+    ticket = f"{milliseconds:08x}{secrets.token_hex(12)}"
     where = given.cohort, given.place, given.arm
     seen = None if protocol.reward.exposure else session.now
     session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))

@@ -16,8 +16,15 @@ from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed, UnknownS
 from maskedbandit.store.database import Again, Database, Row, again, marks
 
 OLDEST = (3, 51, 3)
-SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "cell_size_check = ON")
+SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "cell_size_check = ON",
+    "temp_store = MEMORY",  # what undoes a statement of many rows would otherwise be a file
+)
 PAGES = 8000  # of the log, 32 MB, before they are written to where they belong: a page that changes often is then once
+MOST_ROWS = 64  # of a statement
 WAIT = 10_000  # milliseconds for another connection's transaction
 
 
@@ -99,11 +106,20 @@ class Sqlite(Database):
             return self._connection.total_changes() - before
 
     def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
-        self.each(f"INSERT INTO {table} ({columns}) VALUES {marks(values[0])}", values)
+        self._insert(f"INSERT INTO {table} ({columns}) VALUES ", values, "")
 
     def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
-        new = f"INSERT INTO {table} ({columns}) VALUES {marks(values[0])} ON CONFLICT DO NOTHING"
-        return self.each(new, values)
+        return self._insert(f"INSERT INTO {table} ({columns}) VALUES ", values, " ON CONFLICT DO NOTHING")
+
+    def _insert(self, start: str, values: Sequence[Sequence[Any]], end: str) -> int:
+        """Rows in few statements: with one each, the threads of the process would take turns at every row."""
+        changed, done, row = 0, 0, marks(values[0])
+        while done < len(values):
+            many = min(MOST_ROWS, 1 << (len(values) - done).bit_length() - 1)  # a power of two: few texts to prepare
+            flat = [value for each in values[done : done + many] for value in each]
+            changed += self.change(f"{start}{', '.join([row] * many)}{end}", *flat)
+            done += many
+        return changed
 
     def script(self, text: str) -> None:
         with self._named_errors():
