@@ -108,6 +108,7 @@ theory = "central"
 """
 
 
+@pytest.mark.slow
 def test_a_search_is_printed_with_what_did_not_stop(tmp_path, capsys) -> None:
     (tmp_path / "search.toml").write_text(SEARCH)
     out = tmp_path / "out"
@@ -221,6 +222,7 @@ def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(
     file, tmp_path, monkeypatch, capsys, undrawn
 ) -> None:
@@ -251,6 +253,7 @@ def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(
     assert pl.read_parquet(out / "table.parquet").equals(pl.read_parquet(tmp_path / "whole" / "table.parquet"))
 
 
+@pytest.mark.slow
 def test_without_the_extra_a_command_says_in_one_line_what_to_install(file, tmp_path, monkeypatch, capsys) -> None:
     run, demo = ["run", str(file), "--out", str(tmp_path / "out")], ["secagg-demo", "-n", "64"]
     for missing, needs in (("polars", [run]), ("matplotlib", [run, demo])):  # a demonstration needs no tables
@@ -426,6 +429,7 @@ def test_no_command_is_exit_2() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(tmp_path) -> None:
     done = subprocess.run(
         f"{sys.executable} -m maskedbandit list | head -1", shell=True, capture_output=True, text=True

@@ -94,6 +94,7 @@ def test_releases_show_no_more_than_the_pure_loss_and_a_third_of_it():
     assert shown(Central(1)) > 1 / 3
 
 
+@pytest.mark.slow
 def test_releases_show_no_more_than_the_concentrated_loss_and_a_third_of_it():
     assert shown(Central(1, DiscreteGaussian()), pairs=4000) > 1 / 3
 

@@ -184,6 +184,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", thrifty(MUTANTS, lambda wrong: not wrong.startswith(("no noise", "noise redrawn"))))
 def test_mutants_show_more_than_they_claim(wrong):
     policy, channel, engine = MUTANTS[wrong]
@@ -192,6 +193,7 @@ def test_mutants_show_more_than_they_claim(wrong):
         audit(policy, channel, loss, engine=engine, runs=1000)
 
 
+@pytest.mark.slow
 def test_noise_drawn_once_shows_what_it_claims():
     """The mutant that redraws differs from this one in nothing else."""
     assert audit(Redraws(anew=False), mb.channels.Raw(), Loss.pure(1)) > 0.5

@@ -76,6 +76,7 @@ def loads(code):
     return done.stdout.strip() == "True"
 
 
+@pytest.mark.slow
 def test_only_a_real_protocol_loads_cryptography():
     assert not loads(
         "import maskedbandit as mb\nmb.channels.Distributed(), mb.channels.TwoServers(), mb.backends.Ideal()"

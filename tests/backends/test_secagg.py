@@ -182,6 +182,7 @@ class TestSum:
         assert [phase.down for phase in found.phases] == [n * each for each in down]
         assert all(phase.seconds >= 0 for phase in found.phases)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("signed", thrifty([False, True], bool))
     def test_a_device_sends_at_most_6_kilobytes_to_48_neighbours(self, signed):
         """The number of neighbours of 1000 users of whom a tenth is corrupted, and a tenth lost."""
@@ -247,6 +248,7 @@ class TestDropout:
         assert set(leaves.values()) == set(range(phases))
         same_distribution(list(leaves.values()), lambda z: np.where((z >= 0) & (z < phases), 1 / phases, 0.0))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("server", thrifty(["honest", "malicious"], lambda server: server == "malicious"))
     def test_the_sum_is_that_of_survivors_or_there_is_none(self, server):
         backend, bits, ended = SecAgg(smallest=1, dropout=0.2, server=server), seeded(2), []

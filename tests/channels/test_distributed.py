@@ -100,17 +100,21 @@ class TestReleasedNoise:
         same_distribution(noise, DiscreteLaplace(1).pmf)
         mean_is(noise.astype(float) ** 2, 2 * b / (1 - b) ** 2)
 
+    @pytest.mark.slow
     def test_variance_and_distribution(self, messages):
         self.passes(self.analyzed(messages.sum(axis=1)))
 
+    @pytest.mark.slow
     def test_four_of_five_noise_shares_are_caught(self, messages):
         with pytest.raises(AssertionError, match="another distribution"):
             self.passes(self.analyzed(messages[:, 1:].sum(axis=1)))
 
+    @pytest.mark.slow
     def test_b_swapped_with_1_minus_b_is_caught(self):
         with pytest.raises(AssertionError, match="another distribution"):
             self.passes(cohort(Quick(1, noise=Swapped()), 800))
 
+    @pytest.mark.slow
     def test_on_a_finer_grid_with_every_reward_one(self):
         channel = Quick(EPSILON, grid=Grid(fineness=Fraction(5)))
         noise = cohort(channel, 1500, reward=1)
@@ -180,6 +184,7 @@ class TestLoss:
             Distributed(EPSILON, modulus=m).residues(TEN)
         assert 0 < loss_of(Small(EPSILON), TEN) <= float(EPSILON) * (1 + 1e-9)
 
+    @pytest.mark.slow
     def test_a_wrapped_estimate_is_biased(self):
         """Of ten rewards of 0, the noise below the window comes back at its other end."""
         narrow = cohort(Quick(EPSILON, modulus="tight", failure=0.5), 1500) / 1.0
@@ -210,6 +215,7 @@ class TestDropouts:
             channel = Distributed(honest=honest)
             assert all(0 <= channel.counted_on(n) - honest * n < 1 for n in range(1, 500))
 
+    @pytest.mark.slow
     def test_the_law_knows_of_the_surplus(self):
         channel = Distributed("0.5", honest="0.8")
         assert draws(channel.law(), 1, 10) == 1.25

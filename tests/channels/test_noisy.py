@@ -150,6 +150,7 @@ def test_wrong_values_are_named(wrong, name):
         Central(**wrong)
 
 
+@pytest.mark.slow
 def test_narrow_gaussian_noise_of_a_cohort_is_drawn_one_by_one():
     """Where n discrete Gaussians are far from one, the lab still draws what the devices send."""
     channel, bits = Local(epsilon=3, noise=DiscreteGaussian()), seeded(9)

@@ -58,6 +58,7 @@ class TestLoss:
         assert loss_of(inside, all_of_it / 2) > 1.4 * all_of_it
 
 
+@pytest.mark.slow
 def test_a_cohort_adds_noise_of_half_of_epsilon():
     channel, bits, n = PureShuffled("0.8"), seeded(6), 5
     offer = channel.offer(n)

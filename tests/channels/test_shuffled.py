@@ -373,6 +373,7 @@ def cohorts(channel, rewards, size, seed=7):
 
 
 class TestAggregate:
+    @pytest.mark.slow
     def test_the_real_shuffler_releases_the_coins_and_the_bits(self):
         channel = Shuffled("2", "0.01", backend=Shuffler())
         coins = channel.coins()
@@ -383,6 +384,7 @@ class TestAggregate:
         ):  # as if one more coin were missing
             same_distribution(sample, lambda z: binom.pmf(z - 1, coins, 0.5))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "lost", [pytest.param((), marks=pytest.mark.slow), (1,), pytest.param((0, 4), marks=pytest.mark.slow), (2, 3)]
     )

@@ -58,6 +58,7 @@ def released(channel, size, n=5, devices=None, seed=3):
 
 
 class TestRelease:
+    @pytest.mark.slow
     def test_the_ideal_and_the_real_shuffler_release_one_distribution(self):
         ideal, real = channel("0.5"), channel("0.5", eta="0.01", backend=Shuffler())
         a, b = released(ideal, 400), released(real, 120, seed=5)
@@ -71,6 +72,7 @@ class TestRelease:
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(sample, DiscreteLaplace(1).pmf)
 
+    @pytest.mark.slow
     def test_exactly_the_devices_that_are_counted_on_make_one_draw(self):
         counting = channel(1, honest="0.5", eta="0.01")
         assert counting.counted_on(4) == 2

@@ -425,6 +425,7 @@ def test_the_lab_releases_what_the_server_does(counter, noise, as_python):
         mean_is(lab[:, m - 1], 0)
 
 
+@pytest.mark.slow
 def test_a_lab_that_forgets_what_it_drew_is_rejected(as_python):
     """The mutant leaves the noise of older nodes in the running sum for ever."""
 

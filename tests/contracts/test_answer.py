@@ -206,6 +206,7 @@ class PrefersArmZero(Plain):
     ask = mutant(Plain.ask, "> s.total[best] / s.n[best]", "> s.total[best] / s.n[best] + 0.55 * (best == 0)")
 
 
+@pytest.mark.slow
 def test_asking_for_more_people_than_there_are_is_rejected():
     check_number_of_people(Plain())
     with pytest.raises(AssertionError, match="asked for more"):
@@ -220,6 +221,7 @@ def test_a_wrong_answer_is_rejected(as_python):
         check_finds(1, found.stopped, found.answer)
 
 
+@pytest.mark.slow
 def test_a_favourite_arm_is_rejected(as_python):
     check_relabelling(Plain())
     with pytest.raises(AssertionError, match="two distributions"):

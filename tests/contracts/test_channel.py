@@ -133,6 +133,7 @@ def released_noise(channel, size=ROUNDS):
     return np.rint(found).astype(int), lambda z: np.exp([log_pmf(law, n, each + half) for each in z.tolist()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "channel",
     [

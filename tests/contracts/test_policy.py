@@ -534,6 +534,7 @@ def test_reading_what_was_not_written_is_rejected(monkeypatch):
         check_text(Plain())
 
 
+@pytest.mark.slow
 def test_random_numbers_of_its_own_are_rejected():
     check_repeats(lambda: drive(Plain()))
     with pytest.raises(AssertionError, match="two different runs"):

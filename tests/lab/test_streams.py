@@ -31,6 +31,7 @@ def flat(cells: int):
     return lambda z: np.where((z >= 0) & (z < cells), 1 / cells, 0.0)
 
 
+@pytest.mark.slow
 def test_single_rewards_are_uniform(first) -> None:
     same_distribution(np.floor(first * 256).astype(int), flat(256))
     same_distribution(np.floor(first * 2**30).astype(int) % 256, flat(256))  # low bits too
@@ -38,12 +39,14 @@ def test_single_rewards_are_uniform(first) -> None:
         same_distribution(np.floor(first**1.1 * 256).astype(int), flat(256))
 
 
+@pytest.mark.slow
 def test_neighbouring_users_are_independent(first) -> None:
     for lag in (1, 2, 64):
         pairs = np.floor(first[:-lag] * 16) * 16 + np.floor(first[lag:] * 16)
         same_distribution(pairs[:: lag + 1].astype(int), flat(256))
 
 
+@pytest.mark.slow
 def test_runs_seeds_and_studies_are_independent(first) -> None:
     for other in (numbers(1), numbers(0, seed=1)):
         mean_is((first - 0.5) * (other - 0.5), 0)

@@ -111,6 +111,7 @@ class TestAccuracy:
         assert mechanism.accuracy(beta, n) == Fraction(4, n)
         assert tail(1, 4) <= beta
 
+    @pytest.mark.slow
     @given(scale=st.fractions(min_value="1/100", max_value=10**4), n=users, beta=chances, k=few)
     def test_accuracy_holds_and_one_step_less_does_not(self, scale, n, beta, k):
         mechanism = LaplaceMechanism(scale / n)
@@ -148,6 +149,7 @@ class TestInverses:
         theorem = math.ceil(alpha * n) / n / math.log(k / beta)
         assert theorem / 2 * (1 - 1e-9) <= mechanism.sigma <= theorem
 
+    @pytest.mark.slow
     @given(epsilon=epsilons, alpha=alphas, beta=chances, k=few)
     def test_users_needed_are_enough_and_one_less_is_not(self, epsilon, alpha, beta, k):
         n = users_needed(epsilon, alpha, beta, k)
@@ -155,6 +157,7 @@ class TestInverses:
         assert n == 1 or not self.affords(n - 1, epsilon, alpha, beta, k)
         assert n >= k * math.log(k / beta) / (epsilon * alpha) - 1 / alpha - 1e-6
 
+    @pytest.mark.slow
     @given(n=users, epsilon=epsilons, alpha=alphas, beta=chances)
     def test_queries_affordable_are_the_most(self, n, epsilon, alpha, beta):
         k = queries_affordable(n, epsilon, alpha, beta)

@@ -157,6 +157,7 @@ def test_an_unbounded_budget_allows_everything():
     assert accepted(ledger, [Loss.pure(99), Loss.zcdp(99), Loss.approximate(1, 0.9), Loss.unbounded()] * 3) == 12
 
 
+@pytest.mark.slow
 def test_a_budget_known_at_some_orders_is_kept_at_those():
     curve = tuple(Fraction(1) if i == 20 else INF for i in range(len(ZERO.curve)))
     ledger = Ledger(Loss(curve, INF, Fraction(0)))

@@ -278,6 +278,7 @@ def test_the_checker_of_curves_rejects_a_wrong_one(name, factor):
         assert_exact_curve(replace(loss, curve=tuple(part * factor for part in loss.curve)), *rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variance", "shift"), [(1, 1), pytest.param(20, 3, marks=pytest.mark.slow)])
 def test_discrete_gaussian_is_within_the_gaussian_curve_and_meets_it_at_whole_orders(variance, shift):
     with mpmath.workdps(40):

@@ -39,6 +39,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.slow
 @given(losses)
 @fixed
 def test_nothing_is_lost_on_the_way(loss):

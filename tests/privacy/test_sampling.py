@@ -348,6 +348,7 @@ class TestExactLaw:
         with pytest.raises(AssertionError):
             self.adds_up(lambda path: geometric(1, path), wrong, rest=0.1)
 
+    @pytest.mark.slow
     def test_polya_with_unequal_branches_is_rejected(self, monkeypatch):
         """What the factor 1 - β^L of the branch that says 0 is for: without it, 0 is said too often."""
         source = inspect.getsource(sampling._polya)

@@ -81,6 +81,7 @@ def test_live_releases_show_nearly_what_is_promised(channel: Channel) -> None:
     assert part.proves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", [HalfNoise(1), pytest.param(AllHonest(1, honest="0.4"), marks=pytest.mark.slow)])
 def test_broken_channels_are_found_live(channel: Channel) -> None:
     part, _ = live_part(channel, 3, How(samples=5000, error=ALPHA, seed=4))
@@ -88,6 +89,7 @@ def test_broken_channels_are_found_live(channel: Channel) -> None:
     assert part.violation
 
 
+@pytest.mark.slow
 def test_a_loss_that_says_too_little_is_found() -> None:
     found = audit_channel(PromisesMuch(1), None, How(samples=2000, error=ALPHA))
     assert found.violation
@@ -130,12 +132,14 @@ def test_a_run_costs_what_one_release_costs(policy: Any) -> None:
     assert not part.violation
 
 
+@pytest.mark.slow
 def test_a_run_through_a_shuffler_is_enumerated_by_its_sum() -> None:
     part, _ = run_part(P.SuccessiveElimination(), C.SplitAndMix(1))
     assert part is not None
     assert part.proves
 
 
+@pytest.mark.slow
 def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for line in BROKEN.values():
         monkeypatch.setattr("maskedbandit.reports.audit_policy.loop", broken(RELEASE, line))
@@ -144,6 +148,7 @@ def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> N
         assert part.violation
 
 
+@pytest.mark.slow
 def test_runs_that_release_nothing_or_are_not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maskedbandit.reports.audit_policy.MOST_PEOPLE", 1000)
     assert run_part(P.Uniform(), C.Central(1))[0] is None
@@ -162,6 +167,7 @@ def test_decisions_are_sampled() -> None:
 # --- bounds ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_bound_from_samples_is_wrong_as_rarely_as_it_says() -> None:
     """Randomized response at ε = 1 among columns of noise; without the split it would be wrong far more often."""
     rng, flip, runs, error = np.random.default_rng(8), 1 / (1 + math.e), 60, 0.05
@@ -287,6 +293,7 @@ def test_exit_codes(more: list[str], code: int, says: str, capsys: pytest.Captur
     assert says in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_an_experiment_and_a_study_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "two.toml"
     file.write_text(

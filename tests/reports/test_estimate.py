@@ -57,6 +57,7 @@ def test_interpreted_runs_keep_the_same(policy: Any, monkeypatch: pytest.MonkeyP
     assert (rows == compiled[0]).all()
 
 
+@pytest.mark.slow
 def test_a_rehearsal_keeps_its_releases() -> None:
     channel = mb.channels.Distributed(epsilon=1, backend=mb.backends.SecAgg())
     policy = mb.policies.SuccessiveElimination(least=32)
@@ -174,6 +175,7 @@ def naive_misses(rows: np.ndarray, mean: float, scale: float) -> np.ndarray:
     return np.abs(total - n * mean) > 1.959964 * np.sqrt(n * mean * (1 - mean) + 2 * scale**2 * m)
 
 
+@pytest.mark.slow
 def test_normal_intervals_fail_under_adaptive_stopping() -> None:
     """The same test rejects them; docs/estimate.md has more numbers."""
     policy, channel, world = mb.policies.NoiseAwareKLUCB(), CENTRAL, mb.Bernoulli([0.5, 0.5, 0.5])

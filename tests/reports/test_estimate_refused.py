@@ -63,6 +63,7 @@ def test_a_release_that_cannot_be_is_refused(fields: tuple[Any, ...], said: str)
             mb.estimate(wrong, channel=CENTRAL)
 
 
+@pytest.mark.slow
 def test_a_release_is_used_once_and_epochs_are_whole_numbers() -> None:
     known = [Recorded(0, 100, 50.0, 0), Recorded(1, 100, 60.0, 0), Recorded(1, 100, 70.0, 0)]
     for wrong, said in (

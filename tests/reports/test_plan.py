@@ -96,6 +96,7 @@ def test_what_is_left_out_is_found() -> None:
     assert of(plan(EASY, epsilon=epsilon.epsilon * 0.8, trust=("central",), runs=50)).expected.people_most > 4000
 
 
+@pytest.mark.slow
 def test_means_a_policy_and_a_budget_may_be_given() -> None:
     asked: dict[str, Any] = {"trust": ["central"], "per_day": 500, "runs": 50}
     first = of(mb.plan(means=[0.3, 0.5, 0.3], epsilon=1, delta=0.05, **asked))

@@ -154,6 +154,7 @@ class TestAttempts:
             _, sent, difference = self.difference(sticky=True, seed=100 + seed)
             assert difference == sent  # the device's own message, which is the bare reward three times out of four
 
+    @pytest.mark.slow
     def test_fresh_noise_is_not(self):
         """The noise of nine noise shares is in the difference: it is the device's message in few of 40 attempts."""
         hits = [

@@ -43,6 +43,7 @@ def coarse(seed, users):
     return sorted(users, key=lambda user: rank(seed, user)[0] >> 6)
 
 
+@pytest.mark.slow
 def test_all_orders_are_as_likely():
     def pmf(z):
         return np.where((z >= 0) & (z < 24), 1 / 24, 0)
@@ -123,6 +124,7 @@ def outcome(n, leaves, proof):
         return None
 
 
+@pytest.mark.slow
 @given(st.integers(1, 40), st.data())
 def test_any_change_leads_elsewhere(n, data):
     leaves = leaves_of(n)

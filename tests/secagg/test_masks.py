@@ -123,6 +123,7 @@ class TestMasks:
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution([pair(seed, 256) % 100 for seed in range(15_000)], flat(100))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mask", thrifty([pair, own], lambda mask: mask is own))
     def test_of_64_bits_do_not_collide(self, mask):
         """2^17 seeds: two masks are equal with probability 5e-10."""

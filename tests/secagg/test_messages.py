@@ -162,6 +162,7 @@ class TestServer:
         assert made.run().total == sum(VALUES)
         assert len(made.server.survivors) == N
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("signed", thrifty([True, False], bool))
     def test_one_flipped_bit_anywhere(self, signed):
         """Of any message of device 0: the right sum of those who are left, or none; a value is just another value."""
@@ -187,6 +188,7 @@ class TestServer:
                     assert made.total == sum(VALUES[user] for user in made.server.survivors)
         assert {4, 5} <= outcomes
 
+    @pytest.mark.slow
     def test_a_flipped_bit_of_a_masked_value_is_another_value(self):
         """What no sum can notice: it shifts by what was flipped, or the server sees that it is no residue."""
         for bit in range(64):

@@ -138,6 +138,7 @@ def test_all_that_honest_devices_agreed_on_or_nothing(n, c, k):
     assert 0 < sums < 20  # so that this is about something
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "c"), [(6, 0), pytest.param(7, 1, marks=pytest.mark.slow)])
 def test_a_lower_threshold_is_found_out(n, c):
     """Now two camps open a sum each, and a user who is in one story and not in the other is alone with its value."""
@@ -157,6 +158,7 @@ class SkipsLeast(Client):
         return super()._agree(message)
 
 
+@pytest.mark.slow
 def test_devices_that_do_not_count_are_found_out():
     """At the right threshold: fewer values come out than the plan demands."""
     found = [lied(n, c, 0, seed, SkipsLeast) for n, c in ((6, 1), (6, 2)) for seed in range(20)]

@@ -86,6 +86,7 @@ def test_known_answers_of_another_implementation(n, malicious, corrupted, lost, 
     assert found[:2] == (k, threshold)
 
 
+@pytest.mark.slow
 def test_close_to_impossible_is_still_quick():
     assert neighbourhood(10**5, 20_000, 18_500, malicious=True) == (51560, 41610, 41610)
     assert neighbourhood(10**5, 20_000, 20_000, malicious=True).k == 10**5 - 1

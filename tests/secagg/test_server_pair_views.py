@@ -118,6 +118,7 @@ def test_totals_are_sums_of_value_shares():
         assert [int.from_bytes(message[-NUMBER:]) for message in ended(pair)] == [first, (value - first) % M]
 
 
+@pytest.mark.slow
 def test_one_server_alone_carries_a_whole_draw():
     """The other one takes off what it knows, and the sum of a user who is alone still has the noise of one draw."""
     bits, left = seeded(5), []

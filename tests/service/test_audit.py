@@ -52,6 +52,7 @@ def audit(protocol: Protocol, samples: int, error: float = ALPHA, seed: int = 3)
     return sampled_part("service", promise, views, [], SEEN[: views[0].shape[1]], error)
 
 
+@pytest.mark.slow
 def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not audit(SMALL, 400).violation
     BROKEN["noise from a seed"](monkeypatch.setattr)
@@ -163,6 +164,7 @@ def small_part() -> Part:
     return asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_the_twin_is_a_study_with_half_of_the_noise() -> None:
     part = small_part()
     assert part.samples == 400

@@ -298,6 +298,7 @@ def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maskedbandit.service.events.simulated", leaking)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [counting, measuring, streaming])
 def test_leaks_are_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leak: Callable[[pytest.MonkeyPatch], None]

@@ -161,6 +161,7 @@ def test_asking_whether_something_changed_reads_no_ledger(service: Inside, monke
     assert len({before, between, service.run(service.host.version("small"))}) == 3
 
 
+@pytest.mark.slow
 def test_streams_end_when_the_server_does(server: Live) -> None:
     server.start_study(TABLE)
     listeners = []

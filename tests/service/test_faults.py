@@ -35,6 +35,7 @@ def test_a_load_with_faults(tmp_path: Path) -> None:
     assert load.unknown > 5
 
 
+@pytest.mark.slow
 def test_the_server_ends_under_load(tmp_path: Path) -> None:
     """Every request that was begun is answered, none is done without an answer, and the process ends by itself."""
     with live(tmp_path) as server:

@@ -135,6 +135,7 @@ def fuzz(service: Inside, count: int, seed: int) -> Counter[int]:
     return found
 
 
+@pytest.mark.slow
 def test_mutated_bodies(service: Inside) -> None:
     found = fuzz(service, 6400, 1)
     assert {200, 422, 404} <= found.keys()

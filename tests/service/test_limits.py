@@ -234,6 +234,7 @@ def test_too_many_requests(service: Inside) -> None:
 # --- a socket --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bodies_that_never_end_hold_nobody_up(server: Live) -> None:
     server.start_study(TABLE)
     head = f"POST {ASSIGN} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.keys['client']}\r\n"

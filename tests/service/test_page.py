@@ -110,6 +110,7 @@ def check_only_text(text: str) -> None:
     assert "<img" not in text
 
 
+@pytest.mark.slow
 def test_names_are_only_text(pages: dict[str, str], views: dict[str, View]) -> None:
     for text in pages.values():
         check_only_text(text)

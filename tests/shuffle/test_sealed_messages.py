@@ -39,6 +39,7 @@ def cut(bundle):
     return [bundle[at : at + LENGTH] for at in range(0, len(bundle), LENGTH)]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.integers(0, BELOW - 1), max_size=4), min_size=1, max_size=6),
     st.sets(st.integers(0, 5)),

@@ -207,6 +207,7 @@ class TestSharesNeeded:
         if k > 3:  # below, graphs that are not connected are many
             assert excess(n, k - 1, q) > 4 * eta**2
 
+    @pytest.mark.slow
     def test_more_devices_and_smaller_moduli_need_no_more(self):
         eta = Fraction(1, 2**40)
         for q in (2**11, 2**20, 2**41):

@@ -146,6 +146,7 @@ def made(folder: Path) -> Path:
     return folder / "empty.db"
 
 
+@pytest.mark.slow
 def test_a_running_service_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ def test_an_address_that_is_none_is_named_without_its_password(capsys) -> None:
     assert "secret" not in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_the_studies_that_come_with_the_package_end(path, tmp_path, capsys) -> None:
     where = ["--database", f"sqlite:///{tmp_path}/study.db", "--witness", str(tmp_path / "witness")]

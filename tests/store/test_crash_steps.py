@@ -243,6 +243,7 @@ def test_a_release_that_is_not_in_the_ledger_is_found(nursery: Nursery, address:
             made.check()
 
 
+@pytest.mark.slow
 def test_places_that_are_known_in_memory_alone_are_dealt_twice(nursery: Nursery, address: str, tmp_path: Path) -> None:
     with client(nursery, address, tmp_path / "witness", "places in memory") as made:
         prepared(made, "assign", "memory")
@@ -256,6 +257,7 @@ def test_places_that_are_known_in_memory_alone_are_dealt_twice(nursery: Nursery,
             made.check()
 
 
+@pytest.mark.slow
 def test_a_refund_of_a_place_that_was_shown_is_found(nursery: Nursery, address: str, tmp_path: Path) -> None:
     with client(nursery, address, tmp_path / "witness", "refund on abort") as made:
         operation = prepared(made, "return", "refund")

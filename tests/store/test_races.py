@@ -108,6 +108,7 @@ def test_processes_cannot_overspend_and_lose_no_charge(address: str, count: int,
     assert raced(address, count, naive=False, attempts=attempts) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "attempts"), [FEW, pytest.param(8, 10, id="eight", marks=pytest.mark.slow)])
 def test_a_budget_that_is_read_and_then_written_is_overspent(address: str, count: int, attempts: int) -> None:
     assert raced(address, count, naive=True, attempts=attempts) != []
@@ -294,6 +295,7 @@ def holding(address: str, tmp_path: Path) -> Iterator[tuple[list[BaseProcess], d
             each.join(LATE)
 
 
+@pytest.mark.slow
 def test_one_process_holds_a_study_and_its_lease_ends_with_it(
     address: str, tmp_path: Path, holding: tuple[list[BaseProcess], dict[int, str]]
 ) -> None:

@@ -171,6 +171,7 @@ def test_an_export_that_does_not_fit_changes_nothing(restored, tmp_path_factory)
         house.reconcile(bring_back, other.export())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["erased", "archived"])
 def test_whoever_was_erased_after_the_copy_is_charged_and_stays_erased(tmp_path, how) -> None:
     house = House(tmp_path)
@@ -231,6 +232,7 @@ def test_an_export_tells_nobody_a_reward(restored) -> None:
             assert sha256(json.dumps([said, person, reports]).encode()).hexdigest() != leaf
 
 
+@pytest.mark.slow
 def test_an_export_tells_nobody_the_noise_of_a_tree(tmp_path) -> None:
     channel = {"name": "tree", "epsilon": 1, "length": 10_000}
     house = House(tmp_path, PROTOCOL.table | {"policy": "dpucb", "channel": channel})

@@ -181,6 +181,7 @@ def test_so_it_is_with_local_noise_and_with_noise_that_is_kept(folder, bits, pol
     assert check_reopened(folder, bits, policy, channel) > 5
 
 
+@pytest.mark.slow
 def test_noise_that_is_forgotten_is_found(folder, bits, monkeypatch):
     monkeypatch.setattr(session, "memory_of", lambda text, empty: empty)
     with pytest.raises(AssertionError, match="another study came back"):

@@ -25,6 +25,7 @@ from tests.lab.scripted import INSTANCE, Scripted, Watched, over
 from tests.statistics import seeded
 
 
+@pytest.mark.slow
 def test_a_second_attempt_has_fresh_noise_a_name_of_its_own_and_a_second_charge() -> None:
     once, twice = over(Watched(attempts=2)), over(Watched(attempts=2, fails=1), epsilon="0.0001")
     assert mb.simulate(Scripted(1, 30), once, INSTANCE, 60).loss == Loss.pure(1)

@@ -86,6 +86,7 @@ def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], dri
     at_most(alarms(harm, drift=drift), STUDIES, ALPHA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "harm"), [(Forgets, {"above": LIMIT}), (Once, {"above": LIMIT})])
 def test_broken_rules_err_more_often(kind: type[Watch], harm: dict[str, Any]) -> None:
     with pytest.raises(AssertionError, match="is more than"):

@@ -129,6 +129,7 @@ def test_policies_do_not_beat_the_lower_bound(name, policy, channel, epsilon, ru
     assert (mean + 3 * error)[-1] > bound[-1]
 
 
+@pytest.mark.slow
 def test_the_lower_bound_is_asymptotic() -> None:
     """At a fifth of a million users Thompson sampling is far below it: no bound for a t is claimed."""
     run = mb.simulate(POLICIES.ThompsonSampling(), mb.channels.Raw(), mb.Bernoulli(named_means("C2")), 200_000, 20, 1)

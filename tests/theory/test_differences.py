@@ -146,6 +146,7 @@ def test_the_average_difference_is_in_it_whatever_days_and_people_are_like(name:
     at_most(missed, 150, 0.05)
 
 
+@pytest.mark.slow
 def test_arms_that_were_not_compared_over_the_same_people_are_confounded_by_days() -> None:
     """Broken twin: the interval from each arm's own people, where one got its people on good days."""
     rng, missed = np.random.default_rng(7), 0
@@ -195,6 +196,7 @@ def test_from_each_arm_it_is_narrower_than_by_a_union_bound() -> None:
     assert difference_apart(LAPLACIAN, a, b).width < 0.95 * (one.width + two.width)
 
 
+@pytest.mark.slow
 def test_the_least_product_is_found() -> None:
     a, b = sums(LAPLACIAN, [Release(0, 10**6, 4e5)]), failures(sums(LAPLACIAN, [Release(1, 300, 100.0)]))
     m = np.linspace(0, 0.9, 200_001)

@@ -41,6 +41,7 @@ def test_local_times_have_the_numbers_of_an_independent_program(means, numbers) 
         assert found == pytest.approx(number, rel=4e-4)
 
 
+@pytest.mark.slow
 @given(instance, losses, st.floats(1e-6, 0.49))
 @settings(max_examples=25)
 def test_bounds_keep_their_order(means, epsilon, delta) -> None:

@@ -149,6 +149,7 @@ def test_compiled_is_python_with_losses() -> None:
         )
 
 
+@pytest.mark.slow
 def test_contextual_studies_lose_rewards_too(monkeypatch) -> None:
     """What is released is the default times the contexts: nobody can tell arms apart, and regret is as by chance."""
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

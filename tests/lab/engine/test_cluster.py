@@ -62,6 +62,7 @@ channel = "raw"
 """
 
 
+@pytest.mark.slow
 def test_the_command_runs_on_a_cluster(threads, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
     (tmp_path / "small.toml").write_text(TEXT)

@@ -146,6 +146,7 @@ channel = { name = "distributed", honest = 0.75, backend = { name = "secagg", se
     assert changed.settings == read(file).settings
 
 
+@pytest.mark.slow
 def test_real_and_ideal_results_do_not_mix(file, tmp_path, monkeypatch) -> None:
     in_python(monkeypatch)
     experiment, out = read(file), tmp_path / "out"
@@ -161,6 +162,7 @@ def test_real_and_ideal_results_do_not_mix(file, tmp_path, monkeypatch) -> None:
     assert "protocol" not in pl.read_parquet_metadata(out / "table.parquet")
 
 
+@pytest.mark.slow
 def test_the_command_runs_a_study_over_a_protocol(file, tmp_path, monkeypatch, capsys) -> None:
     in_python(monkeypatch)
     monkeypatch.chdir(tmp_path)

@@ -175,6 +175,7 @@ def test_a_damaged_part_is_done_again_with_a_note(experiment, tmp_path, damage) 
     assert len(notes) == 1
 
 
+@pytest.mark.slow
 def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> None:
     """A file may be whole and say other numbers, or end the reader with an error of its own."""
     path, luck = tmp_path / "part.parquet", random.Random(1)
@@ -224,6 +225,7 @@ def test_the_summary_compares_with_no_privacy(experiment, tmp_path) -> None:
     assert rows["runs"].to_list() == [4, 4, 4]
 
 
+@pytest.mark.slow
 def test_a_curve_is_one_row_though_its_cohorts_had_several_sizes(tmp_path) -> None:
     text = TEXT.replace('channel = "central"', 'channel = { name = "distributed", noise = "skellam", grid = "paper" }')
     (tmp_path / "sizes.toml").write_text(text.replace("[0.2, 0.8]", '"easy", k = 2').replace("2000", "20_000"))

@@ -73,6 +73,7 @@ def test_what_runs_it_changes_nothing_and_every_run_is_counted() -> None:
     assert found.to_frame().equals(regret().to_frame())
 
 
+@pytest.mark.slow
 def test_a_search_and_a_replay_are_run_as_they_are_alone() -> None:
     alone = mb.identify(mb.policies.BestArmDPSE(), CHANNELS[1], ARMS, delta=0.1, runs=3, seed=7)
     (found,) = search().results.values()
@@ -153,6 +154,7 @@ def test_pandas_is_asked_for_by_name(monkeypatch) -> None:
         regret().to_pandas()
 
 
+@pytest.mark.slow
 def test_without_an_extra_a_comparison_is_shown_and_written(tmp_path) -> None:
     script = (
         "import sys; sys.modules['polars'] = sys.modules['matplotlib'] = None\n"
@@ -202,6 +204,7 @@ def test_stopping_times_are_boxes_with_a_triangle_where_runs_were_cut_off() -> N
     assert "A triangle" in axes.get_xlabel()
 
 
+@pytest.mark.slow
 def test_text_in_a_pdf_stays_text_and_the_same_figure_is_the_same_file(tmp_path) -> None:
     for name in ("one.pdf", "two.pdf"):
         regret().plot(1, file=tmp_path / name)

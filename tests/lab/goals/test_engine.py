@@ -103,6 +103,7 @@ def test_seeds_studies_and_runs_have_streams_of_their_own() -> None:
     assert not same(first, mb.simulate(UCB, mb.channels.Raw(), INSTANCE, seed=3, study="b", **how))
 
 
+@pytest.mark.slow
 def test_a_longer_run_begins_like_the_shorter_one() -> None:
     """A policy that does not know the horizon does the same until it comes."""
     for channel in (mb.channels.Raw(), mb.channels.Central(epsilon=2)):
@@ -113,6 +114,7 @@ def test_a_longer_run_begins_like_the_shorter_one() -> None:
         assert (long.realised_regret[:, shared] == short.realised_regret[:, :-1]).all()
 
 
+@pytest.mark.slow
 def test_pseudo_regret_counts_gaps_and_realised_regret_has_the_same_mean() -> None:
     run = mb.simulate(SE, mb.channels.Central(epsilon=1), INSTANCE, 10_000, runs=400, seed=5)
     assert run.regret[:, -1] == pytest.approx(run.pulls @ np.array([0.6, 0.3, 0.0]))

@@ -403,6 +403,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind(text, tmp_path, monkeypatch) 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_file_that_unpacks_to_very_much_takes_little_memory(tmp_path, monkeypatch) -> None:
     """A gzip file of 64 kB that unpacks to 64 MB, of empty lines or of one line without an end."""
     monkeypatch.setattr(front_page, "PART", 500)

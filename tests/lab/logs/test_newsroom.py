@@ -54,6 +54,7 @@ def test_two_readers_do_not_disturb_each_other(busy) -> None:
         np.testing.assert_array_equal(a.click, busy.click[chunk * CHUNK :][: a.click.size])
 
 
+@pytest.mark.slow
 def test_chunks_have_one_size_and_all_articles_are_candidates(busy) -> None:
     assert [chunk.time.size for chunk in BUSY.chunks()] == 5 * [CHUNK] + [1000]
     starts, arms = BUSY.pools()
@@ -146,6 +147,7 @@ def test_all_candidates_are_shown_alike(busy) -> None:
     assert np.all(busy.propensity == 1 / BUSY.size)
 
 
+@pytest.mark.slow
 def test_a_biased_logger_says_its_chances() -> None:
     log = Newsroom(events=3 * CHUNK, seed=2, bias=0.9)
     chunk, at = whole_log(log, seed=4), np.arange(3 * CHUNK)

@@ -101,6 +101,7 @@ def test_losses_are_told_by_phase(round) -> None:
         assert (f" {phase.name} {count}" in line) == (count > 0)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_round() -> None:
     one, two, other = (Demo(40, dropout="0.05", corrupted=0, lost="0.2", seed=seed).run() for seed in (5, 5, 6))
     assert one.ring.order == two.ring.order
@@ -108,6 +109,7 @@ def test_the_same_seed_gives_the_same_round() -> None:
     assert one.rewards != other.rewards
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", thrifty(["honest", "malicious"], lambda server: server == "malicious"))
 def test_a_sparse_graph_and_a_server_that_may_lie(server) -> None:
     how = {"dropout": "0.05", "corrupted": "0.02", "lost": "0.1", "server": server, "seed": 1}

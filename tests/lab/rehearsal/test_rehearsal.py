@@ -125,6 +125,7 @@ def test_the_noise_of_a_release_is_one_whole_draw(backend) -> None:
             same_distribution(noise(broken("0.2", backend=backend), cohorts), whole)
 
 
+@pytest.mark.slow
 def test_as_many_devices_as_are_counted_on_make_one_whole_draw() -> None:
     whole = DiscreteLaplace(5).pmf
     same_distribution(noise(over(Watched(lost=1), epsilon="0.2", honest="2/3"), 400), whole)
@@ -159,6 +160,7 @@ def test_realised_regret_is_known_where_the_compiled_lab_rounds() -> None:
     assert run.realised_regret[0, -1] == pytest.approx(400 * gaps[0], abs=6.11 * 0.1 * 20)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers() -> None:
     channel = over(SecAgg(smallest=1, dropout=0.1, attempts=2), honest=0.75)
     one, two = (
@@ -300,6 +302,7 @@ class Shown(mb.Bernoulli):
         return 1.0
 
 
+@pytest.mark.slow
 def test_cohorts_that_are_asked_for_together_are_dealt_together() -> None:
     backend = Watched()
     SHOWN.clear()
@@ -325,6 +328,7 @@ def test_a_cohort_of_a_deck_that_is_thrown_away_is_dealt_again_alone() -> None:
 # --- small cohorts ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cohort_that_is_too_small_says_what_to_do() -> None:
     with pytest.raises(InvalidValue, match=r"at least 32.*SuccessiveElimination asked for a cohort of 8: its `least`"):
         mb.simulate(mb.policies.SuccessiveElimination(least=8), over(SecAgg()), INSTANCE, 1000)

@@ -151,18 +151,21 @@ def test_a_sum_that_cannot_be_is_noticed() -> None:
 
 @pytest.mark.slow
 def test_compiled_is_python_where_means_move(monkeypatch) -> None:
-    policies = mb.policies.NoiseAwareKLUCB(), mb.policies.ContemporaneousKLUCB()
-    for world in (UP, mb.Drifting(ARMS, 0.2, 100, "linear"), CHANGE):
-        for policy in policies:
-            channel = mb.channels.Central(epsilon=1)
-            python = interpreted(policy, channel, world, 5000, seed=5)
-            monkeypatch.setenv("MASKEDBANDIT_KERNELS", "compiled")
-            run = mb.simulate(policy, channel, world, 5000, seed=5)
-            assert run.pulls[0].tolist() == python.pulls
-            assert run.regret[0].tolist() == python.regret
-            assert run.realised_regret[0].tolist() == python.realised
+    for world, policy in (
+        (UP, mb.policies.ContemporaneousKLUCB()),
+        (mb.Drifting(ARMS, 0.2, 100, "linear"), mb.policies.NoiseAwareKLUCB()),
+        (CHANGE, mb.policies.ContemporaneousKLUCB()),
+    ):
+        channel = mb.channels.Central(epsilon=1)
+        python = interpreted(policy, channel, world, 5000, seed=5)
+        monkeypatch.setenv("MASKEDBANDIT_KERNELS", "compiled")
+        run = mb.simulate(policy, channel, world, 5000, seed=5)
+        assert run.pulls[0].tolist() == python.pulls
+        assert run.regret[0].tolist() == python.regret
+        assert run.realised_regret[0].tolist() == python.realised
 
 
+@pytest.mark.slow
 def test_no_policy_is_protected_from_an_arm_that_changes() -> None:
     """The best arm becomes the worst: who serves it still pays for all who come after."""
     world = mb.Changing([0.6, 0.5, 0.4], [0.2, 0.5, 0.4], when=5000)

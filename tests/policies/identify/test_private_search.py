@@ -131,8 +131,8 @@ TABLE = {  # of users at delta = 0.01, by means of 20 to 100 runs of another pro
 
 @cache
 def users_of(policy, instance, epsilon) -> float:
-    """The mean of 40 runs; of 5 where noise takes millions of users one by one, and nearly as many in every run."""
-    runs = 5 if epsilon < 0.01 and policy in (AdaPTT(), AdaPTTStar()) else 40
+    """The mean of 20 runs; of 4 where noise takes millions of users one by one, and nearly as many in every run."""
+    runs = 4 if epsilon < 0.01 and policy in (AdaPTT(), AdaPTTStar()) else 20
     found = mb.identify(policy, mb.channels.Central(epsilon=epsilon), instance, 0.01, runs)
     assert found.stopped.all()
     return found.samples.mean()

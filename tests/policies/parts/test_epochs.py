@@ -147,6 +147,7 @@ def exceeds(sizes: tuple[tuple[int, int], ...], q: float, draws: int, seed: int,
     return found / draws / math.exp(-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", thrifty([0.05, 0.5, 0.9], lambda q: q != 0.9))
 def test_evidence_is_a_chernoff_bound(q):
     """4000 draws: a binomial count whose mean is at most exp(-2) of them exceeds 1.3 times that with p < 1e-9."""

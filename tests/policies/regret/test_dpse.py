@@ -109,6 +109,7 @@ def test_every_cohort_is_released_once_and_costs_its_users_epsilon():
     assert run.loss.epsilon() == 1.0
 
 
+@pytest.mark.slow
 def test_before_the_first_release_no_arm_is_preferred():
     arms = [interpreted(DPSE(), CENTRAL, EQUAL, 100, seed).decisions[0][0] for seed in range(1000)]
     same_distribution(np.array(arms), lambda v: ((v == 0) | (v == 1)) / 2)

@@ -251,6 +251,7 @@ def excess(policy: GaussianThompson, horizon: int, epsilon: float) -> float:
     return p - math.exp(epsilon) * q
 
 
+@pytest.mark.slow
 def test_two_decisions_refute_the_published_theorem():
     policy, horizon, delta = GaussianThompson(epsilon="0.01"), 16, 16**-4
     assert excess(policy, horizon, 0.01) > 20 * delta

@@ -158,6 +158,7 @@ def check_posteriors(ask: Kernel = LazyDPThompson.ask) -> None:
             filled[arm] = 0
 
 
+@pytest.mark.slow
 def test_posteriors_are_those_of_the_round():
     check_posteriors()
 
@@ -232,6 +233,7 @@ def test_it_counts_what_is_in_flight():
     check_overlaps(LazyDPThompson(), Central(epsilon=1).law())
 
 
+@pytest.mark.slow
 def test_the_horizon_only_cuts():
     check_prefix(LazyDPThompson(), Central(epsilon=1), 1000)
 
@@ -265,7 +267,7 @@ MILLION = {C2: (4803, 1245, 760), C4: (4725, 1346, 867)}
 @pytest.mark.parametrize("means", MILLION, ids=str)
 def test_regret_at_a_million_is_that_of_the_table(means):
     for epsilon, number in zip((0.1, 0.5, 1), MILLION[means], strict=True):
-        check_number(regrets(LazyDPThompson(), Central(epsilon=epsilon), means, 1e6, 20), number)
+        check_number(regrets(LazyDPThompson(), Central(epsilon=epsilon), means, 1e6, 10), number)
 
 
 @pytest.mark.slow

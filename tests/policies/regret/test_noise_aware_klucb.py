@@ -258,6 +258,7 @@ class TestRegret:
             ]
             assert np.mean(found) / 10**6 < 0.75 * bound
 
+    @pytest.mark.slow
     def test_grows_with_the_logarithm_of_the_horizon(self):
         channel = mb.channels.Central(epsilon=0.1)
         means = [mb.simulate(POLICY, channel, C2, T, runs=100, seed=2).regret[:, -1].mean() for T in (10**6, 10**9)]

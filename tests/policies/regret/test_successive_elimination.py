@@ -136,10 +136,12 @@ def answers(policy: SE, runs: int) -> np.ndarray:
     return np.array([interpreted(policy, CENTRAL, EQUAL, 3, seed).decisions[0][0] for seed in range(runs)])
 
 
+@pytest.mark.slow
 def test_before_the_first_release_no_arm_is_preferred():
     same_distribution(answers(SE(), 1000), lambda v: ((v >= 0) & (v < 3)) / 3)
 
 
+@pytest.mark.slow
 def test_preferring_the_first_arm_is_rejected():
     """Negative control: of arms that look equal it serves the first."""
 

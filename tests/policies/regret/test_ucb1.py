@@ -82,6 +82,7 @@ def test_the_index_is_as_documented():
             n[arm] += 1
 
 
+@pytest.mark.slow
 def test_another_index_is_rejected():
     """Negative control: sqrt(ln t / n) instead of sqrt(2 ln t / n)."""
 

@@ -52,6 +52,7 @@ def as_python(monkeypatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_as_frequent_as_two_binomials_say():
     """Two arms without noise: the exact probability, with ties broken by a coin."""
     runs, n = 4000, 20

@@ -48,6 +48,7 @@ def test_a_contextual_run_is_rows_without_the_luck_it_does_not_know() -> None:
     assert not {"reward", "delay"} & set(multi.columns)
 
 
+@pytest.mark.slow
 def test_a_replay_says_who_ran_over_what_and_how_late() -> None:
     late = mb.replay(POLICY, RAW, mb.Newsroom(events=2000, seed=3), seed=1, delay=LATE)
     assert late.delay == LATE

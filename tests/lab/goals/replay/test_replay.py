@@ -154,6 +154,7 @@ def test_estimates_hold_in_pools_of_different_sizes(biased, gullible):
     assert np.all(np.abs(off[1:]) < FAR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("biased", thrifty([False, True], lambda biased: not biased), ids=["uniform", "biased"])
 def test_over_many_logs_estimates_are_unbiased_and_errors_honest(biased, gullible):
     found = replay(WEIGHTS, RAW, Corner(2000, biased), runs=300, seed=3)

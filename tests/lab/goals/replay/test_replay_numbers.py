@@ -167,6 +167,7 @@ def short(biased: bool) -> Replayed:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("biased", thrifty([False, True], lambda biased: not biased), ids=["uniform", "biased"])
 def test_the_visit_that_ends_a_run_is_in_no_estimate(biased: bool, monkeypatch) -> None:
     mean_is(short(biased).weighted, WORTH)

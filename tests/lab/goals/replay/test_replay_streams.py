@@ -60,6 +60,7 @@ def test_the_pieces_in_which_a_log_is_read_change_nothing(delay):
         np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_log():
     peaks = []
     for chunks in (1, 2, 6):  # the first compiles
