@@ -105,7 +105,9 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 WITH_CODE = [path for path in DOCUMENTS if program(path.read_text())]
 
 
-@pytest.mark.parametrize("path", thrifty(WITH_CODE, lambda path: path.stem in ("contextual", "secure_sums", "scale", "compare")), ids=named)
+@pytest.mark.parametrize(
+    "path", thrifty(WITH_CODE, lambda path: path.stem in ("contextual", "secure_sums", "scale", "compare")), ids=named
+)
 def test_code_runs_and_prints_what_it_says(path: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     if path.stem.startswith("add_a_"):  # guides: the contracts compile their kernels
         monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
