@@ -26,7 +26,7 @@ import uvloop
 
 from bench.report import row
 
-CONNECTIONS, REQUESTS = 64, 20_000
+CONNECTIONS, MANY, REQUESTS = 64, 256, 20_000
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -133,13 +133,13 @@ def people(start: int) -> Callable[[int], tuple[str, bytes]]:
     return lambda number: ("assign", b'{"unit":"person %d"}' % (start + number))
 
 
-def measure(kind: str, many: int, reports: bool = False) -> list[Asked]:
+def measure(kind: str, many: int, reports: bool = False, width: int = CONNECTIONS) -> list[Asked]:
     """A server of its own: assignments, after some to warm up, and then perhaps their reports."""
     with running(kind) as server:
 
         async def all_of_them() -> list[Asked]:
-            await asked(server, many // 10, people(10**9))
-            found = [await asked(server, many, people(0))]
+            await asked(server, many // 10, people(10**9), width=width)
+            found = [await asked(server, many, people(0), width=width)]
             if reports:
                 tickets = [msgspec.json.decode(each)["ticket"].encode() for each in found[0].bodies]
                 found.append(await asked(server, many, lambda i: ("report", b'{"ticket":"%s","value":1}' % tickets[i])))
@@ -182,6 +182,16 @@ def service(seconds: int = 60) -> None:
     row(f"HTTP: an echo, raw ASGI, {CONNECTIONS} connections, CPU", 1e6 * echo.cpu, "µs")
     row("HTTP: assign, durable, CPU", 1e6 * assign.cpu, "µs")
     row("  of that of the echo", assign.cpu / echo.cpu, "ratio", 3, f"{assign.rate:.0f} and {echo.rate:.0f} a second")
+    echoes, assigns = (
+        min(measure(kind, REQUESTS, width=MANY)[0].cpu for _ in range(2)) for kind in ("echo", "service")
+    )
+    row(
+        f"  the same with {MANY} connections",
+        assigns / echoes,
+        "ratio",
+        3,
+        f"{1e6 * assigns:.0f} and {1e6 * echoes:.0f} µs",
+    )
     row("  half of them take at most", assign.quantile(0.5), "ms")
     row("  99 % of them take at most", assign.quantile(0.99), "ms", 30)
     row("  with one commit for many, of one commit each", alone.rate / assign.rate, "ratio", 1 / 1.5)
