@@ -92,7 +92,7 @@ class Audited:
             first = each["arm"] not in firsts
             value = reward.most if first and worlds.get(each["arm"], 0) else reward.least
             if self.protocol.on_devices:
-                value = noisy(self.protocol.channel, each["offer"], float(value > reward.least))
+                value = noisy(self.protocol.channel, each["offer"], float(value > reward.least)).value
             if first:
                 firsts[each["arm"]] = (float(place), *([value] if self.protocol.on_devices else []))
             reports.append({"ticket": each["ticket"], "value": value})
