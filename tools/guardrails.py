@@ -1,6 +1,6 @@
 """How often a guardrail finds harm that is not there, how soon it finds harm that is, and what a change of arms costs.
 
-python -m tools.guardrails alarms power devices stages        # a quarter of an hour on one core; or some of the parts
+python -m tools.guardrails alarms power devices stages  # ten minutes on one core; each can be asked for alone
 """
 
 from __future__ import annotations
