@@ -79,6 +79,7 @@ def test_devices_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> 
     assert audit(RESPONSE, 2000, ERROR).violation
 
 
+@pytest.mark.slow
 def test_a_guardrail_without_noise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not audit(GUARDED, 600).violation
     silent_guardrail(monkeypatch.setattr)

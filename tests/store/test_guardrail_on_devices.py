@@ -162,12 +162,14 @@ def defaults(folder: Path, many: int = 700) -> np.ndarray:
     return found
 
 
+@pytest.mark.slow
 def test_a_default_gets_the_noise_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, how = count(), small_protocol(**devices("local"))
     monkeypatch.setattr(release, "Bits", lambda: seeded(next(numbers)))
     check_law(how, (0, 1), defaults(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_default_without_noise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever sees a release of a mixed cohort could tell who has reported."""
     monkeypatch.setattr(Outcome, "released", lambda self, reports, *how: float(self.metric == "harm"))
@@ -192,6 +194,7 @@ def test_what_a_device_may_report(kind: str, tmp_path: Path) -> None:
             small_protocol(**devices(kind, **{part: {**devices(kind)[part], "rule": "last"}}))
 
 
+@pytest.mark.slow
 def test_harm_is_found_in_what_devices_send(tmp_path: Path) -> None:
     """Under randomized response the evidence is in bits, of which many are 1 although nobody was harmed."""
     for kind, epsilon, harmful in (("response", 6, True), ("response", 1, False), ("local", 6, True)):
