@@ -183,9 +183,10 @@ class Carrier(Channel, ABC):
         return {} if self.statistics == REWARD else {"low": self.statistics.low, "numbers": self.statistics.size}
 
 
-def epsilon_of(channel: Any) -> Fraction:
-    """The epsilon of a channel that has one."""
-    return exact("epsilon", channel.epsilon)
+def epsilon_of(channel: Channel) -> Fraction:
+    """The epsilon of a channel, or raise `InvalidValue` if it has none."""
+    found: Any = getattr(channel, "epsilon", None)
+    return exact("epsilon", found)
 
 
 def at_epsilon(channel: Any, epsilon: Fraction) -> Channel:
