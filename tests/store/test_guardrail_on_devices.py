@@ -80,6 +80,15 @@ def test_twins_whose_guardrail_has_too_little_noise_cost_more(kind: str, twin: C
     assert worst(how.channel, twin(how.guardrail_channel)) > 1.3
 
 
+def test_with_gaussian_noise_both_reports_cost_less_than_one_would() -> None:
+    gaussian, budget = {"name": "local", "epsilon": 1, "noise": "discrete_gaussian"}, {"rho": 0.5}
+    both = small_protocol(**devices("local", channel=gaussian, budget=budget))
+    alone = small_protocol(channel=gaussian, budget=budget, reward=REWARD)
+    assert both.price(1).curve[0] < alone.price(1).without_single().curve[0]
+    offers = to_lines(offer.at(0) for offer in both.offers(9))
+    assert noisy(alone.channel, offers, 1).epsilon + noisy(alone.channel, offers, 1, "harm").epsilon == 1
+
+
 # --- what a device sends, as it is drawn
 
 
