@@ -1,6 +1,6 @@
 """How often a guardrail finds harm that is not there, how soon it finds harm that is, and what a change of arms costs.
 
-python -m tools.guardrails alarms power stages        # ten minutes on one core; each part can be asked for alone
+python -m tools.guardrails alarms power devices stages  # ten minutes on one core; each can be asked for alone
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Recorded
+from maskedbandit.law import draws_of_one
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
@@ -31,27 +32,26 @@ def channel_of(epsilon: float | None) -> Channel:
     return mb.channels.Raw() if epsilon is None else mb.channels.Central(epsilon=epsilon)
 
 
-def noise(rng: np.random.Generator, epsilon: float | None) -> float:
-    """The noise of a release."""
-    if epsilon is None:
-        return 0.0
-    success = -math.expm1(-epsilon)
-    return float(rng.geometric(success) - rng.geometric(success))
+def release(channel: Channel, total: int, n: int, rng: np.random.Generator) -> float:
+    """What is released of a sum of n bits."""
+    law = channel.law()
+    noise = channel.draws(law.scale, draws_of_one(law, n), rng)
+    return float(channel.perturb(channel.parameters(), channel.memory(1), law, 0, total, n, noise, rng))
 
 
 def found(
-    epsilon: float | None, harm: dict[str, object], means: Sequence[float], seed: int, epochs: int, drift: float = 0.0
+    channel: Channel, harm: dict[str, object], means: Sequence[float], seed: int, epochs: int, drift: float = 0.0
 ) -> dict[int, int]:
     """The arms that are found harmful in a study, with the people that each had until then."""
     table = {"name": "harm", "harm": harm}
-    watch = Watch(Guardrail.from_table(table, Reward(), ("a", "b", "c")), channel_of(epsilon).law(), ARMS)
+    watch = Watch(Guardrail.from_table(table, Reward(), ("a", "b", "c")), channel.law(), ARMS)
     rng, size, people, harmful = np.random.default_rng(seed), float(FIRST), 0, dict[int, int]()
     for epoch in range(epochs):
         n, shift = int(size), drift * math.sin(epoch)
         people += n
         for arm in range(ARMS):
-            total = rng.binomial(n, min(max(means[arm] + shift, 0.0), 1.0)) + noise(rng, epsilon)
-            for each in watch.saw(Recorded(arm, n, float(total), epoch)):
+            total = release(channel, rng.binomial(n, min(max(means[arm] + shift, 0.0), 1.0)), n, rng)
+            for each in watch.saw(Recorded(arm, n, total, epoch)):
                 watch.declare(each.arm)
                 harmful[each.arm] = people
         size *= GROWTH
@@ -63,30 +63,50 @@ def alarms(studies: int = 1000) -> None:
     print(f"false alarms of {studies} studies, alpha = 0.05")
     for epsilon in EPSILONS:
         for limit in (0.01, 0.1, 0.5):
-            many = sum(bool(found(epsilon, {"above": limit}, [limit] * ARMS, seed, 20)) for seed in range(studies))
+            many = alarms_of(channel_of(epsilon), limit, studies)
             print(f"  epsilon {epsilon}, limit {limit}: {many / studies:.2%}", flush=True)
         harm = {"above": 1e-9, "against": "a"}
-        many = sum(bool(found(epsilon, harm, [0.3] * ARMS, seed, 20, 0.2)) for seed in range(studies))
+        many = sum(bool(found(channel_of(epsilon), harm, [0.3] * ARMS, seed, 20, 0.2)) for seed in range(studies))
         print(f"  epsilon {epsilon}, a difference of 0, in a common drift of ±0.2: {many / studies:.2%}", flush=True)
 
 
-def power(studies: int = 200) -> None:
+def alarms_of(channel: Channel, limit: float, studies: int, epochs: int = 20) -> int:
+    """How many of so many studies have a false alarm, if all arms are at the limit."""
+    return sum(bool(found(channel, {"above": limit}, [limit] * ARMS, seed, epochs)) for seed in range(studies))
+
+
+def until_found(channel: Channel, mean: float, epochs: int, studies: int = 200) -> str:
     """People of a harmful arm until it is found, if the limit is 0.03 and the others are at 0.01."""
+    means = [0.01, mean, 0.01]
+    times = sorted(found(channel, {"above": 0.03}, means, seed, epochs).get(1, math.inf) for seed in range(studies))
+    return f"{times[studies // 2]}, {times[studies * 9 // 10]}"
+
+
+def power() -> None:
+    """The same, with the noise of a trusted server."""
     print("people of the arm until it is found: median, and in nine of ten studies; the limit is 0.03")
     for epsilon in EPSILONS:
         for mean in (0.04, 0.05, 0.06, 0.09, 0.2):
-            times = [
-                found(epsilon, {"above": 0.03}, [0.01, mean, 0.01], seed, 24).get(1, math.inf)
-                for seed in range(studies)
-            ]
-            middle, most = sorted(times)[studies // 2], sorted(times)[studies * 9 // 10]
-            print(f"  epsilon {epsilon}, mean {mean}: {middle}, {most}", flush=True)
+            print(f"  epsilon {epsilon}, mean {mean}: {until_found(channel_of(epsilon), mean, 24)}", flush=True)
+
+
+def devices() -> None:
+    """The same, if each device adds the noise, and false alarms."""
+    print("the same under local trust; studies of 200 with a false alarm, of arms that are all at the limit")
+    for kind in (mb.channels.Response, mb.channels.Local):
+        for epsilon in (4.0, 2.0, 1.0, 0.5):
+            channel = kind(epsilon=epsilon)
+            many = alarms_of(channel, 0.03, 200, 30)
+            print(f"  {kind.__name__}, epsilon {epsilon}: {many} of 200 with a false alarm", flush=True)
+            for mean in (0.06, 0.09, 0.2):
+                print(f"    mean {mean}: {until_found(channel, mean, 38)}", flush=True)
 
 
 def regret(policy: mb.policies.Policy, means: Sequence[float], seed: int, change: tuple[int, tuple[int, ...]]) -> float:
     """The regret of a study in which, before a person of this number, these arms stay in play; central at epsilon 1."""
     rng, bits = np.random.default_rng(seed), Bits(Random(seed).randbytes)
-    driver = Driver(policy, channel_of(1.0).law(), len(means), PEOPLE, seed.to_bytes(16, "big"))
+    channel = channel_of(1.0)
+    driver = Driver(policy, channel.law(), len(means), PEOPLE, seed.to_bytes(16, "big"))
     sums, lost = dict[int, int](), 0.0
     for i in range(PEOPLE):
         if i == change[0]:
@@ -98,7 +118,8 @@ def regret(policy: mb.policies.Policy, means: Sequence[float], seed: int, change
         sums[given.cohort] = sums.get(given.cohort, 0) + int(rng.random() < means[given.arm])
         if driver.cohorts[given.cohort].full:
             driver.close(given.cohort)
-            driver.tell(given.cohort, driver.cohorts[given.cohort].size, sums[given.cohort] + noise(rng, 1.0))
+            size = driver.cohorts[given.cohort].size
+            driver.tell(given.cohort, size, release(channel, sums[given.cohort], size, rng))
     return lost
 
 
@@ -114,8 +135,8 @@ def stages(studies: int = 60) -> None:
 
 def main(parts: Sequence[str]) -> None:
     """Do what is asked for."""
-    for part in parts or ("alarms", "power", "stages"):
-        {"alarms": alarms, "power": power, "stages": stages}[part]()
+    for part in parts or ("alarms", "power", "devices", "stages"):
+        {"alarms": alarms, "power": power, "devices": devices, "stages": stages}[part]()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from maskedbandit.channels import offers
 from maskedbandit.channels import room as channels
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.offers import LONGEST, MOST, NoiseShare, Offer
+from maskedbandit.channels.offers import LONGEST, MOST, NoiseShare, Offer, from_lines, to_lines
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
@@ -109,6 +109,10 @@ TEXT = Distributed(HALF, honest="4/5").offer(99).at(3).to_text()
         TEXT.replace("position=3", "position=99"),
         TEXT.replace("position=3", "position=None"),
         TEXT.replace(" steps", "  steps"),
+        TEXT + " metric=",
+        TEXT + " metric=a b",
+        TEXT + " metric=-a",
+        TEXT + " metric=" + "a" * 65,
         TEXT.encode(),
         None,
         7,
@@ -117,6 +121,18 @@ TEXT = Distributed(HALF, honest="4/5").offer(99).at(3).to_text()
 def test_any_other_text_is_refused(text):
     with pytest.raises(InvalidValue, match="the text of an offer"):
         Offer.from_text(text)
+
+
+def test_offers_of_several_outcomes_are_lines():
+    reward = Offer.from_text(TEXT)
+    harm = replace(reward, metric="harm.2")
+    assert harm.to_text() == f"{TEXT} metric=harm.2"
+    assert harm.digest != reward.digest
+    assert from_lines(to_lines([reward, harm])) == [reward, harm]
+    assert to_lines([reward]) == TEXT
+    for wrong in (TEXT + "\n", "", "\n".join([TEXT] * (LONGEST // len(TEXT) + 1)), None):
+        with pytest.raises(InvalidValue, match="the text of"):
+            from_lines(wrong)
 
 
 @given(st.text() | st.binary() | st.from_regex(offers._TEXT))
@@ -148,6 +164,8 @@ def test_a_text_is_refused_or_written_again_as_it_is(text):
         ({"noise": NoiseShare("DiscreteLaplace", Fraction(2), 100)}, "least"),
         ({"terms": (("b", HALF), ("a", HALF))}, "terms"),
         ({"terms": (("a", 0.5),)}, "terms"),
+        ({"metric": "a b"}, "metric"),
+        ({"metric": None}, "metric"),
     ],
 )
 def test_what_is_no_offer(wrong, name):

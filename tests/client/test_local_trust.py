@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from maskedbandit.channels.local import Local
+from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
+from maskedbandit.client.device import Noisy
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
 from maskedbandit.study.device import Device
@@ -19,6 +23,7 @@ from tests.client.fake_service import FakeService, Network
 
 CHANNEL = Local(epsilon="1/1000000")  # of three draws all are the same in 1 of 10^13 runs
 OFFER = CHANNEL.offer(50).at(7).to_text()
+Draw = Callable[[Fraction], Noisy]
 
 
 @pytest.fixture
@@ -52,9 +57,9 @@ def test_the_report_of_a_person_has_the_same_bytes_for_ever(client, network, ser
     assert len([path for path, _ in network.sent if path.endswith("/report/batch")]) >= 4
 
 
-def drawn_again(self: Outbox, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
+def drawn_again(self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Draw) -> None:
     """The mutant that draws the noise anew when it is asked again: many reports would have the reward as their mean."""
-    self.put(study, ticket, "report", "", draw())
+    self.put(study, ticket, "report", f"{metric}\n" if metric else "", draw(Fraction(0)).value)
 
 
 def drawn_when_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +68,7 @@ def drawn_when_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def body(self: outbox.Message) -> dict[str, object]:
         found = real(self)
-        return found | {"value": engine.noisy(CHANNEL, OFFER, 1)} if self.kind == "report" else found
+        return found | {"value": engine.noisy(CHANNEL, OFFER, 1).value} if self.kind == "report" else found
 
     monkeypatch.setattr(outbox.Message, "body", property(body))
 
@@ -77,7 +82,14 @@ def test_noise_that_is_drawn_again_is_found(client, network, monkeypatch, mutant
     assert len(bodies(client, network)) > 1
 
 
-LIES = [None, Response("1/100").offer(50).to_text(), Local(epsilon=5).offer(50).to_text(), "?"]
+LOUD = CHANNEL.offer(50)
+LIES = [
+    None,
+    Response("1/100").offer(50).to_text(),
+    Local(epsilon=5).offer(50).to_text(),
+    replace(LOUD, noise=NoiseShare("DiscreteLaplace", Fraction(1), 1)).to_text(),
+    "?",
+]
 
 
 def given(client: Callable, network: Network, service: FakeService, offer: str | None) -> bool:
@@ -99,7 +111,7 @@ def test_a_service_that_offers_something_else_gets_nothing(client, network, serv
 
 def test_a_client_that_does_not_look_at_the_offer_is_found(client, network, service, monkeypatch) -> None:
     monkeypatch.setattr(Device, "check", lambda self, offer: None)
-    assert given(client, network, service, LIES[2])
+    assert given(client, network, service, LIES[3])
 
 
 def test_a_client_that_forgets_its_channel_is_found(client, network, service, monkeypatch) -> None:
@@ -135,8 +147,8 @@ def test_a_service_that_gives_many_tickets_gets_one_draw(client, network, servic
 def test_a_draw_for_each_ticket_is_found(client, network, service, monkeypatch) -> None:
     real = Outbox.put_device_report
 
-    def mutant(self: Outbox, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
-        real(self, study, ticket, ticket, draw)
+    def mutant(self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Draw) -> None:
+        real(self, study, ticket, ticket, metric, draw)
 
     monkeypatch.setattr(Outbox, "put_device_report", mutant)
     assert drawn_for_each_ticket(client, network, service) == 3

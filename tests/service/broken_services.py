@@ -19,6 +19,7 @@ from maskedbandit.channels.response import Response
 from maskedbandit.cli import main
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.deck import Deck, Places
+from maskedbandit.study.outcome import Outcome
 
 ANALYZE, DEAL = Central.analyze, Deck.deal
 Set = Callable[[Any, str, Any], None]
@@ -100,6 +101,19 @@ def lazy_device(put: Set) -> None:
         return randomize(self, reward, offer, bits) if count[0] % 2 else int(reward)
 
     put(Response, "randomize", lazy)
+
+
+def silent_guardrail(put: Set) -> None:
+    """The second sum of a release has hardly any noise."""
+    released = Outcome.released
+
+    def silent(self: Outcome, reports: Any, offer: Any, *given: Any) -> float:
+        if self.metric:
+            self = self._replace(channel=Central(epsilon=20))
+            offer = self.offer(offer.n)
+        return released(self, reports, offer, *given)
+
+    put(Outcome, "released", silent)
 
 
 if __name__ == "__main__":

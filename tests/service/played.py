@@ -102,7 +102,7 @@ class Played:
             self.soon(sees, partial(self._say, "expose", given.ticket))
             value = float(self.random.random() < means[given.arm])
             if self.protocol.on_devices:
-                value = self.protocol.channel.randomize(value, self.study.offer(given.ticket), Bits())
+                value = self.protocol.channel.randomize(value, self.study.offers(given.ticket)[0], Bits())
             if self.random.random() >= lost:
                 later = sees + self.random.randrange(min(HOUR, self.protocol.reward.window))
                 self.soon(later, partial(self._say, "report", given.ticket, value))

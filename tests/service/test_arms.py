@@ -19,7 +19,18 @@ from tests.store.stage import failing_witness
 THREE = [{"name": "a"}, {"name": "b", "payload": 7}, {"name": "c"}]
 SURE = {"channel": {"name": "central", "epsilon": 20_000}, "budget": {"epsilon": 20_000}}
 LEAST = {"name": "successive_elimination", "least": 8}
-GUARDED = {"arms": THREE, "policy": LEAST, "guardrail": {"name": "harm", "harm": {"above": 0.2}}, **SURE}
+GUARDED: dict[str, Any] = {
+    "arms": THREE,
+    "policy": LEAST,
+    "guardrail": {"name": "harm", "harm": {"above": 0.2}},
+    **SURE,
+}
+ON_DEVICES = GUARDED | {  # at this epsilon devices add no noise either
+    "channel": {"name": "local", "epsilon": 20_000},
+    "guardrail": {**GUARDED["guardrail"], "rule": "first"},
+    "reward": {"rule": "first", "window": "20 seconds", "exposure": "10 seconds"},
+}
+each_trust = pytest.mark.parametrize("guarded", [GUARDED, ON_DEVICES], ids=["central", "local"])
 OWNER = SimpleNamespace(role="owner")
 
 
@@ -84,8 +95,9 @@ def test_flags_of_an_arm_that_was_added(service: Inside) -> None:
     assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", body).json["variant"] == "d"
 
 
-def test_a_guardrail_over_http(service: Inside) -> None:
-    service.begin(**GUARDED)
+@each_trust
+def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None:
+    service.begin(**guarded)
     assert (
         service.study("report", {"ticket": service.seen("x"), "value": 1, "metric": "other"}).code == "personal_value"
     )
@@ -104,8 +116,9 @@ def test_a_guardrail_over_http(service: Inside) -> None:
     assert service.study("verify", key="owner").status == 200
 
 
-def test_what_the_page_says(service: Inside) -> None:
-    service.begin(**GUARDED)
+@each_trust
+def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
+    service.begin(**guarded)
     play(service, {"b": 1}, range(48))
     play(service, {"b": 1}, range(48, 60))
     now = seen(service)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,16 @@ from maskedbandit.reports.audit import ERROR, How, Part
 from maskedbandit.reports.audit_reached import Service, own, reached
 from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
 from maskedbandit.reports.audit_service import (
-    SEEN,
     SIZE,
+    agreed,
     audited_protocol,
+    seen,
     service_part,
     throw_away,
     views_of,
 )
 from maskedbandit.study.protocol import Protocol
-from tests.service.broken_services import BROKEN, lazy_device
+from tests.service.broken_services import BROKEN, lazy_device, silent_guardrail
 from tests.service.inside import TABLE, Inside
 from tests.service.live import live
 from tests.service.sound_audits import NEWSLETTER, shown
@@ -34,6 +36,8 @@ from tests.statistics import ALPHA
 
 SMALL = Protocol.from_table(TABLE)
 RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule": "first"}})
+HARM = {"guardrail": {"name": "harm", "harm": {"above": 3}, "least": 1, "most": 7, "rule": "first", "share": "1/3"}}
+GUARDED, ON_DEVICES = (Protocol.from_table(protocol.table | HARM) for protocol in (SMALL, RESPONSE))
 
 
 def quiet(n: int) -> None:
@@ -49,7 +53,8 @@ def audit(protocol: Protocol, samples: int, error: float = ALPHA, seed: int = 3)
 
     views = asyncio.run(play())
     promise = promise_to_samples(protocol.price(SIZE))
-    return sampled_part("service", promise, views, [], SEEN[: views[0].shape[1]], error)
+    assert views[0].shape[1] == len(seen(protocol))
+    return sampled_part("service", promise, views, [], seen(protocol), error)
 
 
 @pytest.mark.slow
@@ -72,6 +77,22 @@ def test_devices_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> 
     assert 0.3 < found.lower_bound <= 1
     lazy_device(monkeypatch.setattr)
     assert audit(RESPONSE, 2000, ERROR).violation
+
+
+@pytest.mark.slow
+def test_a_guardrail_without_noise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not audit(GUARDED, 600).violation
+    silent_guardrail(monkeypatch.setattr)
+    found = audit(GUARDED, 600)
+    assert found.violation
+    assert "(harm)" in found.event
+
+
+@pytest.mark.slow
+def test_both_outcomes_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not audit(ON_DEVICES, 4000).violation
+    lazy_device(monkeypatch.setattr)
+    assert audit(ON_DEVICES, 4000, ERROR).violation
 
 
 @pytest.mark.slow
@@ -150,6 +171,20 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
     assert (made.reward.window, made.reward.exposure, made.signed_by) == (0, 0, None)
     assert made.project == "audit-1"  # so that nobody's budget is touched
     assert throw_away(SMALL, "twin", 2).channel.loss(2).epsilon() == 2
+    for protocol in (GUARDED, ON_DEVICES):
+        twin = throw_away(protocol, "twin", 2)
+        assert [each.metric for each in twin.outcomes] == ["", "harm"]
+        assert twin.price(2).epsilon() == 2
+        assert twin.guardrail_channel.epsilon == Fraction(2, 3)
+        assert (twin.guardrail.outcome.least, twin.guardrail.outcome.most) == (1, 7)
+        assert agreed(protocol).epsilon == 1
+    assert seen(SMALL) == ["the release", "the release after it", "when the arm is dealt next"]
+    assert seen(ON_DEVICES)[3:] == [
+        "what the device sends",
+        "the release (harm)",
+        "the release after it (harm)",
+        "what the device sends (harm)",
+    ]
     tree = Protocol.from_table(TABLE | {"channel": {"name": "tree", "epsilon": 1}, "policy": "ucb1"})
     with pytest.raises(InvalidValue, match="independent"):
         throw_away(tree, "audit-1")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.channels.response import Response
+from maskedbandit.client.device import noisy
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import witness_of
@@ -254,6 +255,30 @@ def test_local_trust_with_offers(service: Inside) -> None:
         assert service.assign(f"u{i}")["offer"] == given["offer"]
     service.tick(WINDOW + 1)
     assert len(service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]) == 2
+    verified(service)
+
+
+def test_local_trust_with_a_guardrail_has_an_offer_for_each_outcome(service: Inside) -> None:
+    service.begin(
+        channel={"name": "response", "epsilon": 1},
+        reward={"rule": "first", "window": "20 seconds", "exposure": "10 seconds"},
+        guardrail={"name": "harm", "harm": {"above": 0.2}, "rule": "first", "share": "1/4"},
+    )
+    for i in range(4):
+        given = service.assign(f"u{i}")
+        assert [offer.metric for offer in from_lines(given["offer"])] == ["", "harm"]
+        service.study("expose", {"ticket": given["ticket"]})
+        said = {"ticket": given["ticket"], "metric": "harm"}
+        value = noisy(Response(epsilon=1), given["offer"], 1.0, "harm").value
+        assert service.study("report", {**said, "value": 0.5}).code == "personal_value"
+        assert service.study("report", {**said, "value": value}).json["status"] == "accepted"
+        assert service.study("report", {**said, "value": value}).json["status"] == "duplicate"
+        assert service.study("report", {**said, "value": 1 - value}).code == "conflict"
+        assert service.study("report", {**said, "metric": "other", "value": 1}).code == "personal_value"
+        assert service.assign(f"u{i}")["offer"] == given["offer"]
+    service.tick(WINDOW + 1)
+    for arm in service.ask("GET", "/v1/studies/small/results", key="owner").json["arms"]:
+        assert arm["guardrail"]["n"] == 2
     verified(service)
 
 

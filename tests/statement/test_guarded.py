@@ -64,6 +64,23 @@ def test_both_bounds_defaults_and_noises_are_stated() -> None:
         assert "unsubscribed" in text
 
 
+@pytest.mark.parametrize("kind", ["local", "response"])
+def test_with_local_trust_each_report_has_noise(kind: str) -> None:
+    rule = {"rule": "first"}
+    devices = {"channel": {"name": kind, "epsilon": 1}, "reward": rule | {"window": "2 hours"}}
+    said, alone = of({**GUARDED, **devices, "guardrail": GUARDED["guardrail"] | rule}), of({**BASE, **devices})
+    points = said.points
+    assert "The noise in each report has a standard deviation" in points.mechanism
+    assert "Each report of unsubscribed has noise of its own" in points.mechanism
+    assert "the reward has 0.75, and unsubscribed 0.25" in points.mechanism
+    assert "so every device has to, both" in points.contribution
+    assert "the reports, of both outcomes, that each device made private" in points.data_collection
+    assert any("A device reports both outcomes, whatever they are, at times" in each for each in said.assumptions)
+    assert said.person[0].epsilon == 1
+    assert "unsubscribed" not in encoded(alone).decode()
+    assert "both" not in alone.points.contribution + alone.points.data_collection + "".join(alone.assumptions)
+
+
 def test_changes_of_arms_are_counted() -> None:
     changes = [{"kind": f"arm_{each}", "arm": 1, "name": "question"} for each in ("paused", "resumed", "harmful")]
     quiet, one, three = of(GUARDED), of(GUARDED, changes[0]), of(GUARDED, *changes)

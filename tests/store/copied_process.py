@@ -62,7 +62,7 @@ def refusals(study: Study, ticket: str) -> list[str]:
         study.tick,
         study.pause,
         study.releases,
-        lambda: study.offer(ticket),
+        lambda: study.offers(ticket),
     )
     found = [answer(ask) for ask in asks]
     study.close()

@@ -5,6 +5,7 @@ After every step everything is compared with the model, and all invariants are c
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from contextlib import suppress
@@ -23,12 +24,13 @@ from maskedbandit.errors import (
     StorageFailed,
 )
 from maskedbandit.store.connection import connect
+from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql
 from tests.store.invariants import check_database, check_study
-from tests.store.model import EXPOSURE, MINUTE, PERIOD, WINDOW, Model, protocol
+from tests.store.model import EPSILON, EXPOSURE, MINUTE, PERIOD, WINDOW, Model, protocol
 from tests.store.stage import NAMES, Open, Stage, failing_commit, failing_witness, raises, template
 
 WHICH = st.sampled_from(("one", "one", "one", "two"))
@@ -44,11 +46,11 @@ class Machine(Stage):
         folder = Path(self.folder.name)
         if self.postgresql:
             address = fresh_postgresql()
-            for name in NAMES:
-                new(protocol(name), address, folder / "witness")
+            for each in self.protocols:
+                new(each, address, folder / "witness")
         else:
             address = f"sqlite:///{folder}/0.db"
-            shutil.copytree(template(), folder, dirs_exist_ok=True)
+            shutil.copytree(template(*self.protocols), folder, dirs_exist_ok=True)
         database = connect(address)
         self.witness = self.witness_kind(witness_of(database, folder / "witness").folder)
         database.close()
@@ -311,3 +313,44 @@ class Changing(Machine):
         study.apply([])
         if how != "before" and refusal is None:
             model.change("pause", arm)
+
+
+class OnDevices(Machine):
+    """The same under local trust, and there is a guardrail, which no arm can break; all of epsilon is no noise."""
+
+    protocols = tuple(
+        protocol(
+            name,
+            channel={"name": "local", "epsilon": EPSILON},
+            guardrail={"name": "harm", "harm": {"above": 0.9999}, "rule": "first"},
+        )
+        for name in NAMES
+    )
+
+    def report_one(self, name: str, ticket: str, value: float, event: str = "") -> None:
+        """Each person's harm is what the reward is not; another event is that of the guardrail alone."""
+        for metric, said in (("", value), ("harm", 1 - value)):
+            if metric or not event:
+                self.report_metric(name, ticket, said, metric)
+
+    def report_metric(self, name: str, ticket: str, value: float, metric: str) -> None:
+        """One outcome."""
+        self.waits(name)
+        event = GUARDRAIL * bool(metric)
+        found = self.do(
+            name,
+            "a report",
+            lambda study: study.report(ticket, value, metric=metric).again,
+            self.use.models[name].may_report(ticket, value, event),
+            lambda model: model.report(ticket, value, event),
+        )
+        assert found is None or found[0] == found[1], "a report was taken twice, or one that came first was not"
+
+    @invariant()
+    def harm_is_released(self) -> None:
+        """The second sum of each release is that of the same people."""
+        for name in NAMES if hasattr(self, "use") else ():
+            rows = self.use.studies[name].database.rows("SELECT body FROM entry WHERE study = ?", name)
+            said = [each for (body,) in rows if (each := json.loads(body))["kind"] == "released"]
+            found = {each["cohort"]: float.fromhex(each["guardrail"]) for each in said}
+            assert found == self.use.models[name].harms, "another sum of the guardrail was released"

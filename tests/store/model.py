@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maskedbandit.errors import Conflict, InvalidValue, Late, NotExposed, NotRunning, UnknownArm, UnknownTicket
+from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.study.protocol import Protocol
 
 MINUTE = 60_000
@@ -53,7 +54,11 @@ class Given:
 
     @property
     def reward(self) -> float:
-        return self.reports[0][1] if self.reports else 0.0
+        return next((value for event, value in self.reports if not event.startswith(GUARDRAIL)), 0.0)
+
+    @property
+    def harm(self) -> float:
+        return next((value for event, value in self.reports if event.startswith(GUARDRAIL)), 0.0)
 
 
 @dataclass
@@ -68,6 +73,7 @@ class Model:
     gone: list[Given] = field(default_factory=list)  # erased
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # arm and size of the cohorts, as was asked
     releases: dict[int, tuple[int, int, float]] = field(default_factory=dict)  # arm, n and total
+    harms: dict[int, float] = field(default_factory=dict)  # totals of the guardrail
     sealed: dict[int, int] = field(default_factory=dict)  # when
     arms: list[str] = field(default_factory=lambda: ["a", "b"])
     paused: set[str] = field(default_factory=set)
@@ -175,6 +181,7 @@ class Model:
                 waiting.add(arm)
                 continue
             self.releases[cohort] = arm, size, sum(each.reward for each in people)
+            self.harms[cohort] = sum(each.harm for each in people)
             self.sealed[cohort] = self.time
             found.append((cohort, *self.releases[cohort]))
         return found

@@ -26,6 +26,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.studies import new
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness
+from maskedbandit.study.protocol import Protocol
 from tests.store.model import CHARGES, PERIOD, Given, Model, protocol
 
 NAMES = ("one", "two")
@@ -35,12 +36,12 @@ QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here a
 
 
 @cache
-def template() -> Path:
+def template(*protocols: Protocol) -> Path:
     """A folder with a database of two drafts, and its witness."""
     folder = Path(mkdtemp(dir=QUICK))
     atexit.register(shutil.rmtree, folder)
-    for name in NAMES:
-        new(protocol(name), f"sqlite:///{folder}/0.db", folder / "witness")
+    for each in protocols:
+        new(each, f"sqlite:///{folder}/0.db", folder / "witness")
     return folder
 
 
@@ -109,6 +110,7 @@ class Stage(RuleBasedStateMachine):
     study_kind: ClassVar[Any] = Study
     witness_kind: ClassVar[Any] = Witness
     postgresql: ClassVar[bool] = False
+    protocols: ClassVar[tuple[Protocol, ...]] = tuple(map(protocol, NAMES))
 
     def __init__(self) -> None:
         super().__init__()

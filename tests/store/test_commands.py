@@ -268,6 +268,27 @@ def test_a_guardrail_and_changes_are_simulated(file, where, capsys) -> None:
             Simulated.of(Protocol.from_file(file))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["local", "response"])
+def test_devices_with_a_guardrail_are_simulated(file, where, capsys, kind: str) -> None:
+    local = SMALL[: SMALL.index("simulation =")].replace("people = 400\n", "").replace("central", kind)
+    local = local.replace("epsilon = 2", "epsilon = 8").replace("reward = {", 'reward = { rule = "first",')
+    file.write_text(local + GUARDED.replace("0.2 } }", '0.2 }, rule = "first" }'))
+    said(capsys, "study", "new", str(file), *where)
+    lines = said(capsys, "study", "simulate", "--quiet", *where).splitlines()
+    assert [line.endswith("harmful") for line in lines[2:5]] == [False, True, False]
+    said(capsys, "ledger", "verify", *where)
+
+
+def test_each_offer_is_a_line(file, where, capsys) -> None:
+    local = SMALL.replace("central", "response").replace("reward = {", 'reward = { rule = "first",')
+    file.write_text(local + '[guardrail]\nname = "harm"\nharm = { above = 0.2 }\nrule = "first"\n')
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "start", *where)
+    first, second = json.loads(said(capsys, "study", "assign", "ann", *where))["offer"].split("\n")
+    assert first + " metric=harm" == second
+
+
 def test_the_guardrail_is_reported(file, where, capsys) -> None:
     file.write_text(
         SMALL.replace('window = "0 seconds"', 'window = "1 hour"')

@@ -1,6 +1,6 @@
 """A state machine does to two stored studies all that can happen; every invariant is checked after every step.
 
-300 examples in all: few in every run, the rest in slow ones, some of them on PostgreSQL. Broken studies show that the
+350 examples in all: few in every run, the rest in slow ones, some of them on PostgreSQL. Broken studies show that the
 machine finds what it is there to find.
 """
 
@@ -17,13 +17,13 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import release, session, study
+from maskedbandit.store import members, release, session, study
 from maskedbandit.store.requests import Reported
 from maskedbandit.store.session import Session
 from maskedbandit.store.standing import Standing
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness
-from tests.store.machine import Changing, Machine
+from tests.store.machine import Changing, Machine, OnDevices
 
 STEPS = 25
 
@@ -42,12 +42,13 @@ def run(machine: type[Machine], examples: int, seed: int = 0) -> None:
 def test_all_that_can_happen_to_a_study() -> None:
     run(Machine, 8)
     run(Changing, 8)
+    run(OnDevices, 4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_more_of_all_that_can_happen(seed: int) -> None:
-    run(Machine if seed == 1 else Changing, 138, seed)
+@pytest.mark.parametrize(("seed", "kind", "examples"), [(1, Machine, 138), (2, Changing, 138), (3, OnDevices, 40)])
+def test_more_of_all_that_can_happen(seed: int, kind: type[Machine], examples: int) -> None:
+    run(kind, examples, seed)
 
 
 @pytest.mark.slow
@@ -177,6 +178,11 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
         machine(Changing),
         {(session, "standing"): lambda study, protocol, found: Standing.at_start(protocol.k)},
         "other arms are in play",
+    ),
+    "harm that counts as a reward": (
+        machine(OnDevices),
+        {(members, "GUARDRAIL"): "another"},
+        "was released, and|another sum",
     ),
     "memory of what failed": (
         machine(),

@@ -1,8 +1,8 @@
 """The rule that finds harm errs as rarely as it says, at the limit itself, and finds harm that is there.
 
 An arm is watched through many cohorts at once, each of whose sizes may depend on the releases before it. Broken twins
-of the rule err far more often: one forgets the noise, and one looks at an interval for a fixed number of people again
-and again.
+of the rule err far more often: one forgets the noise, one looks at an interval for a fixed number of people again and
+again, and one takes the bits that devices send under randomized response for outcomes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from maskedbandit.channels.central import Central
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.response import Response
 from maskedbandit.core import Recorded
 from maskedbandit.law import Law, deviation
 from maskedbandit.study.guardrail import Guardrail
@@ -23,6 +25,7 @@ from maskedbandit.theory.differences import Pair
 from maskedbandit.theory.sequences import Sums
 from tests.statistics import at_most
 
+LOCAL, RESPONSE = Local(epsilon=2).law(), Response(epsilon=1).law()
 LAW, ALPHA, STUDIES, LIMIT = Central(epsilon=0.25).law(), 0.05, 300, 0.1
 EPOCHS, ARMS = 16, 3
 
@@ -33,25 +36,32 @@ def rule(harm: dict[str, Any], kind: type[Watch] = Watch, law: Law = LAW) -> Wat
     return kind(Guardrail.from_table(table, Reward(), ("a", "b", "c")), law, ARMS)
 
 
+def released(law: Law, ones: int, n: int, rng: np.random.Generator) -> float:
+    """The sum of n bits, with the noise of a server or of n devices, or each turned over now and then."""
+    if law.flip > 0:
+        bits = rng.binomial(ones, 1 - law.flip) + rng.binomial(n - ones, law.flip)
+        return float((bits - n * law.flip) / (1 - 2 * law.flip))
+    draws, success = 1 if law.per_release else n, -math.expm1(-1 / law.scale)  # differences of geometric numbers
+    return float(ones + rng.negative_binomial(draws, success) - rng.negative_binomial(draws, success))
+
+
 def found(watch: Watch, means: list[float], seed: int, drift: float = 0.0) -> set[int]:
     """The arms that are ever found harmful; an arm that looks harmful gets smaller cohorts, as if by a policy."""
     rng, sizes = np.random.default_rng(seed), [40] * ARMS
-    scale = 1 / (1 - math.exp(-1 / LAW.scale))  # the noise is a difference of two geometric numbers
     for epoch in range(EPOCHS):
         shift = drift * math.sin(epoch)
         for arm in rng.permutation(ARMS):
             n = sizes[arm]
-            total = float(rng.binomial(n, means[arm] + shift) + rng.geometric(1 / scale) - rng.geometric(1 / scale))
+            total = released(watch.law, rng.binomial(n, means[arm] + shift), n, rng)
             for each in watch.saw(Recorded(int(arm), n, total, epoch)):
                 watch.declare(each.arm)
             sizes[arm] = 40 + 10 * epoch if total < n * (LIMIT + 0.05) else 25
     return watch.declared
 
 
-def alarms(harm: dict[str, Any], kind: type[Watch] = Watch, drift: float = 0.0, mean: float = LIMIT) -> int:
+def alarms(harm: dict[str, Any], kind: type[Watch] = Watch, drift: float = 0.0, law: Law = LAW) -> int:
     """In how many studies an arm is found harmful that is exactly at the limit."""
-    law = LAW
-    return sum(bool(found(rule(harm, kind, law), [mean] * ARMS, seed, drift)) for seed in range(STUDIES))
+    return sum(bool(found(rule(harm, kind, law), [LIMIT] * ARMS, seed, drift)) for seed in range(STUDIES))
 
 
 class Forgets(Watch):
@@ -64,6 +74,16 @@ class Forgets(Watch):
         elif isinstance(known, Sums):
             self._known[arm] = known._replace(moments=0 * known.moments)
         return super().evidence(arm)
+
+
+class Bits(Watch):
+    """It takes the bits that devices send for outcomes."""
+
+    def evidence(self, arm: int) -> float:
+        law, self.law = self.law, self.law._replace(flip=0.0)
+        found = super().evidence(arm)
+        self.law = law
+        return found
 
 
 class Once(Watch):
@@ -82,22 +102,43 @@ DIFFERENCE = {"above": 1e-9, "against": "a"}
 
 
 @pytest.mark.parametrize(("harm", "drift"), [({"above": LIMIT}, 0.0), ({"below": LIMIT}, 0.0), (DIFFERENCE, 0.08)])
-def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], drift: float) -> None:
-    at_most(alarms(harm, drift=drift), STUDIES, ALPHA)
+@pytest.mark.parametrize("law", [LAW, LOCAL, RESPONSE], ids=["central", "local", "response"])
+def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], drift: float, law: Law) -> None:
+    at_most(alarms(harm, drift=drift, law=law), STUDIES, ALPHA)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "harm"), [(Forgets, {"above": LIMIT}), (Once, {"above": LIMIT})])
-def test_broken_rules_err_more_often(kind: type[Watch], harm: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "harm", "law"),
+    [
+        (Forgets, {"above": LIMIT}, LAW),
+        (Forgets, {"above": LIMIT}, LOCAL),
+        (Once, {"above": LIMIT}, LAW),
+        (Bits, {"above": LIMIT}, RESPONSE),
+    ],
+)
+def test_broken_rules_err_more_often(kind: type[Watch], harm: dict[str, Any], law: Law) -> None:
     with pytest.raises(AssertionError, match="is more than"):
-        at_most(alarms(harm, kind), STUDIES, ALPHA)
+        at_most(alarms(harm, kind, law=law), STUDIES, ALPHA)
 
 
+@pytest.mark.slow
+def test_a_limit_of_a_difference_is_of_outcomes_and_not_of_bits() -> None:
+    """The limit is below 0, and every difference is exactly at it."""
+    harm, means = {"above": -0.6, "against": "a"}, [0.7, 0.1, 0.1]
+    for kind, often in ((Watch, False), (Bits, True)):
+        many = sum(bool(found(rule(harm, kind, RESPONSE), means, seed)) for seed in range(STUDIES))
+        assert often == (many > STUDIES // 2)
+        if not often:
+            at_most(many, STUDIES, ALPHA)
+
+
+@pytest.mark.parametrize("law", [LAW, Local(epsilon=8).law(), Response(epsilon=6).law()])
 @pytest.mark.parametrize(
     ("harm", "means"), [({"above": LIMIT}, [0.05, 0.3, 0.05]), ({"below": LIMIT + 0.2}, [0.5, 0.05, 0.5])]
 )
-def test_harm_is_found(harm: dict[str, Any], means: list[float]) -> None:
-    right = sum(found(rule(harm), means, seed) == {1} for seed in range(60))
+def test_harm_is_found(harm: dict[str, Any], means: list[float], law: Law) -> None:
+    right = sum(found(rule(harm, law=law), means, seed) == {1} for seed in range(60))
     at_most(60 - right, 60, 0.1)
 
 

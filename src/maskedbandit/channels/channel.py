@@ -183,6 +183,18 @@ class Carrier(Channel, ABC):
         return {} if self.statistics == REWARD else {"low": self.statistics.low, "numbers": self.statistics.size}
 
 
+def epsilon_of(channel: Channel) -> Fraction:
+    """The epsilon of a channel, or raise `InvalidValue` if it has none."""
+    found: Any = getattr(channel, "epsilon", None)
+    return exact("epsilon", found)
+
+
+def at_epsilon(channel: Any, epsilon: Fraction) -> Channel:
+    """The same channel for one of several outcomes of a user, which has this part of its epsilon."""
+    found: Channel = replace(channel, epsilon=epsilon)
+    return found
+
+
 def real(channel: Channel) -> Backend | None:
     """The protocol that carries the channel's sums; None if the lab draws them at once."""
     backend: Backend = getattr(channel, "backend", Ideal())

@@ -2,6 +2,9 @@
 
     maskedbandit-offer-1 channel=Distributed n=99 steps=1 modulus=256 noise=Skellam:2:80 terms=epsilon:1/2 position=7
 
+Where users report a second outcome in the same cohort there is an offer for each, on a line of its own, and that of the
+second ends with its name, as in metric=unsubscribed.
+
 The server makes the offer once, before anybody takes part. A device knows the channel to which its user agreed. From
 that and the size of the cohort it computes all numbers on which privacy rests, and takes part only if the offer states
 the same. It takes the modulus from the offer, because computing the margin for the noise takes floating point. Privacy
@@ -14,6 +17,7 @@ parties must have offers of one digest.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
@@ -29,9 +33,11 @@ _WHOLE = r"[0-9]{1,20}"
 _NUMBER = rf"-?[0-9]{{1,{DIGITS}}}(?:/[0-9]{{1,{DIGITS}}})?"
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 _TERM = rf"{_NAME}:{_NUMBER}"
+_METRIC = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 _TEXT = re.compile(
     rf"maskedbandit-offer-1 channel=({_NAME}) n=({_WHOLE}) steps=({_WHOLE}) modulus=({_WHOLE})"
     rf" noise=((?:{_NAME}:{_NUMBER}:{_WHOLE})?) terms=((?:{_TERM}(?:,{_TERM})*)?) position=((?:{_WHOLE})?)"
+    rf"(?: metric=({_METRIC}))?"
 )
 
 
@@ -64,6 +70,7 @@ class Offer:
     noise: NoiseShare | None = None
     terms: tuple[tuple[str, Fraction], ...] = ()  # what else the channel promises, sorted by name
     position: int | None = None  # the user's number in the cohort, from 0 to n - 1
+    metric: str = ""  # the name of the outcome; empty: the reward
 
     def __post_init__(self) -> None:
         if type(self.channel) is not str or not re.fullmatch(_NAME, self.channel):
@@ -77,6 +84,8 @@ class Offer:
             if type(self.noise) is not NoiseShare or type(self.noise.scale) is not Fraction or self.noise.scale <= 0:
                 raise InvalidValue("noise", self.noise, "a NoiseShare with a Fraction above 0 as its scale")
             self._check_whole("least", self.noise.least, 1, self.n)
+        if type(self.metric) is not str or not re.fullmatch(f"({_METRIC})?", self.metric):
+            raise InvalidValue("metric", self.metric, "the name of an outcome, or empty for the reward")
         names = [name for name, _ in self.terms]
         if names != sorted(set(names)) or not all(type(value) is Fraction for _, value in self.terms):
             raise InvalidValue("terms", self.terms, "pairs of a name and a Fraction, sorted by name")
@@ -114,6 +123,7 @@ class Offer:
             noise, position = ("" if value is None else str(value) for value in (self.noise, self.position))
             terms = ",".join(f"{name}:{value}" for name, value in self.terms)
             text = f"{head} noise={noise} terms={terms} position={position}"
+            text += f" metric={self.metric}" if self.metric else ""
         except ValueError:  # more digits than Python writes
             text = head
         if len(text) > LONGEST or not _TEXT.fullmatch(text):
@@ -136,13 +146,25 @@ class Offer:
                 noise = NoiseShare(kind, Fraction(scale), int(least))
             pairs = (each.split(":") for each in match[6].split(",") if each)
             terms = tuple((name, Fraction(value)) for name, value in pairs)
-            offer = cls(match[1], n, steps, modulus, noise, terms, position)
+            offer = cls(match[1], n, steps, modulus, noise, terms, position, match[8] or "")
             same = offer.to_text() == text
         except (ValueError, ZeroDivisionError) as why:  # a number out of range, or a denominator of 0
             raise wrong from why
         if not same:  # 2/4 or 007
             raise wrong
         return offer
+
+
+def to_lines(offers: Iterable[Offer]) -> str:
+    """The offers to one user, one for each outcome, as a text."""
+    return "\n".join(offer.to_text() for offer in offers)
+
+
+def from_lines(text: str) -> list[Offer]:
+    """The offers that `to_lines` wrote, or `InvalidValue`."""
+    if type(text) is not str or len(text) > LONGEST:
+        raise InvalidValue("the text of offers", text, f"of at most {LONGEST} characters")
+    return [Offer.from_text(line) for line in text.split("\n")]
 
 
 def _same(name: str, found: Any, right: Any) -> None:

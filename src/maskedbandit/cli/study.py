@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from maskedbandit.channels.offers import to_lines
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
 from maskedbandit.errors import InvalidValue, PersonalValue
 
@@ -138,7 +139,7 @@ def do_assign(options: argparse.Namespace, unit: str) -> None:
         name, payload = study.protocol.arms[found.arm]
         offer = None
         if found.ticket and study.protocol.on_devices:
-            offer = study.offer(found.ticket).to_text()
+            offer = to_lines(study.offers(found.ticket))
         say(
             arm=name,
             payload=payload,

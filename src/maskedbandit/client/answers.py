@@ -32,7 +32,7 @@ class Assigned:
     again: bool = False  # the place that the person had before
     source: Literal["service", "fallback"] = "service"
     why: str = ""  # of a fallback: "unreachable", or the code with which the service refused
-    offer: str | None = field(default=None, repr=False)  # of local trust: what the report is made from
+    offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
 
 
 class Refusal(NamedTuple):

@@ -6,20 +6,47 @@ has to compute what it is offered for itself, with the channel that the applicat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
 
-def noisy(channel: Channel, offer: str, value: float) -> float:
-    """What is sent in place of a reward in [0, 1], with noise that is drawn now.
+class Noisy(NamedTuple):
+    """What is sent in place of an outcome, and the epsilon that it costs."""
 
-    **Guarantee**: as of `Device`: nothing but what the channel's `randomize` makes of the reward, under an offer that
-    costs no more than the channel states for a cohort of one.
+    value: float
+    epsilon: Fraction
+
+
+def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: Fraction = Fraction(0)) -> Noisy:
+    """What is sent in place of an outcome in [0, 1], with noise that is drawn now.
+
+    The offers, one for each outcome, share the epsilon of the channel to which people agreed; `spent` is what this
+    person's other outcomes have cost.
+
+    **Guarantee**: as of `Device`: nothing but what the channel's `randomize` makes of the outcome at a part of its
+    epsilon, under an offer that costs no more than that states for a cohort of one. All parts that are offered together
+    are no more than the whole, and neither is all that was ever sent of this person.
     """
-    from maskedbandit.channels.offers import Offer
+    from maskedbandit.channels.channel import at_epsilon, epsilon_of
+    from maskedbandit.channels.offers import from_lines
     from maskedbandit.privacy.sampling import Bits
     from maskedbandit.study.device import Device
 
-    return float(Device("user", value, channel, 1).send(b"study", 1, Offer.from_text(offer), Bits()))
+    offered, agreed = from_lines(offers), epsilon_of(channel)
+    parts = [dict(offer.terms).get("epsilon", agreed) for offer in offered]
+    found = [(offer, part) for offer, part in zip(offered, parts, strict=True) if offer.metric == metric]
+    if sum(parts) > agreed or min(parts) <= 0:
+        allowed = f"above 0 each, and at most {agreed} together, to which people agreed"
+        raise InvalidValue("epsilon of the offers", " + ".join(map(str, parts)), allowed)
+    if len(found) != 1:
+        raise PersonalValue("metric", "that of one offer of the study")
+    ((offer, part),) = found
+    if spent + part > agreed:
+        raise AlreadySpent(f"this person's other outcomes in this study have cost {spent} of {agreed}")
+    device = Device("user", value, at_epsilon(channel, part), 1)
+    return Noisy(float(device.send(b"study", 1, offer, Bits())), part)

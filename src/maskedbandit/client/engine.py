@@ -210,7 +210,8 @@ class Engine:
             raise PersonalValue("ticket", "one that `assign` of this folder gave with an offer, as a channel was named")
         else:
             running.outbox.put_device_report(
-                study, offer.person, ticket, lambda: noisy(channel, offer.offer, float(value))
+                *(study, offer.person, ticket, metric),
+                lambda spent: noisy(channel, offer.offer, float(value), metric, spent),
             )
         self._wake()
 

@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """The offer to a person, by the hash of the unit."""
+    """The offer to a person, of each outcome a line, by the hash of the unit."""
 
     person: str
     offer: str

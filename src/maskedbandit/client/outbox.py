@@ -8,9 +8,11 @@ at a time. One process sends at a time, and sends what all of them wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+from maskedbandit.client.device import Noisy
 from maskedbandit.client.files import PrivateFile, Turn
 from maskedbandit.errors import AlreadySpent
 
@@ -22,8 +24,10 @@ CREATE TABLE IF NOT EXISTS message (
     event TEXT NOT NULL, value REAL);
 CREATE INDEX IF NOT EXISTS message_of_ticket ON message (study, ticket, id);
 CREATE TABLE IF NOT EXISTS device_report (
-    study TEXT, person TEXT, ticket TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (study, person));
+    study TEXT, person TEXT, metric TEXT, ticket TEXT NOT NULL, value REAL NOT NULL, epsilon TEXT NOT NULL,
+    PRIMARY KEY (study, person, metric));
 """
+_PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)"
 _FIRST_OF_TICKETS = """
 SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
     SELECT 1 FROM message WHERE study = one.study AND ticket = one.ticket AND id < one.id) ORDER BY id LIMIT ?
@@ -69,21 +73,28 @@ class Outbox:
         """Write a message down."""
         row = study, ticket, kind, event, value
         with self._file.transaction() as connection:
-            connection.execute("INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)", row)
+            connection.execute(_PUT, row)
 
-    def put_device_report(self, study: str, person: str, ticket: str, draw: Callable[[], float]) -> None:
+    def put_device_report(
+        self, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], Noisy]
+    ) -> None:
         """Write down what a person's device sends: drawn once, also if it is asked for again after it was sent.
 
-        A service that gives a person a second ticket, to get a second draw for the same outcome, gets none.
+        `draw` is told what the person's other outcomes have cost. A service that gives a person a second ticket, to get
+        a second draw for the same outcome, gets none.
         """
         with self._file.transaction() as connection:
-            find = "SELECT ticket, value FROM device_report WHERE study = ? AND person = ?"
-            had = connection.execute(find, (study, person)).fetchone() or (ticket, draw())
-            if had[0] != ticket:
+            find = "SELECT metric, ticket, value, epsilon FROM device_report WHERE study = ? AND person = ?"
+            had = {name: kept for name, *kept in connection.execute(find, (study, person))}
+            if any(before != ticket for before, _, _ in had.values()):
                 raise AlreadySpent("this person has reported in this study before, with another ticket")
-            connection.execute("INSERT OR IGNORE INTO device_report VALUES (?, ?, ?, ?)", (study, person, *had))
-            row = study, ticket, "report", "", had[1]
-            connection.execute("INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)", row)
+            if metric not in had:
+                value, epsilon = draw(sum((Fraction(each) for *_, each in had.values()), Fraction(0)))
+                had[metric] = [ticket, value, str(epsilon)]
+                row = study, person, metric, *had[metric]
+                connection.execute("INSERT INTO device_report VALUES (?, ?, ?, ?, ?, ?)", row)
+            message = study, ticket, "report", f"{metric}\n" if metric else "", had[metric][1]
+            connection.execute(_PUT, message)
 
     def studies(self) -> list[str]:
         """Of which studies something waits."""

@@ -25,7 +25,8 @@ class StudyClient(ABC):
     * `fallback`: the arm for people whom neither the service nor this client knows while the service is away.
     * `deadline`: seconds that `assign` takes at most, with one retry.
     * `folder`: where outcomes wait until the service has them; processes of one application share it.
-    * `channel`: in a study of local trust the channel to which people agreed. The noise is added here.
+    * `channel`: in a study of local trust the channel to which people agreed. The noise is added here; if there is a
+      guardrail, both outcomes share the epsilon of the channel.
     * `on_refused`: called from another thread with each exposure or report that the service will never take.
     * `transport`: how to reach the service if not directly, such as lambda: httpx.AsyncHTTPTransport(proxy=...).
     """

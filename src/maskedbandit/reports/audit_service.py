@@ -2,8 +2,9 @@
 
 The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
 again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
-all others have the lowest. What is seen of an arm: its release, its next release, and when the arm is dealt next. The
-broken twin is a study on the same service with twice the epsilon, of which the same is asked as of the sound one.
+all others have the lowest. If the study has a guardrail, so it is with its outcome, of the same people. What is seen of
+an arm: its release, its next release, and when the arm is dealt next. The broken twin is a study on the same service
+with twice the epsilon, of which the same is asked as of the sound one.
 
 The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
 simulated.
@@ -12,6 +13,7 @@ simulated.
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
 from maskedbandit.client.device import noisy
 from maskedbandit.errors import (
     InvalidValue,
@@ -31,6 +34,7 @@ from maskedbandit.policies.regret.successive_elimination import SuccessiveElimin
 from maskedbandit.reports.audit import USUAL, Advance, How, Part
 from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, Service
 from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import table
 from maskedbandit.study.protocol import Protocol
 
@@ -45,9 +49,10 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     given = protocol.table
     channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
     if factor > 1:
-        channel["epsilon"] = str(factor * Fraction(epsilon_of(protocol)))
+        channel["epsilon"] = str(factor * epsilon_of(agreed(protocol)))
         budget = {key: value if key in ("delta", "period") else 1000 * value for key, value in budget.items()}
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule")}
+    second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
     return Protocol.from_table(
@@ -60,14 +65,30 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
             "arms": [{"name": f"arm{i}"} for i in range(arms)],
             "reward": reward | {"window": window, "exposure": "0 seconds"},
             "budget": budget,
+            **second,
         }
     )
 
 
-def epsilon_of(protocol: Protocol) -> Any:
-    """The epsilon of a protocol's channel."""
-    channel: Any = protocol.channel
-    return channel.epsilon
+def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:
+    """The same guardrail, with a limit that no arm is found beyond."""
+    kept = {key: value for key, value in given.items() if key in ("name", "least", "most", "rule", "share")}
+    return kept | {"harm": {"above": guardrail.outcome.in_units(1 - 1e-9)}, "alpha": 1e-9}
+
+
+def agreed(protocol: Protocol) -> Channel:
+    """The channel of a protocol, with the epsilon that its outcomes share."""
+    return at_epsilon(protocol.channel, sum((epsilon_of(each.channel) for each in protocol.outcomes), Fraction(0)))
+
+
+def seen(protocol: Protocol) -> list[str]:
+    """What is seen of an arm."""
+    names = list[str]()
+    for metric, _, channel in protocol.outcomes:
+        local = channel.trust == "local"
+        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if local else [])]
+        names += [f"{each} ({metric})" if metric else each for each in shown]
+    return names
 
 
 class Audited:
@@ -82,20 +103,23 @@ class Audited:
 
         The first person of an arm is in its world.
         """
-        reward, reports, firsts = self.protocol.reward, list[dict[str, Any]](), dict[str, tuple[float, ...]]()
+        reports, firsts, channel = list[dict[str, Any]](), dict[str, tuple[float, ...]](), agreed(self.protocol)
         units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
         self._people += len(units)
         dealt = await self.service.together(f"{self.path}/assign/batch", units, self._key)
         for place, each in enumerate(dealt):
             if each["ticket"] is None:
                 raise StorageFailed("the service gave a person no place: it released less than it was to release")
-            first = each["arm"] not in firsts
-            value = reward.most if first and worlds.get(each["arm"], 0) else reward.least
-            if self.protocol.on_devices:
-                value = noisy(self.protocol.channel, each["offer"], float(value > reward.least))
+            first, sent = each["arm"] not in firsts, list[float]()
+            high = float(first and worlds.get(each["arm"], 0) > 0)
+            for outcome in self.protocol.outcomes:
+                value = outcome.reward.most if high else outcome.reward.least
+                if outcome.on_devices:
+                    value = noisy(channel, each["offer"], high, outcome.metric).value
+                    sent.append(value)
+                reports.append({"ticket": each["ticket"], "value": value, "metric": outcome.metric})
             if first:
-                firsts[each["arm"]] = (float(place), *([value] if self.protocol.on_devices else []))
-            reports.append({"ticket": each["ticket"], "value": value})
+                firsts[each["arm"]] = float(place), *sent
         # a late report makes its person one of those with the lowest reward: so less is shown, and never more
         await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms
@@ -106,11 +130,15 @@ class Audited:
                 return firsts
         raise StorageFailed(f"the service released nothing in {PATIENCE} seconds")
 
-    async def totals(self) -> dict[str, list[float]]:
-        """All releases of each arm, in their order."""
-        found: dict[str, list[float]] = {}
-        for each in (await self.service.ask("GET", f"{self.path}/releases"))["releases"]:
-            found.setdefault(each["arm"], []).append(each["total"])
+    async def totals(self) -> dict[str, list[list[float]]]:
+        """All releases of each arm, in their order: the sums of all outcomes."""
+        found: dict[str, list[list[float]]] = {}
+        after, names = 0, ("total", "guardrail")[: len(self.protocol.outcomes)]
+        while entries := (await self.service.ask("GET", f"{self.path}/ledger?after={after}"))["entries"]:
+            after = entries[-1]["number"]
+            for says in (json.loads(entry["body"]) for entry in entries):
+                if says["kind"] == "released":
+                    found.setdefault(f"arm{says['arm']}", []).append([float.fromhex(says[name]) for name in names])
         return found
 
 
@@ -127,7 +155,10 @@ async def played(audited: Audited, samples: int, seed: int, advance: Advance) ->
     totals, views = await audited.totals(), (list[Any](), list[Any]())
     for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
         for arm, world in worlds.items():
-            views[world].append((*totals[arm][2 * i : 2 * i + 2], after[arm][0], *now[arm][1:]))
+            view = list[float]()
+            for j, both in enumerate(zip(*totals[arm][2 * i : 2 * i + 2], strict=True)):
+                view += [*both, *([] if j else after[arm][:1]), *now[arm][1 + j : 2 + j]]
+            views[world].append(view)
     return np.array(views[0]), np.array(views[1])
 
 
@@ -165,8 +196,6 @@ async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
 
 async def service_part(service: Service, protocol: Protocol, how: How = USUAL) -> Part:
     """What studies with the channel of a protocol show through the API of a service."""
-    if protocol.guardrail is not None:  # its share of epsilon would be missing, and twice the rest is no broken twin
-        raise InvalidValue("guardrail", protocol.guardrail.name, "left out: a service is played with one outcome")
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
     many = min(enough(promise), MOST_SAMPLES) if how.samples is None else how.samples
     here = partial(throw_away, protocol, arms=service.arms, window=service.window)
@@ -179,7 +208,7 @@ async def service_part(service: Service, protocol: Protocol, how: How = USUAL) -
     else:
         sound, broken = await all_of(both)
     twin = "a study with half of the noise", broken
-    return sampled_part(PART, promise, sound, [twin], SEEN[: sound[0].shape[1]], how.error)
+    return sampled_part(PART, promise, sound, [twin], seen(protocol), how.error)
 
 
 async def audited_protocol(service: Service, study: str | None) -> Protocol:

@@ -25,7 +25,9 @@ from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
 
 MOST_LIVE = 16  # people in an audited cohort
-TOGETHER = "both outcomes together: each has a channel of its own here, and a place costs what both cost, added up"
+TOGETHER = (
+    "both outcomes together, enumerated: each has a channel of its own here, and costs what it promises, added up"
+)
 Found = tuple[Part | None, str]  # a part, or what was not audited and why, or both
 
 

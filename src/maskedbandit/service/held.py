@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import TooMany
 from maskedbandit.service.messages import Assigned, Exposed, Reported
 from maskedbandit.store.session import Operation
@@ -19,7 +20,7 @@ def assign(study: Study, body: Any) -> Assigned:
     """What the person gets."""
     found = study.op_assign(body.unit)
     name, payload = study.protocol.arms[found.arm]
-    offer = study.op_offer(found.ticket).to_text() if found.ticket and study.protocol.on_devices else None
+    offer = to_lines(study.op_offers(found.ticket)) if found.ticket and study.protocol.on_devices else None
     return Assigned(study.name, name, payload, found.ticket, str(found.propensity), found.again, offer)
 
 

@@ -36,7 +36,7 @@ class Assigned(Struct):
     ticket: str | None
     propensity: str  # a fraction: the probability with which the person was to get this arm
     again: bool  # the place that the person had before
-    offer: str | None = None  # of local trust: what the device makes its report from
+    offer: str | None = None  # of local trust: what the device makes its report from; a line for each outcome
 
 
 class Expose(Body):

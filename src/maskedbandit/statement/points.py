@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from maskedbandit.channels.channel import Channel
-from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.channel import Channel, epsilon_of
 from maskedbandit.law import deviation
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
@@ -142,7 +139,7 @@ def contribution(protocol: Protocol) -> str:
     """How much one person can change."""
     reward = protocol.reward
     seen = (
-        "and the server sees who reported, so every device has to"
+        f"and the server sees who reported, so every device has to{', both' * bool(protocol.guardrail)}"
         if protocol.on_devices
         else "so whether a report came is protected too"
     )
@@ -181,11 +178,11 @@ def one(channel: Channel) -> float:
 def second(protocol: Protocol, guardrail: Guardrail) -> str:
     """The noise of the guardrail, and what it has of ε."""
     channel, share = protocol.guardrail_channel, guardrail.share
-    assert isinstance(channel, NoisyChannel)
-    whole = float(Fraction(channel.epsilon) / share)
+    whole = float(epsilon_of(channel) / share)
+    per = "Each report of" if protocol.on_devices else "The sum of"
     reward, other = (decimal(whole * float(part)) for part in (1 - share, share))
     return (
-        f" The sum of {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
+        f" {per} {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
         f"{decimal(one(channel))} of its outcomes (scaled likewise). Of the ε = {decimal(whole)} of the channel the "
         f"reward has {reward}, and {guardrail.name} {other}."
     )
@@ -207,8 +204,9 @@ def budget(protocol: Protocol) -> str:
 
 def data_collection(protocol: Protocol, state: str) -> str:
     """What is kept, and until when."""
+    what = "the reports, of both outcomes," if protocol.guardrail else "the report"
     outcome = (
-        "the report that each device made private; the outcome itself never leaves the device"
+        f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
         else "and each outcome in the clear"
     )

@@ -128,7 +128,13 @@ def assumptions(protocol: Protocol) -> list[str]:
     ]
     if protocol.on_devices:
         found.append("A device keeps its report and sends the same one again if it has to.")
-        found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
+        if protocol.guardrail:
+            found.append(
+                "A device reports both outcomes, whatever they are, at times that depend on neither: otherwise the "
+                "server sees who did, when, and why."
+            )
+        else:
+            found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
     else:
         found.append("Nobody measures how long the server takes to make a release, to find outcomes in that.")
     return found

@@ -77,10 +77,11 @@ def report(session: Session, ticket: str, value: float, event: str, metric: str)
     return Reported(again=False)
 
 
-def offer(session: Session, ticket: str) -> Offer:
-    """What the person's device is offered, if it adds the noise itself."""
+def offers(session: Session, ticket: str) -> tuple[Offer, ...]:
+    """What the person's device is offered for each outcome, if it adds the noise itself."""
     place = session.rows.place(ticket)
-    return session.protocol.channel.offer(session.driver.cohorts[place.cohort].size).at(place.place)
+    found = session.protocol.offers(session.driver.cohorts[place.cohort].size)
+    return tuple(offer.at(place.place) for offer in found)
 
 
 def spent(session: Session, ticket: str) -> Loss:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from maskedbandit.errors import Corrupted
@@ -10,11 +9,10 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
 from maskedbandit.store.harm import recorded
-from maskedbandit.store.members import Member, members, sealed
+from maskedbandit.store.members import members, sealed
 from maskedbandit.store.memory import memory_text
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
-from maskedbandit.study.protocol import Protocol
 
 
 class Release(NamedTuple):
@@ -75,17 +73,13 @@ def release(session: Session, places: Places) -> Release:
     found = members(database, name, cohort)
     if [member.place for member in found] != list(range(n)):
         raise Corrupted(f"cohort {cohort} of {name} has {len(found)} people in {n} places")
-    channel, bits = protocol.channel, Bits()  # fresh bits: none from before a fork or a snapshot
-    offer = channel.offer(n)
-    sent = [
-        int(member.reports[0])
-        if protocol.on_devices and member.reports
-        else channel.randomize(protocol.reward.of(member.reports), offer.at(member.place), bits)
-        for member in found
+    bits, offers = Bits(), protocol.offers(n)  # fresh bits: none from before a fork or a snapshot
+    told = [member.reports for member in found], [member.guardrail for member in found]
+    total, *more = [
+        outcome.released(reports, offer, bits, session.memory, places.arm)
+        for outcome, reports, offer in zip(protocol.outcomes, told, offers, strict=False)
     ]
-    # a database may store -0.0 as 0.0, which is another number to the ledger
-    total = float(channel.analyze(sum(sent), offer, bits, session.memory, places.arm, answers=n)) + 0.0
-    second = of_guardrail(protocol, found, bits)
+    second = {"guardrail": more[0].hex(), "guardrail_offer": offers[1].digest.hex()} if more else {}
     loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
     memory = memory_text(session.memory)
     database.change(
@@ -93,7 +87,7 @@ def release(session: Session, places: Places) -> Release:
         *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest, memory),
     )
     says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
-    says |= {"loss": loss.to_text(), "members": digest, "offer": offer.digest.hex()}
+    says |= {"loss": loss.to_text(), "members": digest, "offer": offers[0].digest.hex()}
     session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
     session.worst |= loss
     session.driver.tell(cohort, n, total)
@@ -101,17 +95,3 @@ def release(session: Session, places: Places) -> Release:
     if session.watch is not None:
         put_out_of_play(session, session.watch.saw(recorded({**says, **second}, places.epoch)))
     return Release(cohort, places.arm, n, total, loss)
-
-
-def of_guardrail(protocol: Protocol, found: Sequence[Member], bits: Bits) -> dict[str, str]:
-    """The released sum of the guardrail of these people, and the offer of its noise, if there is a guardrail."""
-    if protocol.guardrail is None:
-        return {}
-    channel, n = protocol.guardrail_channel, len(found)
-    offer = channel.offer(n)
-    sent = [
-        channel.randomize(protocol.guardrail.outcome.of(member.guardrail), offer.at(member.place), bits)
-        for member in found
-    ]
-    total = float(channel.analyze(sum(sent), offer, bits, answers=n)) + 0.0
-    return {"guardrail": total.hex(), "guardrail_offer": offer.digest.hex()}

@@ -39,17 +39,17 @@ def check_report(protocol: Protocol, value: Any, event: Any, metric: Any = "") -
     """The outcome of a person, and the name of one of the person's reports: the name under which it is kept."""
     if type(event) is not str or len(event) > 128 or not event.isprintable():
         raise PersonalValue("event", "a str of at most 128 printable characters")
-    guardrail = protocol.guardrail
-    if metric and (guardrail is None or metric != guardrail.name):
-        raise PersonalValue("metric", f"{guardrail.name}, or left out" if guardrail else "left out")
-    reward = guardrail.outcome if guardrail and metric else protocol.reward
-    if protocol.on_devices:
+    outcome = next((each for each in protocol.outcomes if each.metric == metric), None)
+    if outcome is None:
+        raise PersonalValue("metric", f"{protocol.guardrail.name}, or left out" if protocol.guardrail else "left out")
+    _, reward, channel = outcome
+    if outcome.on_devices:
         if event:
             raise PersonalValue("event", "left out: each device reports once, as its noise is in its report")
         if not number(value) or int(value) != value or abs(value) > 2**53:
-            raise PersonalValue("a report", "the whole number that the device's channel made of the reward")
-        if protocol.channel.law().flip > 0 and value not in (0, 1):
-            raise PersonalValue("a report", "the bit that the device's channel made of the reward")
+            raise PersonalValue("a report", "the whole number that the device's channel made of the outcome")
+        if channel.law().flip > 0 and value not in (0, 1):
+            raise PersonalValue("a report", "the bit that the device's channel made of the outcome")
     elif not reward.allows(value):
         if (reward.least, reward.most) == (0, 1):
             raise RewardOutOfRange

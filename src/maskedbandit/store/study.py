@@ -157,9 +157,9 @@ class Study:
         """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/standing.py)."""
         self._one(self.op_change_arms, what, name, payload)
 
-    def offer(self, ticket: str) -> Offer:
-        """What a device is offered that adds the noise itself."""
-        found: Offer = self._one(self.op_offer, ticket)
+    def offers(self, ticket: str) -> tuple[Offer, ...]:
+        """What a device is offered that adds the noise itself: one offer for each outcome."""
+        found: tuple[Offer, ...] = self._one(self.op_offers, ticket)
         return found
 
     def releases(self) -> list[Release]:
@@ -196,9 +196,9 @@ class Study:
         """See `report`."""
         return people.report(self._session, ticket, value, event, metric)
 
-    def op_offer(self, ticket: str) -> Offer:
-        """See `offer`."""
-        return people.offer(self._session, ticket)
+    def op_offers(self, ticket: str) -> tuple[Offer, ...]:
+        """See `offers`."""
+        return people.offers(self._session, ticket)
 
     def op_spent(self, ticket: str) -> Loss:
         """What the person who has this ticket has spent in its period, in all studies of the project."""

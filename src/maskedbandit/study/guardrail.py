@@ -11,8 +11,8 @@
     share = "1/2"                    # of the epsilon of the channel; the reward has the rest
     alpha = 0.05                     # the chance that any arm is ever found harmful that is not
 
-Both outcomes of a person are in the same cohort, whose release is the vector of both sums, each with noise of its own.
-A person loses by it what both releases cost together.
+Both outcomes of a person are in the same cohort, whose release is the vector of both sums, each with noise of its own:
+the server adds it to the sums, or each device to what it sends of each. A person loses what both cost together.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from maskedbandit.channels.channel import Channel
-from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
 from maskedbandit.checks import number
 from maskedbandit.core import TOGETHER
 from maskedbandit.errors import InvalidValue
@@ -72,11 +71,11 @@ class Guardrail:
 
     def channels(self, channel: Channel) -> tuple[Channel, Channel]:
         """The channels of the reward and of the guardrail, which share the epsilon of one."""
-        if not isinstance(channel, NoisyChannel) or channel.trust != "central" or channel.law().counter > 0:
-            allowed = "central, if there is a guardrail: each of the two sums then has noise of its own"
+        if channel.law().counter > 0:
+            allowed = "central, local or response, if there is a guardrail: a tree keeps running sums of one outcome"
             raise InvalidValue("channel", channel, allowed)
-        whole = exact("epsilon", channel.epsilon)
-        return replace(channel, epsilon=whole * (1 - self.share)), replace(channel, epsilon=whole * self.share)
+        whole = epsilon_of(channel)
+        return at_epsilon(channel, whole * (1 - self.share)), at_epsilon(channel, whole * self.share)
 
     def check_policy(self, policy: Policy, law: Law, k: int, aim: Any) -> None:
         """Raise `InvalidValue` if harm is a difference and the policy does not deal arms together."""

@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import number
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.policy import Policy
@@ -54,6 +55,7 @@ from maskedbandit.study.budget_table import budget_of, period_of
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
+from maskedbandit.study.outcome import Outcome
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import public_key
 
@@ -178,31 +180,34 @@ class Protocol:
             raise InvalidValue("policy", found, allowed)
         return found
 
-    @cached_property
+    @property
     def channel(self) -> Channel:
         """The channel of rewards."""
-        return self._channels[0]
+        return self.outcomes[0].channel
 
-    @cached_property
+    @property
     def guardrail_channel(self) -> Channel:
         """The channel of the guardrail."""
-        return self._channels[-1]
+        return self.outcomes[-1].channel
 
     @cached_property
-    def _channels(self) -> tuple[Channel, ...]:
-        """The channel, as the experiments of the lab name it; with a guardrail there are two, which share epsilon."""
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The reward, and the guardrail if there is one; their channels share epsilon."""
         found: Channel = TABLES.made("channel", self.table.get("channel"))
         if real(found) is not None or found.trust not in ("central", "local"):
             allowed = "one of central or of local trust: a database alone cannot carry the sum of other channels"
             raise InvalidValue("channel", found, allowed)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        return self.guardrail.channels(found) if self.guardrail else (found,)
+        if (second := self.guardrail) is None:
+            return (Outcome("", self.reward, found),)
+        metrics, rewards = ("", second.name), (self.reward, second.outcome)
+        return tuple(map(Outcome, metrics, rewards, second.channels(found)))
 
     @property
     def on_devices(self) -> bool:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
-        return self.channel.trust == "local"
+        return self.outcomes[0].on_devices
 
     @cached_property
     def people(self) -> int | None:
@@ -259,8 +264,12 @@ class Protocol:
 
     def price(self, n: int) -> Loss:
         """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
-        first, *second = [channel.loss(n) for channel in self._channels]
+        first, *second = [outcome.channel.loss(n) for outcome in self.outcomes]
         return first + second[0] if second else first
+
+    def offers(self, n: int) -> tuple[Offer, ...]:
+        """What is offered to a cohort of n, one for each outcome."""
+        return tuple(outcome.offer(n) for outcome in self.outcomes)
 
     def driver(self, seed: bytes) -> Driver:
         """The driver of a study with this protocol, before its first person."""
@@ -274,10 +283,10 @@ class Protocol:
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
-        if self.reward.rule != "first" and self.on_devices:
-            raise InvalidValue(
-                "rule", self.reward.rule, "first: each device reports once, as its noise is in its report"
-            )
+        for metric, reward, _ in self.outcomes:
+            if self.on_devices and reward.rule != "first":
+                allowed = "first: each device reports once, as its noise is in its report"
+                raise InvalidValue(f"rule of [{'guardrail' if metric else 'reward'}]", reward.rule, allowed)
         if self.guardrail:
             self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
         if self.channel.law().counter > 0:

@@ -22,7 +22,7 @@ from maskedbandit.core import Recorded
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.theory.differences import Pair, evidence_of_pair, pair_sums
-from maskedbandit.theory.sequences import Sums, evidence, failures, sums
+from maskedbandit.theory.sequences import Sums, evidence, failures, of_sums, sums
 
 
 class Found(NamedTuple):
@@ -64,10 +64,11 @@ class Watch:
         if known is None:
             return 0.0
         if isinstance(known, Pair):
-            return float(evidence_of_pair(self.law, known, -limit if self.guardrail.below else limit))
+            difference = limit * (1 - 2 * self.law.flip)  # of bits under randomized response
+            return float(evidence_of_pair(self.law, known, -difference if self.guardrail.below else difference))
         if self.guardrail.below:
-            return float(evidence(self.law, failures(known), 1 - limit))
-        return float(evidence(self.law, known, limit))
+            return float(evidence(self.law, failures(known), of_sums(self.law, 1 - limit)))
+        return float(evidence(self.law, known, of_sums(self.law, limit)))
 
     def saw(self, release: Recorded) -> list[Found]:
         """Take a release of the guardrail in: the arms that are now found harmful, and were not before."""

@@ -119,6 +119,11 @@ def sums(law: Law, releases: Iterable[Known]) -> Sums:
     return Sums(total, n, moments)
 
 
+def of_sums(law: Law, mean: Any) -> Any:
+    """The mean of what is added up, if this is the mean of rewards: under randomized response that of the bits."""
+    return law.flip + (1 - 2 * law.flip) * mean
+
+
 def failures(known: Sums) -> Sums:
     """The same of one minus each reward: the noise is symmetric."""
     return known._replace(total=known.n - known.total)

@@ -139,15 +139,14 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         study.op_expose(given.ticket)
         if is_lost(i):
             return
-        reward = float(simulated.instance.one(world, given.arm, i, 0, stream))
-        value = protocol.reward.in_units(reward)
-        if protocol.on_devices:
-            value = protocol.channel.randomize(reward, study.op_offer(given.ticket), bits)
-        study.op_report(given.ticket, value)
-        if guardrail and protocol.guardrail:
-            harm = float(guardrail.one(guardrail.parameters(), given.arm, i, 0, second))
-            outcome = protocol.guardrail.outcome
-            study.op_report(given.ticket, outcome.in_units(harm), "", protocol.guardrail.name)
+        found = [float(simulated.instance.one(world, given.arm, i, 0, stream))]
+        if guardrail:
+            found.append(float(guardrail.one(guardrail.parameters(), given.arm, i, 0, second)))
+        for j, (outcome, scaled) in enumerate(zip(protocol.outcomes, found, strict=True)):
+            value = outcome.reward.in_units(scaled)
+            if outcome.on_devices:
+                value = outcome.channel.randomize(scaled, study.op_offers(given.ticket)[j], bits)
+            study.op_report(given.ticket, value, "", outcome.metric)
 
     def is_lost(i: int) -> bool:
         return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
