@@ -1,17 +1,17 @@
 """Whether the mean of an arm has changed between two sets of its releases, under the noise of both.
 
-For a mean q let I(q) be the Chernoff exponent of the sum that is lower, and J(q) that of the one that is higher
-(chernoff.py): a sum so low, or so high, has probability <= e^-I and e^-J. If both sets have the same mean, then there
-each exponent exceeds x with probability <= e^-x. The sets share no reward and no noise, so the sum of both exponents
-exceeds x with probability <= (1 + x) e^-x. Hence a change is found if
+For a mean q let I(q) be the Chernoff exponent of the sum that is lower, J(q) that of the one that is higher
+(chernoff.py): sums so low, and so high, have probabilities <= e^-I and e^-J if q is the mean. A change is found if
 
-    I(q) + J(q) > level     for all q in [0, 1],
+    I(q) + J(q) > level     for all q in [0, 1].
 
-and without a change it is found with probability <= (1 + level) e^-level, whatever the mean is and for every
-distribution of rewards in [0, 1]. docs/changing_arms.md has the proof.
+The two sums share no reward and no noise. So without a change, where q is the mean of both, I + J exceeds the level with
+probability <= (1 + level) e^-level, for either order of the two, and a change is found with probability
+<= 2 (1 + level) e^-level: whatever the mean is, and for every distribution of rewards in [0, 1].
+docs/changing_arms.md has the proof.
 
 Both exponents are convex in q, I rises and J falls, and outside the two means one of them is zero: the least sum lies
-between the means, and a golden-section search finds it. Without noise it is the likelihood ratio of [BKM22, Sec. 3].
+between the means, and a golden-section search finds it. Without noise it is the likelihood ratio of [BKMS22].
 """
 
 from __future__ import annotations

@@ -28,9 +28,7 @@ class Forgetful(NoiseAwareKLUCB):
 
     forgets = mutant(begin, "s.asked[arm] += users", "pass")
     ask = mutant(NoiseAwareKLUCB.ask, grow=mutant(grow, begin=forgets), first=mutant(first, begin=forgets))
-    tell = mutant(
-        NoiseAwareKLUCB.tell, store=mutant(store, close=mutant(close, "if s.flight[arm] == 0:", "if True:"))
-    )
+    tell = mutant(NoiseAwareKLUCB.tell, store=mutant(store, close=mutant(close, "if s.flight[arm] == 0:", "if True:")))
 
 
 def regret(policy: Policy, means: tuple[float, ...], delay: int, runs: int) -> float:

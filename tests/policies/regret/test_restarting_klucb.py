@@ -33,8 +33,8 @@ STAYS = mb.Bernoulli([0.6, 0.5, 0.4])
 class Story:
     """A policy that is driven by hand, without noise."""
 
-    def __init__(self, policy, k: int, horizon: int, law: Law = Law(NO_NOISE)) -> None:
-        self.policy, self.s, self.law, self.t = policy, policy.init(k, horizon), law, 0
+    def __init__(self, policy, k: int, horizon: int) -> None:
+        self.policy, self.s, self.law, self.t = policy, policy.init(k, horizon), Law(NO_NOISE), 0
         self.rng = np.random.Generator(np.random.PCG64(2))
         self.windows = []  # users before each, and its length
 

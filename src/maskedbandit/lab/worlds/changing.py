@@ -1,8 +1,8 @@
 """Means that change now and then, each arm in its own way: another arm may be best from then on.
 
 A policy that has found the best arm has little reason to ask for the others again, and sums that were released before a
-change speak for what was best then. RestartingKLUCB is for such arms (docs/changing_arms.md); what protects against drift
-that all arms share (drifting.py) does not protect against this.
+change speak for what was best then. RestartingKLUCB is for such arms (docs/changing_arms.md); what protects against
+drift that all arms share (drifting.py) does not protect against this.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ChangingParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class Changing(Instance):
-    """Rewards of 0 and 1. Each list of means holds for `every` users, then the next one; after the last the first again.
+    """Rewards of 0 and 1. Each list of means holds for `every` users, then the next one; after the last, the first.
 
     Regret compares every user with the arm that is best for that user. The true means, by which a search for the best
     arm is judged, are the first list.

@@ -9,22 +9,21 @@ releases of this window only. A window ends, and all that it knows is forgotten,
 
   so that users who are spent on looking again are a part of the others that vanishes, as their square root;
 * when an arm has changed: of its releases in this window, the last 1, 2, 3, 4, 5, 7, ... contradict those before them
-  at the level 15 [theory/change.py], which without a change has probability <= 16 e^-15 for each test. Then windows
-  are short again.
+  at the level 15 [theory/change.py], which without a change has probability <= 32 e^-15 in each test. Then windows are
+  short again.
 
 So that a change shows soon, a cohort has at most as many users as a first one, or a fortieth of the window.
 
-For windows of W users, T in all, means that change at most C times, and R(W) the largest regret in a window without a
-change,
+With windows of W users, T in all, means that change at C times, and R a bound on the regret of a window without change,
 
-    regret <= (T / W + 1) R(W) + C W;
+    regret <= (T / W + 1 + C) R / (1 - .01 K) + C W,
 
-docs/changing_arms.md has this for windows that grow, what noise adds to R(W), what is not proved, and what is lost where
-nothing changes.
+if rewards are not late and nobody drops out; W counts the first cohorts and the last one too. docs/changing_arms.md has
+the proof, the same for windows that grow, what noise adds, and what is lost where nothing changes.
 
 Rewards that are still on their way when a window ends teach nothing: as many releases of an arm as it had in flight are
-dropped. Until every arm has a release in the new window, the arm that had the most users in the one before is served, or
-after a change all arms alike.
+dropped. Until every arm has a release in the new window, the arm that had the most users in the one before is served;
+after a change, all arms alike.
 """
 
 from __future__ import annotations
