@@ -5,8 +5,8 @@ For a mean q let I(q) be the Chernoff exponent of the sum that is lower, J(q) th
 
     I(q) + J(q) > level     for all q in [0, 1].
 
-The two sums share no reward and no noise. So without a change, where q is the mean of both, I + J exceeds the level with
-probability <= (1 + level) e^-level, for either order of the two, and a change is found with probability
+The two sums share no reward and no noise. So without a change, where q is the mean of both, I + J exceeds the level
+with probability <= (1 + level) e^-level, for either order of the two, and a change is found with probability
 <= 2 (1 + level) e^-level: whatever the mean is, and for every distribution of rewards in [0, 1].
 docs/changing_arms.md has the proof.
 
