@@ -22,8 +22,8 @@ if rewards are not late and nobody drops out; W counts the first cohorts and the
 the proof, the same for windows that grow, what noise adds, and what is lost where nothing changes.
 
 Rewards that are still on their way when a window ends teach nothing: as many releases of an arm as it had in flight are
-dropped. Until every arm has a release in the new window, the arm that had the most users in the one before is served;
-after a change, all arms alike.
+dropped. Until every arm has a release in the new window users are spread evenly, so without `window` the j-th window
+has at least 10 j times as many users as came until then.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ import numpy.typing as npt
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, begin, fewest, first, grow, ready
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first, grow, ready
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret import noise_aware_klucb
 from maskedbandit.policies.regret.noise_aware_klucb import MOST, NoiseAwareKLUCB, choose, smallest, store
 from maskedbandit.theory.change import Sum, has_changed
 
-NUMBER, LENGTH, END, LEADER = range(4)
+NUMBER, LENGTH, END, BEGAN = range(4)
 COHORTS, QUICK = 50, 40  # users of the first window: so many cohorts for each arm, of so many users at least
 PARTS = 40  # of a window: the largest cohort
+PATIENCE = 10  # times the users before the first releases: the least window, for each that has no change
 SURE = 15.0  # nats: a change is found
 RATIO = 1.5
 
@@ -58,7 +59,7 @@ class State(NamedTuple):
     known: noise_aware_klucb.State  # its horizon is not used: see `within`
     old: np.ndarray  # [k] cohorts in flight since before this window
     tested: np.ndarray  # [k] releases when they were tested last
-    clock: np.ndarray  # [4] number of the window since a change, its users, user after it or 0, leader before it or -1
+    clock: np.ndarray  # [4] number of the window since a change, its users, user after it or 0, users before it
     horizon: int
     window: int  # users in each; 0: they grow
 
@@ -85,13 +86,13 @@ def within(s: State, horizon: int) -> noise_aware_klucb.State:
 
 
 @kernel
-def renew(s: State, law: Law, leader: int) -> None:
-    """Begin a new window; with a leader it is the next one, else the first after a change."""
-    of, number = s.known, s.clock[NUMBER] + 1 if leader >= 0 else 1
+def renew(s: State, law: Law, number: int) -> None:
+    """Begin a new window: the first, the second, ... since a change."""
+    of = s.known
     length = s.window
     if length == 0:
         length = number * COHORTS * of.n.size * max(smallest(within(s, s.horizon), law), QUICK)
-    s.clock[NUMBER], s.clock[LEADER], s.clock[END] = number, leader, 0
+    s.clock[NUMBER], s.clock[BEGAN], s.clock[END] = number, of.clock[USERS], 0
     s.clock[LENGTH] = max(1, min(length, s.horizon - of.clock[USERS]))
     for a in range(of.n.size):
         s.old[a] += of.flight[a]
@@ -123,16 +124,6 @@ def any_changed(s: State, law: Law) -> bool:
             if changed(s, law, a):
                 return True
     return False
-
-
-@kernel
-def most_served(s: State) -> int:
-    """The arm with the most users in this window."""
-    best = 0
-    for a in range(s.known.asked.size):
-        if s.known.asked[a] > s.known.asked[best]:
-            best = a
-    return best
 
 
 @dataclass(frozen=True)
@@ -171,18 +162,17 @@ class RestartingKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         told = ready(s.known.n)
         if s.clock[NUMBER] == 0 or (told and any_changed(s, law)):
-            renew(s, law, -1)
+            renew(s, law, 1)
         elif told and 0 < s.clock[END] <= s.known.clock[USERS]:
-            renew(s, law, most_served(s))
+            renew(s, law, s.clock[NUMBER] + 1)
         of = within(s, s.clock[LENGTH])
         users = smallest(of, law)
         most = max(users, s.clock[LENGTH] // PARTS)
         if not ready(of.n):
-            leader = s.clock[LEADER]
-            if leader >= 0 and of.asked[fewest(of.asked)] > 0:
-                return begin(of, int(leader), most)
             return first(of, users, FURTHER * users, EARLY)
         if s.clock[END] == 0:
+            if s.window == 0:
+                s.clock[LENGTH] = max(s.clock[LENGTH], PATIENCE * s.clock[NUMBER] * (of.clock[USERS] - s.clock[BEGAN]))
             s.clock[END] = of.clock[USERS] + s.clock[LENGTH]
         best = choose(of, law, rng)
         of.value[best] = math.nan
