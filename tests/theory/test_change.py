@@ -24,7 +24,7 @@ CHANNELS = {
     "response": mb.channels.Response(epsilon=1),
     "raw": mb.channels.Raw(),
 }
-LEVEL, TRIALS = 3.5, 1500
+LEVEL, TRIALS = 3.5, 600
 MOST = 2 * (1 + LEVEL) * math.exp(-LEVEL)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -206,8 +204,8 @@ def test_a_window_that_is_none_is_refused(window):
         RestartingKLUCB(window=window)
 
 
-def test_nothing_is_lost_where_the_horizon_is_short():
+def test_it_goes_on_after_a_short_horizon():
     story = Story(RestartingKLUCB(), 2, 100)
-    while story.t < 100:
+    while story.t < 1000:
         assert story.cohort((0.6, 0.4)).n >= 1
-    assert math.isfinite(story.s.known.total.sum())
+    assert {length for _, length in story.windows} == {100}

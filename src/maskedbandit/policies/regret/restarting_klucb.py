@@ -93,7 +93,8 @@ def renew(s: State, law: Law, number: int) -> None:
     if length == 0:
         length = number * COHORTS * of.n.size * max(smallest(within(s, s.horizon), law), QUICK)
     s.clock[NUMBER], s.clock[BEGAN], s.clock[END] = number, of.clock[USERS], 0
-    s.clock[LENGTH] = max(1, min(length, s.horizon - of.clock[USERS]))
+    left = s.horizon - of.clock[USERS]
+    s.clock[LENGTH] = min(length, left if left > 0 else s.horizon)  # more users than planned: as if planned again
     for a in range(of.n.size):
         s.old[a] += of.flight[a]
         of.total[a], of.value[a] = 0.0, math.nan
