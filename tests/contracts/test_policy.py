@@ -74,6 +74,8 @@ DEAR = {
     "lazy_dp_thompson",
     "ldp_ucb",
     "noise_aware_klucb",
+    "restarting_klucb",
+    "sw_ucb",
     "thompson_sampling",
     "ucb1",
 }

@@ -7,7 +7,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, NO_NOISE, Law, log_mgf_of_sum
-from maskedbandit.theory.chernoff import chernoff_bound
+from maskedbandit.theory.chernoff import chernoff_bound, exponent
 from maskedbandit.theory.divergences import kl_upper, private_upper
 
 CONTINUOUS = 10**6  # steps: discrete Laplace noise is Laplace noise to within 1e-12 of its cumulant
@@ -61,6 +61,15 @@ class TestChernoffBound:
             expected = by_definition(law, fraction * n, m, n, f, most * (1 - 1e-12))
             value = chernoff_bound(law, fraction * n, m, n, f)
             assert value < 1e-9 if expected is None else value == pytest.approx(expected, abs=2e-6)
+
+    @pytest.mark.parametrize("epsilon", [0.05, 0.5, 5])
+    @pytest.mark.parametrize(("x", "m", "n", "q"), [(30.0, 1, 100, 0.5), (-20.0, 3, 100, 0.2), (0.0, 2, 50, 1.0)])
+    def test_its_exponent_is_the_supremum_and_never_more(self, epsilon, x, m, n, q):
+        law = laplace(epsilon)
+        expected = evidence(law, x, m, n, q, min(40.0, epsilon * (1 - 1e-12)))
+        assert exponent(law, x, m, n, q) <= expected * (1 + 1e-9)
+        assert exponent(law, x, m, n, q) == pytest.approx(expected, rel=1e-3, abs=1e-6)
+        assert exponent(law, n * 1.0, m, n, q * 0.9) < 1e-6
 
     @pytest.mark.parametrize(
         ("channel", "n", "fraction", "f", "value"),

@@ -37,7 +37,9 @@ from maskedbandit.policies.regret.klucb import KLUCB as KLUCB
 from maskedbandit.policies.regret.lazy_dp_thompson import LazyDPThompson as LazyDPThompson
 from maskedbandit.policies.regret.ldp_ucb import LDPUCB as LDPUCB
 from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB as NoiseAwareKLUCB
+from maskedbandit.policies.regret.restarting_klucb import RestartingKLUCB as RestartingKLUCB
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination as SuccessiveElimination
+from maskedbandit.policies.regret.sw_ucb import SWUCB as SWUCB
 from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling as ThompsonSampling
 from maskedbandit.policies.regret.ucb1 import UCB1 as UCB1
 from maskedbandit.policies.regret.uniform import Uniform as Uniform

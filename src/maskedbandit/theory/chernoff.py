@@ -26,6 +26,25 @@ LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
 SMALLEST = 1e-9
 
 
+@large_kernel
+@lean_kernel
+def exponent(law: Law, x: float, m: int, n: int, q: float) -> float:
+    """I(q), or a little less: a released sum of at most x has probability <= exp(-I(q)), if q is the mean.
+
+    Under randomized response x and q are those of the bits.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> round(exponent(Law(NO_NOISE), 8.0, 1, 16, 0.6231), 3)  # 16 kl(0.5, q)
+    0.5
+    """
+    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law))))
+    for _ in range(26):
+        lam = math.exp(section.x)
+        noise = 0.0 if is_response(law) else log_mgf_of_sum(law, m, n, lam)
+        section = narrowed(section, lam * x + n * math.log1p(q * math.expm1(-lam)) + noise)
+    return max(0.0, -section.least)
+
+
 @kernel
 def root(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
     """The mean at which the exponent is f, for one lam: above the index, whatever lam is.

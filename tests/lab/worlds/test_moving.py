@@ -65,9 +65,11 @@ def test_shapes() -> None:
         (lambda: mb.Drifting(mb.Beta([1, 1], [1, 2])), "instance is Beta"),
         (lambda: mb.Drifting(mb.Drifting(ARMS, 0.1), 0.1), "whose means stay"),
         (lambda: mb.Drifting([0.5, 0.6]), r"instance is \[0.5, 0.6\]"),
-        (lambda: mb.Changing([0.5, 0.6], [0.5, 0.6, 0.7], 5), "after is .*: it must be a list of 2 numbers"),
-        (lambda: mb.Changing([0.5, 0.6], [0.5, 1.6], 5), r"after is \[0.5, 1.6\]"),
-        (lambda: mb.Changing([0.5, 0.6], [0.5, 0.4], -1), "when is -1"),
+        (lambda: mb.Changing([[0.5, 0.6], [0.5, 0.6, 0.7]], 5), "means is .*: it must be at least two lists"),
+        (lambda: mb.Changing([[0.5, 0.6]], 5), "at least two lists"),
+        (lambda: mb.Changing(0.5, 5), "means is 0.5: it must be a list of lists"),
+        (lambda: mb.Changing([[0.5, 0.6], [0.5, 1.6]], 5), r"means is \[0.5, 1.6\]"),
+        (lambda: mb.Changing([[0.5, 0.6], [0.5, 0.4]], 0), "every is 0"),
     ],
 )
 def test_what_is_no_moving_world_is_refused(make, said) -> None:
@@ -80,7 +82,7 @@ def test_an_arm_may_move_to_the_very_end() -> None:
         mb.Drifting(mb.Bernoulli([mean, 0.5]), amplitude)
 
 
-CHANGE = mb.Changing([0.5, 0.6, 0.4], after=[0.5, 0.1, 0.9], when=130)
+CHANGE = mb.Changing([[0.5, 0.6, 0.4], [0.5, 0.1, 0.9]], every=130)
 TURNS = Scripted((Decision(0, 20, 1), Decision(1, 30, 1), Decision(2, 70, 1), Decision(0, 15, 1), Decision(1, 5, 1)))
 
 
@@ -165,13 +167,21 @@ def test_compiled_is_python_where_means_move(monkeypatch) -> None:
         assert run.realised_regret[0].tolist() == python.realised
 
 
+def test_means_change_in_turn() -> None:
+    world = mb.Changing([[0.5, 0.6, 0.4], [0.5, 0.1, 0.9], [0.2, 0.2, 0.2]], every=10)
+    expected = [[tuple(world.expected(world.parameters(), arm, t)) for arm in range(3)] for t in range(40)]
+    for t, found in enumerate(expected):
+        now = world.means[t // 10 % 3]
+        assert found == [(mean, max(now)) for mean in now]
+
+
 @pytest.mark.slow
-def test_no_policy_is_protected_from_an_arm_that_changes() -> None:
+def test_most_policies_are_not_protected_from_an_arm_that_changes() -> None:
     """The best arm becomes the worst: who serves it still pays for all who come after."""
-    world = mb.Changing([0.6, 0.5, 0.4], [0.2, 0.5, 0.4], when=5000)
+    world = mb.Changing([[0.6, 0.5, 0.4], [0.2, 0.5, 0.4]], every=5000)
     channel = mb.channels.Central(epsilon=1)
     for policy in (mb.policies.NoiseAwareKLUCB(), mb.policies.ContemporaneousKLUCB()):
-        still = mb.Bernoulli(world.means)
+        still = mb.Bernoulli(world.means[0])
         found, control = (interpreted(policy, channel, each, 10_000, seed=1) for each in (world, still))
         assert found.regret[-1] > 5 * control.regret[-1]
 
@@ -180,10 +190,10 @@ def test_files_ask_for_worlds_that_move(tmp_path) -> None:
     (tmp_path / "days.txt").write_text("0.5\n-1\n")
     inner = {"name": "bernoulli", "means": "C1"}
     drifting = {"name": "drifting", "instance": inner, "amplitude": 0.1, "file": str(tmp_path / "days.txt")}
-    changing = {"name": "changing", "means": [0.2, 0.8], "after": [0.8, 0.2], "when": 100}
+    changing = {"name": "changing", "means": [[0.2, 0.8], [0.8, 0.2]], "every": 100}
     found = [expand("x", "", {**FILE, "instance": each, "curves": [{}]}).settings[0] for each in (drifting, changing)]
     assert found[0].instance == mb.Drifting(mb.Bernoulli([0.75, 0.7, 0.7, 0.7, 0.7]), 0.1, shape=[0.5, -1])
-    assert found[1].instance == mb.Changing([0.2, 0.8], [0.8, 0.2], 100)
+    assert found[1].instance == mb.Changing([[0.2, 0.8], [0.8, 0.2]], 100)
     varied = {**FILE, "instance": drifting, "curves": [{}], "vary": {"instance.amplitude": [0, 0.2]}}
     assert [each.instance.amplitude for each in expand("x", "", varied).settings] == [0, 0.2]
     for wrong in ("/nowhere", str(tmp_path / "no_numbers.txt")):

@@ -11,7 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.policies.parts.batches import begin, close, first, grow
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB
+from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, store
 from tests.policies.mutants import mutant
 
 HORIZON = 10**5
@@ -28,7 +28,7 @@ class Forgetful(NoiseAwareKLUCB):
 
     forgets = mutant(begin, "s.asked[arm] += users", "pass")
     ask = mutant(NoiseAwareKLUCB.ask, grow=mutant(grow, begin=forgets), first=mutant(first, begin=forgets))
-    tell = mutant(NoiseAwareKLUCB.tell, close=mutant(close, "if s.flight[arm] == 0:", "if True:"))
+    tell = mutant(NoiseAwareKLUCB.tell, store=mutant(store, close=mutant(close, "if s.flight[arm] == 0:", "if True:")))
 
 
 def regret(policy: Policy, means: tuple[float, ...], delay: int, runs: int) -> float:

@@ -1,8 +1,8 @@
-"""Means that change at one time, each in its own way: another arm may be best from then on.
+"""Means that change now and then, each arm in its own way: another arm may be best from then on.
 
-Nothing in this package protects against it. A policy that has found the best arm has little reason to ask for the
-others again, and sums that were released before the change speak for what was best then. It is here as the control of
-what does protect, and against what: drift that all arms share (drifting.py).
+A policy that has found the best arm has little reason to ask for the others again, and sums that were released before a
+change speak for what was best then. RestartingKLUCB is for such arms (docs/changing_arms.md); what protects against
+drift that all arms share (drifting.py) does not protect against this.
 """
 
 from __future__ import annotations
@@ -22,59 +22,62 @@ from maskedbandit.privacy.exact import whole
 
 
 class ChangingParameters(NamedTuple):
-    """Means after and before the change, the best of them, and the first user after it."""
+    """The true means, all lists, the best of each, and how many users each list has."""
 
     means: Floats
-    best: float
-    before: Floats
-    best_before: float
-    when: int
+    lists: Floats  # [lists, k]
+    best: Floats  # [lists]
+    every: int
 
 
 @dataclass(frozen=True)
 class Changing(Instance):
-    """Rewards of 0 and 1, with `means` for the users before user `when`, and `after` from that user on.
+    """Rewards of 0 and 1. Each list of means holds for `every` users, then the next one; after the last, the first.
 
     Regret compares every user with the arm that is best for that user. The true means, by which a search for the best
-    arm is judged, are those after the change.
+    arm is judged, are the first list.
 
-    >>> world = Changing([0.6, 0.5], after=[0.4, 0.5], when=1000)
-    >>> [float(Changing.expected(world.parameters(), 0, t).mean) for t in (999, 1000)], world.true_means()
-    ([0.6, 0.4], array([0.4, 0.5]))
+    >>> world = Changing([[0.6, 0.5], [0.4, 0.5]], every=1000)
+    >>> [float(Changing.expected(world.parameters(), 0, t).mean) for t in (999, 1000, 1999, 2000)]
+    [0.6, 0.4, 0.4, 0.6]
     """
 
-    means: Sequence[float]
-    after: Sequence[float]
-    when: int
+    means: Sequence[Sequence[float]]
+    every: int
     bits = True
     moves = True
-    example: ClassVar = {"means": [0.3, 1.0, 0.0], "after": [0.6, 0.2, 0.0], "when": 7000}
+    example: ClassVar = {"means": [[0.3, 1.0, 0.0], [0.6, 0.2, 0.0]], "every": 7000}
 
     def __post_init__(self) -> None:
-        for name in ("means", "after"):
-            object.__setattr__(self, name, tuple(checked(name, getattr(self, name)).tolist()))
-        if len(self.means) != len(self.after):
-            raise InvalidValue("after", self.after, f"a list of {len(self.means)} numbers, one for each arm")
-        object.__setattr__(self, "when", whole("when", self.when, 0))
+        try:
+            lists = [tuple(checked("means", each).tolist()) for each in self.means]
+        except TypeError:
+            raise InvalidValue("means", self.means, "a list of lists of numbers, one for each arm") from None
+        if len(lists) < 2 or any(len(each) != len(lists[0]) for each in lists):
+            raise InvalidValue("means", self.means, "at least two lists with as many numbers each, one for each arm")
+        object.__setattr__(self, "means", tuple(lists))
+        object.__setattr__(self, "every", whole("every", self.every, 1))
 
     @classmethod
-    def from_table(cls, means: Any, after: Any, when: Any, k: Any = 10, seed: Any = 0) -> Self:
-        return cls(listed_means(means, k, seed), listed_means(after, k, seed), when)
+    def from_table(cls, means: Any, every: Any, k: Any = 10, seed: Any = 0) -> Self:
+        return cls([listed_means(each, k, seed) for each in means] if isinstance(means, list) else means, every)
 
     def true_means(self) -> Floats:
-        return np.array(self.after)
+        return np.array(self.means[0])
 
     def parameters(self) -> ChangingParameters:
-        return ChangingParameters(self.true_means(), max(self.after), np.array(self.means), max(self.means), self.when)
+        lists = np.array(self.means)
+        return ChangingParameters(self.true_means(), lists, lists.max(axis=1), self.every)
 
     @staticmethod
     @kernel
     def expected(i: ChangingParameters, arm: int, t: int) -> Expected:
-        return Expected(i.before[arm], i.best_before) if t < i.when else Expected(i.means[arm], i.best)
+        now = t // i.every % i.best.size
+        return Expected(i.lists[now, arm], i.best[now])
 
     @staticmethod
     @kernel
     def one(i: ChangingParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return max(g, 1.0) * (uniform(stream, t) < (i.before[arm] if t < i.when else i.means[arm]))
+        return max(g, 1.0) * (uniform(stream, t) < i.lists[t // i.every % i.best.size, arm])
 
     many = no_sum

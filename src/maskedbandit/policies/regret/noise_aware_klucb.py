@@ -153,6 +153,18 @@ def smallest(s: State, law: Law) -> int:
     return min(high, most)
 
 
+@kernel
+def store(s: State, arm: int, n: int, total: float) -> None:
+    """Add a release to the state."""
+    if s.m[arm] < MOST:
+        s.totals[arm, s.m[arm]] = total
+        s.users[arm, s.m[arm]] = n
+    s.total[arm] += total
+    s.m[arm] += 1
+    s.value[arm] = math.nan
+    close(s, arm, n)
+
+
 @dataclass(frozen=True)
 class NoiseAwareKLUCB(Policy):
     """Optimism on all releases, under upper confidence bounds for rewards and noise together.
@@ -211,10 +223,4 @@ class NoiseAwareKLUCB(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        if s.m[arm] < MOST:
-            s.totals[arm, s.m[arm]] = total
-            s.users[arm, s.m[arm]] = n
-        s.total[arm] += total
-        s.m[arm] += 1
-        s.value[arm] = math.nan
-        close(s, arm, n)
+        store(s, arm, n, total)

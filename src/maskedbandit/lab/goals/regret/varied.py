@@ -17,7 +17,8 @@ from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.regret.rows import summary
 from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
 
-TITLES = {"delay": "delay, in users"}
+TITLES = {"delay": "delay, in users", "instance.every": "users between changes"}
+WIDE = 30  # from the least to the largest value: a logarithmic axis
 FEW = 6  # curves of which the largest run is drawn too
 
 
@@ -60,7 +61,7 @@ def panel(plot: Any, rows: pl.DataFrame, against: str, look: dict[str, Any]) -> 
     ends: dict[str, float] = {}
     values = rows[against].unique().sort().to_list()
     positive = [value for value in values if value > 0]
-    if positive and positive[-1] >= 100 * positive[0]:
+    if positive and positive[-1] >= WIDE * positive[0]:
         plot.set_xscale("symlog", linthresh=positive[0], linscale=0.5)  # with a place for 0
     for label in rows["label"].unique(maintain_order=True):
         mine, colour = rows.filter(pl.col("label") == label).sort(against), look[label]["color"]
