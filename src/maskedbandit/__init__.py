@@ -49,6 +49,7 @@ _HOME = {
     "kernel": "core",
     "plan": "reports.plan",
     "replay": "lab.goals.replay.replay",
+    "select": "lab.goals.select.select",
     "simulate": "lab.goals.regret.simulate",
     "uniform_means": "lab.worlds.named_means",
 }

@@ -13,6 +13,7 @@ GOALS = {
     "regret": "policy for regret",
     "identify": "policy for the best arm",
     "answer": "policy for the best arm with a fixed number of people",
+    "select": "policy for the m best arms, or all above a threshold",
     "contextual": "policy for contexts",
 }
 

@@ -19,7 +19,7 @@ from maskedbandit.privacy.loss import Loss
 class Policy(ABC):
     """A policy. Subclasses are frozen dataclasses of parameters; `ask` and `tell` are kernels."""
 
-    goal: ClassVar[Literal["regret", "identify", "answer", "contextual"]]
+    goal: ClassVar[Literal["regret", "identify", "answer", "select", "contextual"]]
     ask: ClassVar[Any]  # kernel (state, law, rng) -> Decision
     tell: ClassVar[Any]  # kernel (state, arm, n, total) -> None
 

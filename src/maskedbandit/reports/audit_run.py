@@ -26,12 +26,12 @@ from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 
-DELTA = 0.1  # for policies that search for the best arm, and whose horizon cuts them off
+DELTA = 0.1  # for policies that search, and whose horizon cuts them off
 
 
 def aim(policy: Policy, horizon: int) -> float:
     """What a policy is told of how far it has to go."""
-    return DELTA if policy.goal == "identify" else horizon
+    return DELTA if policy.goal in ("identify", "select") else horizon
 
 
 class TableParameters(NamedTuple):

@@ -116,13 +116,15 @@ def alone(weight: float, first: int, span: float, at: np.ndarray, null: float) -
 
 
 @large_kernel
-def evidence(law: Law, a: Releases, b: Releases, rivals: int, gap: float, z: float) -> tuple[float, float, float]:
+def evidence(
+    law: Law, a: Releases, b: Releases, best: int, rivals: int, gap: float, z: float
+) -> tuple[float, float, float]:
     """ln M_ab(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
     best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
     of_a, of_b = log_likelihood(law, a, z)[0] + allowance(law, a), log_likelihood(law, b, z)[0] + allowance(law, b)
-    one_sided = log_sum(alone(ON_A, first, 1 - z, at_a, of_a), alone(rivals * ON_B, first, z, at_b, of_b))
+    one_sided = log_sum(alone(best * ON_A, first, 1 - z, at_a, of_a), alone(rivals * ON_B, first, z, at_b, of_b))
     found = log_sum(both(first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
     return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
 
@@ -152,19 +154,19 @@ def tail(law: Law, known: Releases, weight: float, mean: float, sign: float, thr
 
 @large_kernel
 def everywhere(
-    law: Law, a: Releases, b: Releases, rivals: int, mean_a: float, mean_b: float, threshold: float
+    law: Law, a: Releases, b: Releases, best: int, rivals: int, mean_a: float, mean_b: float, threshold: float
 ) -> float:
     """2 if ln M_ab(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where it may be less.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> known = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
-    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 1, 0.9, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 1, 1, 0.9, 0.4, math.log(100)), 2)
     2.0
-    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 1, 0.6, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 1, 1, 0.6, 0.4, math.log(100)), 2)
     0.39
     """
-    of_rival = rivals * ON_B
-    z, end = tail(law, a, ON_A, mean_a, 1.0, threshold), tail(law, b, of_rival, mean_b, -1.0, threshold)
+    of_best, of_rival = best * ON_A, rivals * ON_B
+    z, end = tail(law, a, of_best, mean_a, 1.0, threshold), tail(law, b, of_rival, mean_b, -1.0, threshold)
     if z < 0.0 or end < 0.0:
         return 0.0 if z < 0.0 else 1.0
     first, whole = scale(2 * (mean_a - mean_b)), end - z
@@ -183,7 +185,7 @@ def everywhere(
         most = max(null, null_to)
         if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
-        of_one_a = alone(ON_A, first, 1 - to, next_a, to_a[0] + more_a)
+        of_one_a = alone(of_best, first, 1 - to, next_a, to_a[0] + more_a)
         one_sided = log_sum(of_one_a, alone(of_rival, first, z, at_b, of_b[0] + more_b))
         seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most - more_a - more_b, one_sided)
         if seen >= threshold:

@@ -75,10 +75,13 @@ def least_samples(name: str, means: Means, delta: float, epsilon: float = math.i
     """
     if name not in TIMES:
         raise UnknownName("lower bound", name, TIMES)
+    return TIMES[name](means, positive("epsilon", epsilon)) * nats(delta)
+
+
+def nats(delta: float) -> float:
+    """kl(delta, 1 - delta), of which 1 - delta is not rounded to 1; 0 from 1/2 on, where guessing may suffice."""
     check_fraction("delta", delta)
-    time = TIMES[name](means, positive("epsilon", epsilon))
-    # kl(delta, 1 - delta), of which 1 - delta is not rounded to 1
-    return time * (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta)) if delta < 0.5 else 0.0
+    return (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta)) if delta < 0.5 else 0.0
 
 
 def critical_epsilon(name: str, means: Means) -> float:

@@ -29,6 +29,7 @@ from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
 from maskedbandit.law import Law, draws_of_one, steps
+from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import ZERO, Loss
@@ -64,6 +65,7 @@ class Driven:
     stopped: npt.NDArray[np.bool_]  # [runs] whether the last decision was to stop
     answer: npt.NDArray[np.int64]  # [runs] the arm of the last decision
     leader: npt.NDArray[np.int64]  # [runs] the arm of the highest mean that the policy knows; -1: it knows none
+    selected: npt.NDArray[np.bool_]  # [runs, k] the arms that the policy names; none, if it is not asked for several
     loss: Loss
     findings: dict[str, npt.NDArray[np.float64]]  # [runs]
     recorded: tuple[npt.NDArray[np.float64], ...] | None  # [runs] of [releases, 4]
@@ -76,6 +78,7 @@ class Row(NamedTuple):
     losses: dict[int | str, Loss]  # by the size of a cohort, or by the name of a rehearsal
     findings: dict[str, float]
     leader: int
+    selected: npt.NDArray[np.bool_]  # [k]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +121,7 @@ class Drive(Task[Row]):
                     priced[n] = channel.loss(n)
             recorded = out.recorded[: out.releases[0]].copy() if self.keep_releases else out.recorded
             out = out._replace(sizes=out.sizes[:0], recorded=recorded)
-            return Row(out, {n: priced[n] for n in sizes}, policy.findings(state), self.leader(out, state))
+            return Row(out, {n: priced[n] for n in sizes}, policy.findings(state), self.leader(out, state), self.selected(state))
 
         return single
 
@@ -134,12 +137,16 @@ class Drive(Task[Row]):
         if self.keep_releases:
             out = out._replace(recorded=np.array(driver.recorded(), np.float64).reshape(-1, 4))
         findings = self.policy.findings(driver.state) | {"thrown_away": thrown_away}
-        return Row(out, {name: loss}, findings, self.leader(out, driver.state))
+        return Row(out, {name: loss}, findings, self.leader(out, driver.state), self.selected(driver.state))
 
     def leader(self, out: Out, state: Any) -> int:
         """The arm of the highest mean, if a policy that has to name an arm was cut off before it did."""
         means = self.policy.means(state) if self.policy.goal == "answer" and out.last[1] != 0 else None
         return -1 if means is None or np.isnan(means).all() else int(np.nanargmax(means))
+
+    def selected(self, state: Any) -> npt.NDArray[np.bool_]:
+        """The arms that a policy names that is asked for all arms of a kind."""
+        return self.policy.selected(state) if isinstance(self.policy, Selection) else np.zeros(self.arms, bool)
 
     @cached_property
     def arms(self) -> int:
@@ -191,6 +198,7 @@ def drive(
         stopped=last[:, 1] == 0,
         answer=last[:, 0],
         leader=np.array([row.leader for row in rows]),
+        selected=np.array([row.selected for row in rows]),
         loss=policy.loss(loss, int(marks[-1])),
         findings={name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings},
         recorded=tuple(out.recorded for out in outs) if keep_releases else None,

@@ -34,21 +34,27 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, close, first, ready
+from maskedbandit.law import Law
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.known_releases import (
+    BEATEN,
+    MARGIN,
+    MOST,
+    UNKNOWN,
+    beginning,
+    check_forced,
+    keep,
+    lack,
+    next_size,
+    releases,
+    update_means,
+)
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
-from maskedbandit.theory.likelihood import Releases, information, likeliest
+from maskedbandit.theory.likelihood import information
 
-MOST = 256  # releases of one arm that are kept
-MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
-LEAST_GROWTH = 0.1
-MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
-UNKNOWN = -1.0
-BEATEN = 0.05  # of `forced`, for rivals that are beaten
 
 
 class State(NamedTuple):
@@ -75,26 +81,6 @@ class State(NamedTuple):
     least: int
 
 
-@kernel
-def releases(s: State, a: int) -> Releases:
-    """The releases of an arm."""
-    return Releases(s.total[a], s.users[a], s.m[a])
-
-
-@kernel
-def deviation(law: Law, n: int) -> float:
-    """Standard deviation of the noise of a release."""
-    draw = law.scale * math.sqrt(unit_variance(law))
-    return draw * math.sqrt(draws_of_one(law, n)) if adds_noise(law) else 0.0
-
-
-@kernel
-def beginning(s: State, law: Law) -> int:
-    """Users in the first cohort of each arm: enough to tell means 1/8 apart, and to outweigh the noise."""
-    bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
-    return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
-
-
 @large_kernel
 def compare(s: State, law: Law, b: int) -> None:
     """The evidence against a rival where it should be least, and where it was last found too small."""
@@ -116,19 +102,14 @@ def bet(s: State, law: Law, b: int, at: float) -> None:
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
     z = min(max(s.mean[b] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), s.n.size - 1, gap, z)
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), 1, s.n.size - 1, gap, z)
 
 
 @large_kernel
 def think(s: State, law: Law, rng: np.random.Generator) -> None:
     """Update all estimates with the new releases, if there are any."""
-    k, before, news = s.n.size, s.leader[0], False
-    for a in range(k):
-        if s.fresh[a] == 1:
-            news = True
-            guess = s.total[a, 0] / s.n[a] if s.m[a] == 1 else s.mean[a]
-            s.mean[a] = likeliest(law, releases(s, a), guess)
-    if not news:
+    k, before = s.n.size, s.leader[0]
+    if not update_means(s, law):
         return
     s.leader[0] = highest(s.mean, rng)
     for b in range(k):
@@ -146,7 +127,7 @@ def certain(s: State, law: Law) -> bool:
             return False
     for b in range(s.n.size):
         if b != a and s.sure[b] == 0:
-            z = everywhere(law, releases(s, a), releases(s, b), s.n.size - 1, s.mean[a], s.mean[b], s.threshold)
+            z = everywhere(law, releases(s, a), releases(s, b), 1, s.n.size - 1, s.mean[a], s.mean[b], s.threshold)
             if z <= 1.0:
                 s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
                 s.found[b] = s.threshold - MARGIN / 2
@@ -196,14 +177,9 @@ def lacking(s: State) -> bool:
 @large_kernel
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
-    more, n = foreseen(s, rival), s.asked[arm]
-    gain = max(s.gains[0, rival] + s.gains[1, rival], 0.3) * more
-    short = s.threshold + MARGIN + max(gain - s.found[rival] * more, 2.0)  # the loss of the mixture of bets is added
-    least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
-    users = n * max(least, min(short / gain - 1, s.growth))
     gap = s.mean[s.leader[0]] - s.mean[rival]
-    least_useful_n = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer users is mostly noise
-    return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
+    gain = s.gains[0, rival] + s.gains[1, rival]
+    return next_size(s, law, arm, s.found[rival], gain, foreseen(s, rival), gap)
 
 
 @dataclass(frozen=True)
@@ -227,24 +203,11 @@ class ReleasedLikelihood(Policy):
     least: int = 1
 
     def __post_init__(self) -> None:
-        if not 0.1 <= self.growth <= 100:
-            raise InvalidValue("growth", self.growth, "a number from 0.1 to 100")
-        if not 0 <= self.forced * (1 + self.growth) <= 1:  # else a cohort of one rival would starve all others
-            raise InvalidValue(
-                "forced", self.forced, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + self.growth):g}"
-            )
+        check_forced(self.forced, self.growth)
         check_cohort("least", self.least)
 
     def needs(self, law: Law) -> str:
-        if law.counter > 0:
-            return "releases that are independent of one another"
-        if is_sub_gamma(law):
-            return "noise whose probabilities are known"
-        if adds_noise(law) and (law.grid != 1 or law.root > 0):
-            return "rewards rounded to bits (grid = 1), as otherwise the distribution of a sum is not known"
-        if law.per_pull > 0:
-            return "noise that is added to whole sums, not to every reward"
-        return ""
+        return lack(law)
 
     def init(self, k: int, delta: float) -> State:
         total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
@@ -275,11 +238,4 @@ class ReleasedLikelihood(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        if s.m[arm] == MOST:  # only if most users drop out of most cohorts; the evidence is valid without it
-            close(s, arm, 0)
-            return
-        s.total[arm, s.m[arm]] = total
-        s.users[arm, s.m[arm]] = n
-        s.m[arm] += 1
-        s.fresh[arm] = 1
-        close(s, arm, n)
+        keep(s, arm, n, total)

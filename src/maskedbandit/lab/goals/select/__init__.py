@@ -1,0 +1,1 @@
+"""Name all arms of a kind, and stop."""

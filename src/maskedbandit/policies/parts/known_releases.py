@@ -1,0 +1,132 @@
+"""What policies share that compute the exact likelihood of the releases: the releases, estimates, and sizes of cohorts.
+
+docs/released_likelihood.md has the reasons for the sizes. All of it is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from maskedbandit.core import kernel, large_kernel, lean_kernel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
+from maskedbandit.policies.parts.batches import Schedule, close
+from maskedbandit.theory.likelihood import Releases, likeliest
+
+MOST = 256  # releases of one arm that are kept
+MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
+LEAST_GROWTH = 0.1
+MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
+UNKNOWN = -1.0  # evidence that was not computed
+BEATEN = 0.05  # of `forced`, for arms of which all evidence suffices
+
+
+class Known(Schedule, Protocol):
+    """The part of the state that holds the releases."""
+
+    @property
+    def total(self) -> np.ndarray: ...  # [k, MOST]
+    @property
+    def users(self) -> np.ndarray: ...  # [k, MOST]
+    @property
+    def m(self) -> np.ndarray: ...  # [k] releases
+    @property
+    def mean(self) -> np.ndarray: ...  # [k] the likeliest
+    @property
+    def fresh(self) -> np.ndarray: ...  # [k] 1: released since the last update
+    @property
+    def threshold(self) -> float: ...  # of the evidence
+    @property
+    def growth(self) -> float: ...  # a cohort adds at most so many times an arm's users
+    @property
+    def least(self) -> int: ...  # users of a cohort
+
+
+def lack(law: Law) -> str:
+    """What a channel lacks for these policies."""
+    if law.counter > 0:
+        return "releases that are independent of one another"
+    if is_sub_gamma(law):
+        return "noise whose probabilities are known"
+    if adds_noise(law) and (law.grid != 1 or law.root > 0):
+        return "rewards rounded to bits (grid = 1), as otherwise the distribution of a sum is not known"
+    if law.per_pull > 0:
+        return "noise that is added to whole sums, not to every reward"
+    return ""
+
+
+def check_growth(growth: float) -> None:
+    """How many times its users a cohort may add to an arm."""
+    if not 0.1 <= growth <= 100:
+        raise InvalidValue("growth", growth, "a number from 0.1 to 100")
+
+
+def check_forced(forced: float, growth: float) -> None:
+    """The fraction of users below which an arm is starved, and the growth of an arm by a cohort."""
+    check_growth(growth)
+    if not 0 <= forced * (1 + growth) <= 1:  # else a cohort of one arm would starve all others
+        raise InvalidValue("forced", forced, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + growth):g}")
+
+
+@kernel
+def releases(s: Known, a: int) -> Releases:
+    """The releases of an arm."""
+    return Releases(s.total[a], s.users[a], s.m[a])
+
+
+@kernel
+def deviation(law: Law, n: int) -> float:
+    """Standard deviation of the noise of a release."""
+    draw = law.scale * math.sqrt(unit_variance(law))
+    return draw * math.sqrt(draws_of_one(law, n)) if adds_noise(law) else 0.0
+
+
+@kernel
+def beginning(s: Known, law: Law) -> int:
+    """Users in the first cohort of each arm: enough to tell means 1/8 apart, and to outweigh the noise."""
+    bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
+    return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
+
+
+@large_kernel
+def update_means(s: Known, law: Law) -> bool:
+    """Bring the likeliest means up to date; whether there is a new release."""
+    news = False
+    for a in range(s.n.size):
+        if s.fresh[a] == 1:
+            news = True
+            guess = s.total[a, 0] / s.n[a] if s.m[a] == 1 else s.mean[a]
+            s.mean[a] = likeliest(law, releases(s, a), guess)
+    return news
+
+
+@large_kernel
+def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float, gap: float) -> int:
+    """Users of the next cohort of an arm, so that the evidence may suffice.
+
+    `found` is the evidence, `gain` that of the best bet in it, `more` the factor by which both will have grown once the
+    users in flight are released, and `gap` the distance between the means that are to be told apart.
+    """
+    n = s.asked[arm]
+    gain = max(gain, 0.3) * more
+    short = s.threshold + MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
+    least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
+    users = n * max(least, min(short / gain - 1, s.growth))
+    least_useful_n = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer users is mostly noise
+    return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
+
+
+@lean_kernel
+def keep(s: Known, arm: int, n: int, total: float) -> None:
+    """Keep a release."""
+    if s.m[arm] == MOST:  # only if most users drop out of most cohorts; the evidence is valid without it
+        close(s, arm, 0)
+        return
+    s.total[arm, s.m[arm]] = total
+    s.users[arm, s.m[arm]] = n
+    s.m[arm] += 1
+    s.fresh[arm] = 1
+    close(s, arm, n)

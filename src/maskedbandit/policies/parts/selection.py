@@ -1,0 +1,113 @@
+"""Policies that name all arms of a kind, and the two questions that they answer.
+
+`top`    the m arms of the highest means
+`above`  the arms whose means are at least a threshold; those within a tolerance of it may be named or not
+
+An answer is a set of arms, so a policy of this goal has `selected`; the arm of the decision by which it stops is the
+one of the highest mean, and no answer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.checks import check_cohort, check_fraction, number
+from maskedbandit.errors import InvalidValue
+from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.selection import least_samples_above, least_samples_top
+from maskedbandit.theory.transport import SAME
+
+Arms = npt.NDArray[np.bool_]
+Means = npt.NDArray[np.float64]
+
+
+class Question(ABC):
+    """Which arms are asked for."""
+
+    @abstractmethod
+    def doubt(self, means: Means) -> str:
+        """Why arms of these means have no answer that a search can find; empty if they have."""
+
+    @abstractmethod
+    def right(self, means: Means, selected: Arms) -> Arms:
+        """Which of these answers, one for each row, are right."""
+
+    @abstractmethod
+    def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
+        """A lower bound on the mean samples of every policy that answers it; see theory/selection.py."""
+
+
+@dataclass(frozen=True)
+class Top(Question):
+    """The m arms of the highest means."""
+
+    m: int
+
+    def __post_init__(self) -> None:
+        check_cohort("m", self.m)
+
+    def doubt(self, means: Means) -> str:
+        if means.size <= self.m:
+            return f"more than {self.m} arms"
+        ranked = np.sort(means)[::-1]
+        equal = ranked[self.m - 1] - ranked[self.m] < SAME
+        return f"arms of which number {self.m} and number {self.m + 1} have different means" if equal else ""
+
+    def right(self, means: Means, selected: Arms) -> Arms:
+        best = np.zeros(means.size, bool)
+        best[np.argsort(-means, kind="stable")[: self.m]] = True
+        found: Arms = (selected == best).all(axis=-1)
+        return found
+
+    def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
+        return least_samples_top(name, means, self.m, delta, epsilon)
+
+
+@dataclass(frozen=True)
+class Above(Question):
+    """The arms whose means are at least theta, or anything within the tolerance."""
+
+    theta: float
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        check_fraction("theta", self.theta)
+        nearest = min(self.theta, 1 - self.theta)
+        if not (number(self.tolerance) and 0 <= self.tolerance < nearest):
+            allowed = f"a number from 0 to below {nearest:g}, as theta is {self.theta:g}"
+            raise InvalidValue("tolerance", self.tolerance, allowed)
+
+    def doubt(self, means: Means) -> str:
+        if self.tolerance == 0 and (abs(means - self.theta) < SAME).any():
+            return f"arms of which none has the mean {self.theta:g} itself, or a tolerance"
+        return ""
+
+    def right(self, means: Means, selected: Arms) -> Arms:
+        low, high = self.theta - self.tolerance, self.theta + self.tolerance
+        found: Arms = (np.where(selected, means > low + SAME, means < high - SAME)).all(axis=-1)
+        return found
+
+    def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
+        return least_samples_above(name, means, self.theta, self.tolerance, delta, epsilon)
+
+
+class Selection(Policy):
+    """A policy that names all arms of a kind."""
+
+    goal = "select"
+
+    @property
+    @abstractmethod
+    def question(self) -> Question:
+        """Which arms it names."""
+
+    @abstractmethod
+    def selected(self, s: Any) -> Arms:
+        """The arms that it names, by its state when it stopped."""
+

@@ -1,0 +1,104 @@
+"""What no policy can beat that names all arms of a kind: lower bounds on mean samples, for error at most delta.
+
+    average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
+
+with d the information of one pull, as in samples.py, whose proof holds for every question: let lambda be an instance on
+which the right answer of mu is wrong; then sum over a of E[N_a] d(mu_a, lambda_a) >= kl(delta, 1 - delta).
+
+*The m best*: lambda moves an arm i of them and another arm j to a common x (or just past each other), so that
+
+    1 / T*  =  max over proportions w of  min over i, j of  inf over x of  w_i d(mu_i, x) + w_j d(mu_j, x)
+
+which is a linear program with a constraint for each i, j and x. It is solved by adding the constraints that its
+solution violates; every value on the way is a lower bound too. For m = 1 it is that of the best arm [GK16, Thm. 1].
+
+*Above a threshold*: lambda moves one arm to the nearest mean at which its class is wrong, so every arm needs pulls of
+its own, and T* is the sum over arms of 1 / d(mu_a, z_a), z_a that mean. Arms within the tolerance need none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import linprog
+
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.theory.bounds import INFORMATION, positive
+from maskedbandit.theory.samples import nats
+from maskedbandit.theory.transport import SAME, kl_parts, private_parts
+
+CLOSE = 1e-6  # relative; how far T* may be below the exact value
+ROUNDS = 200
+
+Parts = Callable[[float, float, float], tuple[float, float]]
+
+
+def parts_of(name: str, epsilon: float) -> Parts:
+    """d(m_a, x) and d(m_b, x) for m_a > m_b and v = w_b / w_a, at the x where w_a d(m_a, x) + w_b d(m_b, x) is least."""
+    if name not in INFORMATION:
+        raise UnknownName("lower bound", name, INFORMATION)
+    epsilon = min(positive("epsilon", epsilon), 700.0)
+    if name == "central" and not math.isinf(epsilon):
+        return lambda a, b, v: private_parts(a, b, v, epsilon)
+    flip = 1 / (1 + math.exp(epsilon)) if name == "local" else 0.0
+    return lambda a, b, v: kl_parts(flip + (1 - 2 * flip) * a, flip + (1 - 2 * flip) * b, v)
+
+
+def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, epsilon: float = math.inf) -> float:
+    """The least average number of pulls of a policy that names the m best arms, wrong with probability <= delta.
+
+    >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
+    >>> [round(least_samples_top(name, mu, 2, 0.01, epsilon=0.1)) for name in ("no_privacy", "central", "local")]
+    [716, 1649, 313371]
+    """
+    parts, ranked = parts_of(name, epsilon), sorted((float(mean) for mean in means), reverse=True)
+    if not 1 <= m < len(ranked) or ranked[m - 1] - ranked[m] < SAME:
+        raise InvalidValue("means", list(means), f"more than {m} numbers, of which the {m} largest are larger than all others")
+    return nats(delta) / rate(parts, ranked, m)
+
+
+def rate(parts: Parts, ranked: list[float], m: int) -> float:
+    """1 / T*, for means that fall; at least that."""
+    k = len(ranked)
+    pairs = [(i, j) for i in range(m) for j in range(m, k)]
+    w, cuts, program = np.full(k, 1 / k), list[np.ndarray](), np.append(np.zeros(k), -1.0)
+    for _ in range(ROUNDS):
+        least = math.inf
+        for i, j in pairs:
+            of_i, of_j = parts(ranked[i], ranked[j], max(w[j], 1e-12) / max(w[i], 1e-12))
+            least = min(least, w[i] * of_i + w[j] * of_j)
+            row = np.zeros(k + 1)
+            row[i], row[j], row[k] = -of_i, -of_j, 1.0
+            cuts.append(row / max(of_i, of_j))
+        found = linprog(
+            program,
+            A_ub=np.array(cuts),
+            b_ub=np.zeros(len(cuts)),
+            A_eq=np.append(np.ones(k), 0.0)[None],
+            b_eq=[1.0],
+            bounds=[(0, None)] * (k + 1),
+        )
+        w, bound = found.x[:k], float(found.x[k])
+        if bound <= least * (1 + CLOSE):
+            break
+    return bound
+
+
+def least_samples_above(
+    name: str, means: Sequence[float], theta: float, tolerance: float, delta: float, epsilon: float = math.inf
+) -> float:
+    """The least average number of pulls of a policy that names the arms above theta, wrong with probability <= delta.
+
+    >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
+    >>> [round(least_samples_above(name, mu, 0.45, 0, 0.01, 0.1)) for name in ("no_privacy", "central", "local")]
+    [1462, 2563, 516747]
+    """
+    if name not in INFORMATION:
+        raise UnknownName("lower bound", name, INFORMATION)
+    low, high, total = theta - tolerance, theta + tolerance, 0.0
+    for mean in means:
+        if not low + SAME < mean < high - SAME or tolerance == 0:
+            total += 1 / INFORMATION[name](mean, low if mean >= theta else high, positive("epsilon", epsilon))
+    return total * nats(delta)
