@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -89,12 +90,12 @@ def test_weights_add_up_to_one():
     assert 0.98 < pairs + (ON_A + ON_B) * one <= 1 + 1e-12
 
 
-def whole_evidence(law: Law, a: Releases, b: Releases, rivals: int, z: float) -> float:
+def whole_evidence(law: Law, a: Releases, b: Releases, best: int, rivals: int, z: float) -> float:
     """ln M_ab(z) with all bets of MANY scales, as its definition says."""
     here = [log_likelihood(law, each, z)[0] + allowance(law, each) for each in (a, b)]
     gain_a = [log_likelihood(law, a, min(z + shift(j), 1.0))[0] - here[0] for j in range(MANY)]
     gain_b = [log_likelihood(law, b, max(z - shift(j), 0.0))[0] - here[1] for j in range(MANY)]
-    of_one = (math.log(ON_A), gain_a), (math.log(rivals * ON_B), gain_b)
+    of_one = (math.log(best * ON_A), gain_a), (math.log(rivals * ON_B), gain_b)
     terms = [weight + log_weight(j) + gain for weight, gains in of_one for j, gain in enumerate(gains)]
     for t in range(MANY):
         for position, weight in enumerate(RATIOS):
@@ -104,7 +105,7 @@ def whole_evidence(law: Law, a: Releases, b: Releases, rivals: int, z: float) ->
     return float(np.logaddexp.reduce(terms))
 
 
-Pair = Callable[[Releases, Releases, int, float], float]
+Pair = Callable[[Releases, Releases, int, int, float], float]
 
 
 def check_mean(pair: Pair, rivals: int = 3, n: int = 6) -> None:
@@ -112,7 +113,7 @@ def check_mean(pair: Pair, rivals: int = 3, n: int = 6) -> None:
     for z in (0.3, 0.5, 0.8):
         of_sum = binom.pmf(np.arange(n + 1), n, z)
         one = [Releases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
-        for_rival = np.exp([[pair(a, b, rivals, z) for a in one] for b in one]) / rivals
+        for_rival = np.exp([[pair(a, b, 1, rivals, z) for a in one] for b in one]) / rivals
         total = 0.0
         for against, p in zip(for_rival, of_sum, strict=True):
             order = np.argsort(against)
@@ -128,11 +129,32 @@ def test_bets_on_the_best_arm_alone_need_no_union() -> None:
 def test_all_other_bets_need_it() -> None:
     """A mutant: no bet pays for there being several rivals."""
 
-    def free(a: Releases, b: Releases, rivals: int, z: float) -> float:
-        return whole_evidence(LAWS["none"], a, b, 1, z) + math.log(rivals)
+    def free(a: Releases, b: Releases, best: int, rivals: int, z: float) -> float:
+        return whole_evidence(LAWS["none"], a, b, 1, 1, z) + math.log(best * rivals)
 
     with pytest.raises(AssertionError, match="greatest of 3 rivals"):
         check_mean(free)
+    with pytest.raises(AssertionError, match="greatest of 2 by 2"):
+        check_mean_of_pairs(free)
+
+
+def check_mean_of_pairs(pair: Pair, best: int = 2, rivals: int = 2, n: int = 4) -> None:
+    """With all arms at z, in a tie, the greatest evidence of one of the rivals against one of the best is at most 1 on
+    average."""
+    for z in (0.3, 0.5, 0.8):
+        of_sum = binom.pmf(np.arange(n + 1), n, z)
+        one = [Releases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
+        gains = np.exp([[pair(a, b, best, rivals, z) for b in one] for a in one]) / (best * rivals)
+        total = 0.0
+        for sums in product(range(n + 1), repeat=best + rivals):
+            most = max(gains[a, b] for a in sums[best:] for b in sums[:best])
+            total += float(np.prod(of_sum[list(sums)]) * most)
+        assert total <= 1 + 1e-9, f"the greatest of {best} by {rivals} pairs gains {total} at {z}"
+
+
+def test_a_pair_pays_for_all_pairs_and_an_arm_alone_for_those_like_it() -> None:
+    check_mean_of_pairs(partial(whole_evidence, LAWS["none"]))
+    check_mean_of_pairs(partial(whole_evidence, LAWS["none"]), best=3, rivals=1)
 
 
 def released(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> Releases:
@@ -159,9 +181,10 @@ def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> 
             continue
         fine = np.concatenate([np.linspace(0.01, 0.99, 30), np.linspace(mean_b, mean_a, 62)[1:-1]])
         rivals = int(rng.integers(1, 30))
-        least = min(whole_evidence(law, a, b, rivals, float(z)) for z in fine)
+        best = 1 + rivals % 3
+        least = min(whole_evidence(law, a, b, best, rivals, float(z)) for z in fine)
         for threshold in (least - 0.3, least + 0.02, least + 1.0):
-            if threshold > 0 and kernel(law, a, b, rivals, mean_a, mean_b, threshold) > 1:
+            if threshold > 0 and kernel(law, a, b, best, rivals, mean_a, mean_b, threshold) > 1:
                 assert threshold <= least + 1e-9, (
                     f"seen to be {threshold:.3f} everywhere, but it is {least:.3f} somewhere"
                 )
@@ -175,9 +198,12 @@ def test_what_is_seen_everywhere_is_there(name, cases):
     assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else cases) > 0
 
 
-def coarse(law: Law, a: Releases, b: Releases, rivals: int, mean_a: float, mean_b: float, threshold: float) -> float:
+def coarse(
+    law: Law, a: Releases, b: Releases, best: int, rivals: int, mean_a: float, mean_b: float, threshold: float
+) -> float:
     """A mutant: evidence at three values of z stands for all."""
-    return min(2.0 if evidence(law, a, b, rivals, mean_a - mean_b, z)[0] >= threshold else z for z in (0.25, 0.5, 0.75))
+    seen = (evidence(law, a, b, best, rivals, mean_a - mean_b, z)[0] >= threshold for z in (0.25, 0.5, 0.75))
+    return min(2.0 if enough else z for enough, z in zip(seen, (0.25, 0.5, 0.75), strict=True))
 
 
 def test_a_coarse_grid_is_rejected():
@@ -214,6 +240,6 @@ def test_it_is_sharp():
     """The least of M on a fine grid is told from a twentieth below and a hundredth above it."""
     law, n = LAWS["none"], np.array([400])
     a, b = Releases(np.array([220.0]), n, 1), Releases(np.array([180.0]), n, 1)
-    least = min(whole_evidence(law, a, b, 1, z) for z in np.linspace(0.3, 0.7, 81))
-    assert everywhere(law, a, b, 1, 0.55, 0.45, least - 0.05) == 2
-    assert everywhere(law, a, b, 1, 0.55, 0.45, least + 0.01) <= 1
+    least = min(whole_evidence(law, a, b, 1, 1, z) for z in np.linspace(0.3, 0.7, 81))
+    assert everywhere(law, a, b, 1, 1, 0.55, 0.45, least - 0.05) == 2
+    assert everywhere(law, a, b, 1, 1, 0.55, 0.45, least + 0.01) <= 1

@@ -43,6 +43,8 @@ from maskedbandit.policies.regret.sw_ucb import SWUCB as SWUCB
 from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling as ThompsonSampling
 from maskedbandit.policies.regret.ucb1 import UCB1 as UCB1
 from maskedbandit.policies.regret.uniform import Uniform as Uniform
+from maskedbandit.policies.select.arms_above import ArmsAbove as ArmsAbove
+from maskedbandit.policies.select.top_arms import TopArms as TopArms
 from maskedbandit.rooms import Room
 
 room: Room

@@ -174,7 +174,9 @@ class Protocol:
         if found.goal == "contextual":
             raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
         if found.goal == "select":
-            raise InvalidValue("policy", found, "one for regret or for the best arm: an answer of several arms is for the lab")
+            raise InvalidValue(
+                "policy", found, "one for regret or for the best arm: an answer of several arms is for the lab"
+            )
         if (
             found.goal == "answer"
         ):  # whoever does not show up leaves a cohort of fixed size open, and an arm without release

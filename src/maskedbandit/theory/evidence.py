@@ -1,21 +1,24 @@
-"""Evidence that an arm b is not the best of K, because arm a is better, from the releases of both, valid at all times.
+"""Evidence that an arm b is not among the m best of K, because arm a is better, from both arms' releases, at all times.
 
 For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t, or 1 and 0 if that is outside
 [0, 1]. Its gain is the likelihood ratio
 
     L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z).
 
-Bets on b alone (s = 0) involve no other arm. So if b is the best arm and z its mean, only K - 1 arms could make the
-others gain, and only b these: with weights fixed in advance that add up to one,
+Let z be the mean of the m-th best arm. Then no bet gains on average that moves one of the m best down, or one of the
+others up. A bet on one arm alone (s = 0 or t = 0) involves no other, so there are m or K - m of them. With weights that
+are fixed in advance and add up to one,
 
-    M_b(z) = sum of the bets on b alone + (1 / (K - 1)) sum over a of the bets on a alone and on both
+    M(z) = (1 / m) sum over the m best b of the bets on b alone + (1 / (K - m)) sum over others a of the bets on a alone
+           + (1 / (m (K - m))) sum over a and b of the bets on both
 
 is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it ever reaches 1/delta with
-probability <= delta [Vil39]. The part of one arm a is less than all of it, so evidence is that
+probability <= delta [Vil39]. The part of one pair is less than all of it, so evidence is that
 
-    M_ab(z) = (K - 1) (bets on b alone) + bets on a alone and on both >= (K - 1) / delta    for **all** z in [0, 1]:
+    M_ab(z) = (K - m) (bets on b alone) + m (bets on a alone) + bets on both >= m (K - m) / delta
 
-if b is the best arm it is wrong at z = mu_b. The proof is in docs/released_likelihood.md.
+for **all** z in [0, 1]: if b is among the m best, and a is not, it is wrong at that z. For the best arm m is 1. docs/released_likelihood.md and
+docs/top_arms.md have the proofs.
 
 Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.

@@ -81,9 +81,9 @@ def with_bet(bet, **certain):
 
 @large_kernel
 def deaf_everywhere(
-    law: Law, a: Releases, b: Releases, rivals: int, mean_a: float, mean_b: float, threshold: float
+    law: Law, a: Releases, b: Releases, best: int, rivals: int, mean_a: float, mean_b: float, threshold: float
 ) -> float:
-    return everywhere(silent(law), a, b, rivals, mean_a, mean_b, threshold)
+    return everywhere(silent(law), a, b, best, rivals, mean_a, mean_b, threshold)
 
 
 class Deaf(ReleasedLikelihood):
@@ -94,9 +94,11 @@ class Deaf(ReleasedLikelihood):
 
 
 @large_kernel
-def coarse(law: Law, a: Releases, b: Releases, rivals: int, mean_a: float, mean_b: float, threshold: float) -> float:
+def coarse(
+    law: Law, a: Releases, b: Releases, best: int, rivals: int, mean_a: float, mean_b: float, threshold: float
+) -> float:
     for z in (0.25, 0.5, 0.75):
-        if evidence(law, a, b, rivals, mean_a - mean_b, z)[0] < threshold:
+        if evidence(law, a, b, best, rivals, mean_a - mean_b, z)[0] < threshold:
             return z
     return 2.0
 

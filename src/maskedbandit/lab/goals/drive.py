@@ -121,7 +121,13 @@ class Drive(Task[Row]):
                     priced[n] = channel.loss(n)
             recorded = out.recorded[: out.releases[0]].copy() if self.keep_releases else out.recorded
             out = out._replace(sizes=out.sizes[:0], recorded=recorded)
-            return Row(out, {n: priced[n] for n in sizes}, policy.findings(state), self.leader(out, state), self.selected(state))
+            return Row(
+                out,
+                {n: priced[n] for n in sizes},
+                policy.findings(state),
+                self.leader(out, state),
+                self.selected(state),
+            )
 
         return single
 

@@ -56,7 +56,6 @@ from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import information
 
 
-
 class State(NamedTuple):
     """The releases, and what is computed from them."""
 

@@ -62,7 +62,7 @@ class Top(Question):
     def right(self, means: Means, selected: Arms) -> Arms:
         best = np.zeros(means.size, bool)
         best[np.argsort(-means, kind="stable")[: self.m]] = True
-        found: Arms = (selected == best).all(axis=-1)
+        found: Arms = np.all(selected == best, axis=-1)
         return found
 
     def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
@@ -84,13 +84,13 @@ class Above(Question):
             raise InvalidValue("tolerance", self.tolerance, allowed)
 
     def doubt(self, means: Means) -> str:
-        if self.tolerance == 0 and (abs(means - self.theta) < SAME).any():
+        if self.tolerance == 0 and np.any(abs(means - self.theta) < SAME):
             return f"arms of which none has the mean {self.theta:g} itself, or a tolerance"
         return ""
 
     def right(self, means: Means, selected: Arms) -> Arms:
         low, high = self.theta - self.tolerance, self.theta + self.tolerance
-        found: Arms = (np.where(selected, means > low + SAME, means < high - SAME)).all(axis=-1)
+        found: Arms = np.all(np.where(selected, means > low + SAME, means < high - SAME), axis=-1)
         return found
 
     def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
@@ -110,4 +110,3 @@ class Selection(Policy):
     @abstractmethod
     def selected(self, s: Any) -> Arms:
         """The arms that it names, by its state when it stopped."""
-
