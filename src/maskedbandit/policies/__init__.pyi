@@ -44,7 +44,10 @@ from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling as T
 from maskedbandit.policies.regret.ucb1 import UCB1 as UCB1
 from maskedbandit.policies.regret.uniform import Uniform as Uniform
 from maskedbandit.policies.select.arms_above import ArmsAbove as ArmsAbove
+from maskedbandit.policies.select.kl_lucb import KLLUCB as KLLUCB
 from maskedbandit.policies.select.top_arms import TopArms as TopArms
+from maskedbandit.policies.select.uniform_arms_above import UniformArmsAbove as UniformArmsAbove
+from maskedbandit.policies.select.uniform_top_arms import UniformTopArms as UniformTopArms
 from maskedbandit.rooms import Room
 
 room: Room

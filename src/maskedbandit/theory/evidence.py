@@ -17,8 +17,8 @@ probability <= delta [Vil39]. The part of one pair is less than all of it, so ev
 
     M_ab(z) = (K - m) (bets on b alone) + m (bets on a alone) + bets on both >= m (K - m) / delta
 
-for **all** z in [0, 1]: if b is among the m best, and a is not, it is wrong at that z. For the best arm m is 1. docs/released_likelihood.md and
-docs/top_arms.md have the proofs.
+for **all** z in [0, 1]: if b is among the m best, and a is not, it is wrong at that z. For the best arm m is 1.
+docs/released_likelihood.md and docs/top_arms.md have the proofs.
 
 Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.

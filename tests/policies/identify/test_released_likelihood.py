@@ -14,6 +14,7 @@ from maskedbandit.law import Law
 from maskedbandit.law.record import LawParameters
 from maskedbandit.policies.identify import released_likelihood as subject
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
+from maskedbandit.policies.parts import known_releases
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import Releases
 from tests.policies.lossy import LossyDistributed, LossyShuffled
@@ -181,10 +182,10 @@ def test_no_run_starves_and_without_the_cure_some_do():
 def test_a_state_keeps_room_for_more_releases():
     """From the 192nd release on an arm's count doubles, so that 256 entries are never used up."""
     s = ReleasedLikelihood().init(2, 0.1)
-    s.leader[0], s.n[:], s.asked[:], s.m[:] = 0, 1000, 1000, subject.MANY
+    s.leader[0], s.n[:], s.asked[:], s.m[:] = 0, 1000, 1000, known_releases.MANY
     s.gains[0, 1], s.found[1], s.mean[0] = 100.0, 2.0, 0.9
     assert subject.next_cohort(s, RAW.law(), 0, 1) >= 1000
-    s.m[:] = subject.MANY - 1
+    s.m[:] = known_releases.MANY - 1
     assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
 
 
@@ -231,7 +232,7 @@ def test_what_was_sure_is_not_so_after_a_release():
 def test_means_at_the_ends(means, channel):
     """Where a likelihood is zero nothing is divided by it, and no state runs out of entries."""
     found = mb.identify(ReleasedLikelihood(), channel, mb.Bernoulli(means), delta=0.1, runs=50, seed=1, max_pulls=10**6)
-    assert found.releases.max() < subject.MOST
+    assert found.releases.max() < known_releases.MOST
     at_most(int((found.stopped & ~found.correct).sum()), 50, 0.1)
 
 

@@ -49,3 +49,21 @@ def highest(index: np.ndarray, rng: np.random.Generator) -> int:
     for a in range(index.size):
         best = consider(best, a, index[a], rng)
     return best.arm
+
+
+@kernel
+def mark_highest(index: np.ndarray, how_many: int, marked: np.ndarray, rng: np.random.Generator) -> None:
+    """Set `marked` to 1 for the arms of the highest values, so many of them, and to 0 for all others.
+
+    >>> marked = np.zeros(4)
+    >>> mark_highest(np.array([0.1, 0.7, 0.2, 0.5]), 2, marked, None)
+    >>> marked
+    array([0., 1., 0., 1.])
+    """
+    marked[:] = 0
+    for _ in range(how_many):
+        best = NONE_YET
+        for a in range(index.size):
+            if marked[a] == 0:
+                best = consider(best, a, index[a], rng)
+        marked[best.arm] = 1

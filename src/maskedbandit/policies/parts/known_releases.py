@@ -85,10 +85,16 @@ def deviation(law: Law, n: int) -> float:
 
 
 @kernel
-def beginning(s: Known, law: Law) -> int:
+def first_size(law: Law) -> int:
     """Users in the first cohort of each arm: enough to tell means 1/8 apart, and to outweigh the noise."""
     bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
-    return max(s.least, math.ceil(max(bits, 17 * deviation(law, 1))))
+    return math.ceil(max(bits, 17 * deviation(law, 1)))
+
+
+@kernel
+def beginning(s: Known, law: Law) -> int:
+    """The same, with as many as the policy wants at least."""
+    return max(s.least, first_size(law))
 
 
 @large_kernel

@@ -33,7 +33,7 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.choice import highest, mark_highest
 from maskedbandit.policies.parts.known_releases import (
     BEATEN,
     MARGIN,
@@ -79,17 +79,6 @@ class State(NamedTuple):
     best: int  # how many arms are asked for
 
 
-@kernel
-def separate(s: State, rng: np.random.Generator) -> None:
-    """Put the arms of the highest means inside; ties are broken at random."""
-    left = s.mean.copy()
-    s.inside[:] = 0
-    for _ in range(s.best):
-        a = highest(left, rng)
-        s.inside[a] = 1
-        left[a] = -math.inf
-
-
 @large_kernel
 def compare(s: State, law: Law, i: int, j: int) -> None:
     """The evidence for a pair where it should be least, and where it was last found too small."""
@@ -118,7 +107,7 @@ def think(s: State, law: Law, rng: np.random.Generator) -> None:
     """Update all estimates with the new releases, if there are any."""
     if not update_means(s, law):
         return
-    separate(s, rng)
+    mark_highest(s.mean, s.best, s.inside, rng)
     for i in range(s.n.size):
         for j in range(s.n.size):
             if s.inside[i] == 1 and s.inside[j] == 0 and s.seen[i, j] != s.m[i] + s.m[j]:

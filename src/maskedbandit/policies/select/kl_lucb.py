@@ -1,0 +1,125 @@
+"""KL-LUCB: the m best arms without privacy, by the two arms that are hardest to separate [KK13].
+
+Every arm once; then, with J the m arms of the highest means, the arm of the least lower bound in J and the arm of the
+greatest upper bound outside it, in turn, until the first bound is at least the second. The bounds of an arm of mean p
+after n rewards are the ends of
+
+    {q : n kl(p, q) <= ln(K / delta) + R},         R the redundancy of thresholds.py,
+
+whose rate is ours: by Ville's inequality an arm's interval ever misses its mean with probability <= delta / K, as the
+average likelihood over that of the true mean is a supermartingale from 1. So an answer is wrong with probability <=
+delta, on the raw channel for rewards in [0, 1], and on randomized response for its bits. The rates of [KK13] grow with
+the number of all users instead.
+
+The policy decides after every single user, and waits for each release: for rewards that come late use another one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import Decision, kernel, lean_kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.parts.choice import NONE_YET, consider, mark_highest
+from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.one_by_one import LAST, first, lack, ones, ready, record, serve
+from maskedbandit.policies.parts.selection import Arms, Selection, Top
+from maskedbandit.theory.divergences import kl_upper
+from maskedbandit.theory.thresholds import redundancy
+
+
+class State(NamedTuple):
+    """Statistics of each arm's coins, and which arms look best."""
+
+    total: np.ndarray  # [k] released
+    n: np.ndarray  # [k]
+    mean: np.ndarray  # [k] of the coins
+    low: np.ndarray  # [k]
+    high: np.ndarray  # [k]
+    inside: np.ndarray  # [k] 1: among the m highest means
+    clock: np.ndarray  # [5] as in one_by_one.py, then whether the bounds are of all arms, and the arm that is next
+    sure: float  # ln(K / delta)
+    best: int  # how many arms are asked for
+
+
+ALL, NEXT = 3, 4
+
+
+@kernel
+def enclose(s: State, law: Law, a: int) -> None:
+    """Bring the interval of an arm up to date."""
+    n = float(s.n[a])
+    x = ones(law, s.total[a], n)
+    s.mean[a] = x / n
+    rate = (s.sure + redundancy(x, n)) / n
+    s.high[a], s.low[a] = kl_upper(s.mean[a], rate), 1 - kl_upper(1 - s.mean[a], rate)
+
+
+@dataclass(frozen=True)
+class KLLUCB(Selection):
+    """The weakest of the `m` best arms and the strongest of all others, one user at a time.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> s = KLLUCB(m=1).init(k=2, delta=0.01)
+    >>> KLLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=0, n=1, close=1)
+    """
+
+    m: int = 2
+
+    def __post_init__(self) -> None:
+        Top(self.m)
+
+    @property
+    def question(self) -> Top:
+        return Top(int(self.m))
+
+    def needs(self, law: Law) -> str:
+        return lack(law)
+
+    def init(self, k: int, delta: float) -> State:
+        total, mean, low = np.zeros((3, k))
+        n, inside = np.zeros((2, k), np.int64)
+        clock = np.array([0, 0, 0, 0, -1])
+        return State(total, n, mean, low, np.ones(k), inside, clock, math.log(k / delta), min(int(self.m), k))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.total, s.n)
+
+    def selected(self, s: State) -> Arms:
+        answer: Arms = s.inside == 1
+        return answer
+
+    @staticmethod
+    @lean_kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if not ready(s):
+            return first(s)
+        for a in range(s.n.size):
+            if s.clock[ALL] == 0 or a == s.clock[LAST]:
+                enclose(s, law, a)
+        s.clock[ALL] = 1
+        if s.clock[NEXT] >= 0:
+            arm, s.clock[NEXT] = s.clock[NEXT], -1
+            return serve(s, arm)
+        mark_highest(s.mean, s.best, s.inside, rng)
+        weakest, strongest = NONE_YET, NONE_YET
+        for a in range(s.n.size):
+            if s.inside[a] == 1:
+                weakest = consider(weakest, a, -s.low[a], rng)
+            else:
+                strongest = consider(strongest, a, s.high[a], rng)
+        if s.best == s.n.size or s.low[weakest.arm] >= s.high[strongest.arm]:
+            return Decision(int(np.argmax(s.mean)), 0, 0)
+        s.clock[NEXT] = strongest.arm
+        return serve(s, weakest.arm)
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        record(s, arm, n, total)

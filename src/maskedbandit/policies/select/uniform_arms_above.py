@@ -1,0 +1,102 @@
+"""All arms above a threshold by uniform rounds and intervals: a baseline that does not adapt its pulls.
+
+An arm is above theta if its interval is above theta - tolerance, and below if its interval is below theta + tolerance.
+All arms get users until all are decided.
+
+**Guarantee**: wrong in any arm with probability <= delta, on every channel whose releases are independent, plus the
+channel's `failure` for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.law import Law
+from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.selection import Above, Arms, Selection
+from maskedbandit.policies.parts.uniform_rounds import (
+    Rounds,
+    check_rounds,
+    complete,
+    enclose,
+    next_cohort,
+    record,
+    rounds,
+)
+
+
+class State(NamedTuple):
+    """Intervals, and which arms they name."""
+
+    rounds: Rounds
+    above: np.ndarray  # [k] 1: above theta
+    theta: float
+    tolerance: float
+
+
+@kernel
+def decided(s: State) -> bool:
+    """Whether every interval is on one side of theta; marks the arms above."""
+    every = True
+    for a in range(s.above.size):
+        up, down = s.rounds.low[a] > s.theta - s.tolerance, s.rounds.high[a] < s.theta + s.tolerance
+        s.above[a] = 1 if up and (not down or s.rounds.total[a] >= s.theta * s.rounds.n[a]) else 0
+        every = every and (up or down)
+    return every
+
+
+@dataclass(frozen=True)
+class UniformArmsAbove(Selection):
+    """Rounds of equal cohorts of all arms, until every interval is on one side of `theta`.
+
+    Arms whose means are within `tolerance` of `theta` may be named or not. With each round the users of an arm grow by
+    `ratio`; a cohort has at least `least`.
+
+    >>> from maskedbandit.law import NO_NOISE, Law
+    >>> s = UniformArmsAbove(theta=0.3).init(k=2, delta=0.1)
+    >>> UniformArmsAbove.ask(s, Law(NO_NOISE), rng=None)
+    Decision(arm=0, n=8, close=1)
+    """
+
+    theta: float = 0.5
+    tolerance: float = 0.0
+    ratio: float = 1.5
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        Above(self.theta, self.tolerance)
+        check_rounds(self.ratio, self.least)
+
+    @property
+    def question(self) -> Above:
+        return Above(float(self.theta), float(self.tolerance))
+
+    def init(self, k: int, delta: float) -> State:
+        known = rounds(k, delta, self.ratio, self.least), np.zeros(k, np.int64)
+        return State(*known, float(self.theta), float(self.tolerance))
+
+    def means(self, s: State) -> npt.NDArray[np.float64]:
+        return means_of(s.rounds.total, s.rounds.n)
+
+    def selected(self, s: State) -> Arms:
+        answer: Arms = s.above == 1
+        return answer
+
+    @staticmethod
+    @large_kernel
+    def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
+        if complete(s.rounds):
+            enclose(s.rounds, law)
+            if decided(s):
+                return Decision(int(np.argmax(s.rounds.total / s.rounds.n)), 0, 0)
+        return next_cohort(s.rounds, law)
+
+    @staticmethod
+    @kernel
+    def tell(s: State, arm: int, n: int, total: float) -> None:
+        record(s.rounds, arm, n, total)
