@@ -300,12 +300,15 @@ def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
     assert all(len(line) <= 80 for line in said.splitlines() if str(tmp_path) not in line)
     regret, _, rest = said.partition("policy for the best arm:")
     search, _, rest = rest.partition("policy for the best arm with a fixed number of people:")
-    answers, _, rest = rest.partition("policy for contexts:")
+    answers, _, rest = rest.partition("policy for the m best arms, or all above a threshold:")
+    selections, _, rest = rest.partition("policy for contexts:")
     contexts = rest.partition("channel:")[0]
     assert " lin_ucb " in contexts
     assert " lin_ucb " not in regret + search + answers
     assert " pooled_elimination " in answers
     assert " pooled_elimination " not in regret + search
+    assert " top_arms " in selections
+    assert " top_arms " not in regret + search + answers
     assert " linear_policy " not in said
     assert regret.startswith("policy for regret:")
     assert " ucb1 " in regret

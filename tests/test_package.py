@@ -34,6 +34,7 @@ PUBLIC = [
     "plan",
     "policies",
     "replay",
+    "select",
     "simulate",
     "theory",
     "uniform_means",

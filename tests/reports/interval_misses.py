@@ -108,7 +108,8 @@ def played(policy: Any, channel: Any, world: Any, runs: int, first: int, people:
         return mb.simulate(policy, channel, world, people, **how).recorded or ()
     if policy.goal == "answer":
         return mb.answer(policy, channel, world, people, **how).recorded or ()
-    return mb.identify(policy, channel, world, delta=0.1, max_pulls=people, **how).recorded or ()
+    search = mb.select if policy.goal == "select" else mb.identify
+    return search(policy, channel, world, delta=0.1, max_pulls=people, **how).recorded or ()
 
 
 def missed(

@@ -29,6 +29,7 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from tests.contracts.rules import of_goal
 from tests.golden import MULTI_ARMED, interpreted
 from tests.statistics import seeded
 from tests.store.stage import QUICK
@@ -259,5 +260,5 @@ def test_another_decision_than_that_of_the_engine_is_found(folder, monkeypatch):
 
 
 def test_every_policy_but_those_that_need_the_rewards_can_be_stored() -> None:
-    for_the_lab = {"equal_split", "pooled_elimination", "sequential_halving"}
+    for_the_lab = {*of_goal("answer"), *of_goal("select")}
     assert set(MULTI_ARMED) - set(STORED) == {"gaussian_thompson", *for_the_lab}

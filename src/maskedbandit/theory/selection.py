@@ -22,7 +22,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import linprog
 
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.bounds import INFORMATION, positive
@@ -63,6 +62,8 @@ def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, e
 
 def rate(parts: Parts, ranked: list[float], m: int) -> float:
     """1 / T*, for means that fall; at least that."""
+    from scipy.optimize import linprog
+
     k = len(ranked)
     pairs = [(i, j) for i in range(m) for j in range(m, k)]
     w, cuts, program = np.full(k, 1 / k), list[np.ndarray](), np.append(np.zeros(k), -1.0)

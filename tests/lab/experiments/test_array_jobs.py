@@ -23,7 +23,7 @@ from maskedbandit.lab.goals.columns import together
 from maskedbandit.lab.goals.result import LOSSES
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
-GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "answer", "replay")]
+GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "select", "answer", "replay")]
 PARTS = ["maskedbandit.policies.regret.ucb1", "maskedbandit.channels.raw", "maskedbandit.lab.delays.constant"]
 PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOALS, *PARTS])
 ROOT = Path(__file__).parents[3]

@@ -355,7 +355,9 @@ def fitting(goal: str) -> list[str]:
     return [name for name in policies if policies[name].goal == goal and not policies[name]().needs(law)]
 
 
-@pytest.mark.parametrize("name", [name for goal in ("regret", "identify", "answer") for name in fitting(goal)])
+@pytest.mark.parametrize(
+    "name", [name for goal in ("regret", "identify", "select", "answer") for name in fitting(goal)]
+)
 def test_every_policy_goes_on_when_devices_are_lost(name) -> None:
     policy, channel = policies[name](), over(Lossy(), epsilon=5, honest=0.5)
     if policy.goal == "regret":
@@ -367,7 +369,8 @@ def test_every_policy_goes_on_when_devices_are_lost(name) -> None:
         assert found.stopped.all()
         assert found.pulls.sum() <= 400
     else:
-        found = mb.identify(policy, channel, INSTANCE, delta=0.1, max_pulls=1500, seed=2)
+        search = mb.select if policy.goal == "select" else mb.identify
+        found = search(policy, channel, INSTANCE, delta=0.1, max_pulls=1500, seed=2)
         assert found.samples[0] <= 1500
 
 

@@ -34,6 +34,9 @@ With `goal = "identify"` policies search for the best arm until they stop, and `
 default), or the "cost", which is their mean over the lower bound; `caption` is the text below it. A curve may be what
 others found: `published = { NAME = [[epsilon, samples], ...] }`, with the NAMEs of instance.means.
 
+With `goal = "select"` policies search for all arms of a kind; all else is as for "identify", but no curve is theory or
+published. The policy says which arms: `{ name = "top_arms", m = 3 }` or `{ name = "arms_above", theta = 0.5 }`.
+
 With `goal = "answer"` policies name the best arm after at most `horizon` users. The figure shows the share of wrong
 answers against users (`figure = "wrong"`), with a `caption`; a curve of theory is what no policy is below.
 

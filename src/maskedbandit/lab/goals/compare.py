@@ -21,6 +21,7 @@ from maskedbandit.lab.goals.identify.identify import identify
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.replay import replay
+from maskedbandit.lab.goals.select.select import check_question, select
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
@@ -44,12 +45,13 @@ def compare(
 ) -> Comparison:
     """Run every policy over every channel: up to a `horizon`, or until it stops with an error of at most `delta`.
 
-    Policies whose goal is an answer name the best arm after at most `horizon` users.
+    Policies whose goal is an answer name the best arm after at most `horizon` users; those of a selection name all arms
+    of a kind, with an error of at most `delta`.
 
     Run i of all pairs has the same random streams, so that differences between pairs have less variance than each of
     them. A mapping names its policies or channels; otherwise their classes do. `executor`,
-    `advance` and `delay` are those of `simulate`, and `more` what else it, `identify`, `answer` or, if the
-    instance is a log, `replay` has.
+    `advance` and `delay` are those of `simulate`, and `more` what else it, `identify`, `select`, `answer`
+    or, if the instance is a log, `replay` has.
 
     >>> import maskedbandit as mb
     >>> channels = [mb.channels.Raw(), mb.channels.Central(epsilon=0.5)]
@@ -63,19 +65,19 @@ def compare(
     named, carried = labels("policies", policies, Policy), labels("channels", channels, Channel)
     how: dict[str, Any] = {"runs": runs, "seed": seed, "delay": delay, **more}
     how |= {"executor": executor, "advance": advance}
-    answers = any(getattr(policy, "goal", "") == "answer" for policy in named.values())
-    goal = "identify" if delta is not None else "answer" if answers else "regret"
+    asked = {getattr(policy, "goal", "") for policy in named.values()}
+    usual, other = ("regret", "answer") if delta is None else ("identify", "select")
+    goal = other if other in asked else usual
     if isinstance(instance, Log):
         if delta is not None:
             raise InvalidValue("delta", delta, "left out for a log: nothing is searched for in it")
         run: Any = partial(replay, log=instance, horizon=horizon, **how)
     elif (horizon is None) == (delta is None):
         raise InvalidValue("horizon and delta", (horizon, delta), "one of them: serve so many users, or search")
-    elif delta is None:
-        does: Any = answer if goal == "answer" else simulate
-        run = partial(does, instance=instance, horizon=horizon, **how)
     else:
-        run = partial(identify, delta=delta, **how | {"instance": instance})
+        does: Any = {"regret": simulate, "answer": answer, "identify": identify, "select": select}[goal]
+        aim = {"horizon": horizon} if delta is None else {"delta": delta}
+        run = partial(does, **how | aim | {"instance": instance})
     pairs = {pair(p, c, named, carried): (named[p], carried[c]) for p in named for c in carried}
     for policy, channel in pairs.values():  # all of them before the first is run
         check(policy, channel, instance, goal, delay, more)
@@ -88,6 +90,8 @@ def check(policy: Any, channel: Any, instance: Any, goal: str, delay: Delay, mor
         context_play.check_compatible(policy, channel, LogContexts(instance, more.get("context", "user")), delay)
     elif goal == "regret" and isinstance(policy, ContextualPolicy):
         context_play.check_compatible(policy, channel, instance, delay)
+    elif goal == "select":
+        check_question(policy, channel, instance, delay)
     else:
         drive.check_compatible(policy, channel, instance, goal, delay)
 

@@ -23,7 +23,7 @@ class Tidy(ABC):
     @property
     @abstractmethod
     def goal(self) -> str:
-        """What was asked for: "regret", "identify", "answer" or "replay"."""
+        """What was asked for: "regret", "identify", "select", "answer" or "replay"."""
 
     @abstractmethod
     def blocks(self) -> list[Block]:

@@ -179,7 +179,7 @@ def test_an_experiment_from_file_to_figure(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('goal = "answer"', 'goal = "answer"\ndelta = 0.1', "goes with goal = 'identify', and this is 'answer'"),
+        ('goal = "answer"', 'goal = "answer"\ndelta = 0.1', "goes with goal = 'identify' or 'select', and this"),
         ("horizon = [30, 300]", "horizon = [2]", "horizon is 2"),
         ("[0.8, 0.5, 0.4]", "[0.8, 0.8]", "a single best arm"),
         ('"equal_split"', '"ucb1"', "whose goal is 'answer'"),

@@ -1,0 +1,80 @@
+"""Lower bounds of selections: those of the best arm for m = 1, and a grid search elsewhere."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.theory.divergences import kl, private_divergence
+from maskedbandit.theory.samples import least_samples, nats
+from maskedbandit.theory.selection import least_samples_above, least_samples_top
+
+MU = [0.75, 0.625, 0.5, 0.375, 0.25]
+
+
+@pytest.mark.parametrize("name", ["no_privacy", "central", "local"])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 5.0, math.inf])
+@pytest.mark.parametrize("means", [MU, [0.3, 0.9, 0.3, 0.3], [0.0, 0.5, 1.0], [0.7] + [0.6] * 29])
+def test_for_one_arm_it_is_the_bound_of_the_best_arm(name, epsilon, means):
+    known = least_samples(name, means, 0.01, epsilon)
+    assert least_samples_top(name, means, 1, 0.01, epsilon) == pytest.approx(known, rel=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, math.inf])
+def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
+    means = [0.8, 0.7, 0.5, 0.4]
+    grid = np.linspace(0.4, 0.8, 801)
+    d = kl if math.isinf(epsilon) else lambda x, y: private_divergence(x, y, epsilon)
+    of = np.array([[d(mean, x) for x in grid.tolist()] for mean in means])
+
+    def least(logits):
+        w = np.exp(logits) / np.exp(logits).sum()
+        return min(float((w[i] * of[i] + w[j] * of[j]).min()) for i, j in product((0, 1), (2, 3)))
+
+    w, best = np.zeros(4), 0.0
+    for _ in range(8):  # each begins where the last one got stuck
+        found = minimize(lambda v: -least(v), w, method="Nelder-Mead")
+        w, best = found.x, -found.fun
+    assert nats(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
+
+
+def test_mirrored_arms_take_as_many():
+    """The two best, and the three best of one minus each mean."""
+    found = least_samples_top("central", MU, 2, 0.01, 0.5)
+    assert least_samples_top("central", [1 - mean for mean in MU], 3, 0.01, 0.5) == pytest.approx(found, rel=1e-5)
+
+
+def test_a_threshold_is_a_test_for_each_arm():
+    one = [least_samples_above("central", [mean], 0.45, 0.0, 0.1, 0.5) for mean in MU]
+    assert least_samples_above("central", MU, 0.45, 0.0, 0.1, 0.5) == pytest.approx(sum(one))
+    assert one[0] == pytest.approx(nats(0.1) / private_divergence(0.75, 0.45, 0.5))
+
+
+def test_a_tolerance_asks_for_less_and_nothing_of_arms_within_it():
+    wide = least_samples_above("no_privacy", [0.7, 0.5], 0.5, 0.1, 0.1)
+    assert wide == pytest.approx(nats(0.1) / kl(0.7, 0.4))
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong", "said"),
+    [
+        (lambda: least_samples_top("global", MU, 2, 0.1), UnknownName, "global"),
+        (lambda: least_samples_above("global", MU, 0.4, 0.0, 0.1), UnknownName, "global"),
+        (lambda: least_samples_top("central", [0.5, 0.4, 0.4], 2, 0.1, 1.0), InvalidValue, "2 largest are larger"),
+        (lambda: least_samples_top("central", MU, 5, 0.1, 1.0), InvalidValue, "more than 5"),
+        (lambda: least_samples_top("central", MU, 2, 1.5, 1.0), InvalidValue, "delta"),
+        (lambda: least_samples_top("central", MU, 2, 0.1, 0.0), InvalidValue, "epsilon"),
+    ],
+)
+def test_what_has_no_bound_is_refused(call, wrong, said):
+    with pytest.raises(wrong, match=said):
+        call()
+
+
+def test_from_a_half_on_there_is_none():
+    assert least_samples_top("central", MU, 2, 0.5, 1.0) == 0
