@@ -25,7 +25,6 @@ from maskedbandit.reports.audit_run import DELTA
 from tests.contracts.rules import (
     LONG,
     RAW,
-    THREE,
     check_repeats,
     check_same_pulls,
     drive,
@@ -33,12 +32,13 @@ from tests.contracts.rules import (
     of_goal,
     survivors,
 )
-from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
+from tests.golden import HORIZON, SEED, Trail, channel_for, instance_for, interpreted, trail
 from tests.policies.mutants import mutant
 
 ENOUGH = 20_000  # users, for every policy to stop on SPREAD
 ALPHAS, BETAS = (2.0, 7.0, 8.0), (8.0, 3.0, 2.0)
 SPREAD = mb.Beta(ALPHAS, BETAS)  # means 0.2, 0.7, 0.8
+NEAR = mb.Beta((3.0, 4.5, 6.0), (7.0, 5.5, 4.0))  # means 0.3, 0.45, 0.6
 RUNS = 400
 
 
@@ -75,7 +75,9 @@ def check_finds(worst: int, stopped: np.ndarray, answers: np.ndarray) -> None:
 
 def check_limit(policy: Policy) -> None:
     """Wherever it is cut off, it did the same before: nothing tells it where that will be."""
-    short, long = (interpreted(policy, channel_for(policy), INSTANCE, limit, seed=2) for limit in (100, 200))
+    short, long = (
+        interpreted(policy, channel_for(policy), instance_for(policy), limit, seed=2) for limit in (100, 200)
+    )
     same = long.decisions[: len(short.decisions)] == short.decisions
     assert same, "it knows where it will be cut off"
 
@@ -160,11 +162,11 @@ def test_relabelling_arms_keeps_the_distribution_of_the_answer(policy):
 
 @pytest.mark.slow
 def test_object_driven_from_python_is_the_engine(policy, name):
-    check_engine(policy, trail(name), channel_for(policy), INSTANCE, HORIZON, SEED)
+    check_engine(policy, trail(name), channel_for(policy), instance_for(policy), HORIZON, SEED)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("instance", [SPREAD, THREE], ids=["far", "near"])
+@pytest.mark.parametrize("instance", [SPREAD, NEAR], ids=["far", "near"])
 def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(policy, instance):
     check_engine(policy, interpreted(policy, RAW, instance, LONG, seed=5), RAW, instance, LONG, 5)
 

@@ -43,6 +43,11 @@ def channel_for(policy: Policy) -> Channel:
     return next(channel for channel in CHANNELS if not policy.needs(channel.law()))
 
 
+def instance_for(policy: Policy) -> Instance:
+    """Two arms, and a third one if several are to be named."""
+    return mb.Bernoulli([0.2, 0.8, 0.7]) if policy.goal == "select" else INSTANCE
+
+
 class Trail(NamedTuple):
     """One run of the loop as Python."""
 
@@ -104,7 +109,7 @@ def interpreted(
 def trail(name: str, seed: int = SEED) -> Trail:
     """The golden run of a policy."""
     policy = mb.policies.room[name]()
-    return interpreted(policy, channel_for(policy), INSTANCE, HORIZON, seed)
+    return interpreted(policy, channel_for(policy), instance_for(policy), HORIZON, seed)
 
 
 def trajectory(name: str, seed: int = SEED) -> dict[str, Any]:

@@ -31,8 +31,8 @@ class Question(ABC):
     """Which arms are asked for."""
 
     @abstractmethod
-    def doubt(self, means: Means) -> str:
-        """Why arms of these means have no answer that a search can find; empty if they have."""
+    def lacks(self, means: Means) -> str:
+        """What an instance of these means should be, so that a search can end; empty if it is that."""
 
     @abstractmethod
     def right(self, means: Means, selected: Arms) -> Arms:
@@ -52,12 +52,12 @@ class Top(Question):
     def __post_init__(self) -> None:
         check_cohort("m", self.m)
 
-    def doubt(self, means: Means) -> str:
+    def lacks(self, means: Means) -> str:
         if means.size <= self.m:
-            return f"more than {self.m} arms"
+            return f"one of more than {self.m} arms"
         ranked = np.sort(means)[::-1]
         equal = ranked[self.m - 1] - ranked[self.m] < SAME
-        return f"arms of which number {self.m} and number {self.m + 1} have different means" if equal else ""
+        return f"one in which the {self.m} best are better than all others" if equal else ""
 
     def right(self, means: Means, selected: Arms) -> Arms:
         best = np.zeros(means.size, bool)
@@ -83,9 +83,9 @@ class Above(Question):
             allowed = f"a number from 0 to below {nearest:g}, as theta is {self.theta:g}"
             raise InvalidValue("tolerance", self.tolerance, allowed)
 
-    def doubt(self, means: Means) -> str:
+    def lacks(self, means: Means) -> str:
         if self.tolerance == 0 and np.any(abs(means - self.theta) < SAME):
-            return f"arms of which none has the mean {self.theta:g} itself, or a tolerance"
+            return f"one without an arm of mean {self.theta:g} itself, unless the policy has a tolerance"
         return ""
 
     def right(self, means: Means, selected: Arms) -> Arms:

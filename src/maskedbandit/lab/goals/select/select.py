@@ -28,8 +28,8 @@ from maskedbandit.privacy.exact import whole
 def check_question(policy: Any, channel: Any, instance: Any, delay: Any = AT_ONCE) -> None:
     """Raise unless they fit together, and the question of the policy has an answer on the instance."""
     check_compatible(policy, channel, instance, "select", delay)
-    if doubt := policy.question.doubt(instance.true_means()):
-        raise InvalidValue("instance", instance, f"one of {doubt}: the search for {policy.question} would not end")
+    if lacks := policy.question.lacks(instance.true_means()):
+        raise InvalidValue("instance", instance, f"{lacks}, as otherwise the search does not end")
 
 
 def select(
