@@ -252,7 +252,7 @@ def test_the_entries_of_arms_are_found_on_both_databases(address: str, tmp_path:
 def test_every_policy_begins_a_stage(policy: str) -> None:
     kind = mb.policies.room[policy]
     for k in (2, 3):
-        kind().init(k, 1e-6 if kind.goal == "identify" else 1)
+        kind().init(k, 1e-6 if kind.goal in ("identify", "select") else 1)
 
 
 def test_a_search_splits_its_error_over_the_stages() -> None:

@@ -368,10 +368,12 @@ def test_every_policy_goes_on_when_devices_are_lost(name) -> None:
         found = mb.answer(policy, channel, INSTANCE, 400, seed=2)
         assert found.stopped.all()
         assert found.pulls.sum() <= 400
-    else:
-        search = mb.select if policy.goal == "select" else mb.identify
-        found = search(policy, channel, INSTANCE, delta=0.1, max_pulls=1500, seed=2)
+    elif policy.goal == "identify":
+        found = mb.identify(policy, channel, INSTANCE, delta=0.1, max_pulls=1500, seed=2)
         assert found.samples[0] <= 1500
+    else:
+        three = mb.Bernoulli([0.9, 0.8, 0.1])
+        assert mb.select(policy, channel, three, delta=0.1, max_pulls=1500, seed=2).samples[0] <= 1500
 
 
 PROTOCOLS = [
