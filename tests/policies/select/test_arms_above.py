@@ -59,6 +59,7 @@ class Deaf(ArmsAbove):
     ask = staticmethod(mutant(ArmsAbove.ask, think=think))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "channel", "means", "delta"),
     [

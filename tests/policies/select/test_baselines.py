@@ -84,6 +84,7 @@ def test_all_intervals_hold_at_once_as_often_as_they_say(noisy):
     at_most(misses(Intervals(), noisy), 100, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("broken", "noisy"), [(NoUnion(), False), (Deaf(), True)], ids=["no union", "deaf"])
 def test_mutants_of_intervals_are_rejected(broken, noisy):
     with pytest.raises(AssertionError):

@@ -89,6 +89,7 @@ def test_wrong_evidence_for_any_pair_is_as_rare_as_it_says():
     at_most(wrong_pairs(FirstPair(m=5), 0.1, 1000), 1000, 0.1)
 
 
+@pytest.mark.slow
 def test_without_the_union_it_is_not():
     with pytest.raises(AssertionError):
         at_most(wrong_pairs(NoUnion(m=5), 0.1, 1000), 1000, 0.1)
