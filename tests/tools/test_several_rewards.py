@@ -16,6 +16,7 @@ def test_visits_that_count_are_those_up_to_the_cap() -> None:
         assert counted(VISITS, most) == pytest.approx(np.minimum(visits, most).mean(), abs=0.03)
 
 
+@pytest.mark.slow
 def test_curves_are_the_numbers_of_the_functions() -> None:
     caps, people, runs = (1, 8), 500, 3
     plots = cost(caps, people, runs).axes

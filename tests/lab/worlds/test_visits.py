@@ -136,7 +136,7 @@ def test_the_result_says_what_was_capped(policy: Policy, as_python: None) -> Non
 
 def test_a_real_protocol_carries_capped_sums(as_python: None) -> None:
     channel = mb.channels.TwoServers(epsilon=1, backend=mb.backends.SealedShares())
-    run = mb.simulate(mb.policies.SuccessiveElimination(), channel, EASY, 300, seed=3)
+    run = mb.simulate(mb.policies.SuccessiveElimination(), channel, EASY, 140, seed=3)
     assert run.releases[0] > 0
     assert np.isnan(run.realised_regret).all()
     assert run.regret[0, -1] == pytest.approx(2 * run.pulls[0, 1])
