@@ -184,7 +184,9 @@ def test_a_report_that_could_not_be_sent_keeps_its_noise(client, network, servic
 SEVERAL = CHANNEL.carrying(capped(3))
 
 
-@pytest.mark.parametrize(("rewards", "counted"), [([], 0), ([1], 1 / 3), (1, 1 / 3), ([1, 0.5, 0], 0.5), ([1] * 9, 1)])
+@pytest.mark.parametrize(
+    ("rewards", "counted"), [([], 0), ([1], 1 / 3), ((1, 1), 2 / 3), ([1, 0.5, 0], 0.5), ([1] * 9, 1)]
+)
 def test_a_device_adds_up_all_rewards_and_cuts_the_sum(client, service, monkeypatch, rewards, counted) -> None:
     service.offer = SEVERAL.offer(50).at(7).to_text()
     seen = []
@@ -207,6 +209,7 @@ def test_a_device_adds_up_all_rewards_and_cuts_the_sum(client, service, monkeypa
         (SEVERAL, SEVERAL, [1, -1], "reward must be a number"),
         (SEVERAL, SEVERAL, [1, "1"], "a finite number"),
         (SEVERAL, CHANNEL, [1, 1], "cap of an offer is None: it must be 3"),
+        (SEVERAL, SEVERAL, 1, "a list of all rewards of the person: people agreed to a cap of 3"),
         (CHANNEL, SEVERAL, 1, "cap of an offer is '3': it must be None"),
         (SEVERAL, CHANNEL.carrying(capped(2)), [1, 1], "cap of an offer is '2': it must be 3"),
         (None, None, [1, 1], "without local trust"),

@@ -67,6 +67,13 @@ def test_a_person_costs_what_a_reward_costs() -> None:
     assert dict(several.channel.offer(4).terms)["cap"] == 3
 
 
+def test_a_cap_counts_rewards_of_any_size() -> None:
+    reward = small_protocol(reward={"cap": 3, "most": 10}).reward
+    assert [reward.of(told) for told in ([10, 5], [10, 10, 10, 10], [2.5] * 4, [])] == [0.5, 1, pytest.approx(1 / 3), 0]
+    assert (reward.highest, reward.in_units(0.5), reward.reports(0.5)) == (30, 15, [10, 5])
+    assert not reward.allows(11)
+
+
 def test_a_protocol_without_a_cap_is_what_it_was() -> None:
     reward = {"window": "20 seconds", "exposure": "10 seconds", "rule": "sum", "most": 3}
     protocol = small_protocol(reward=reward)

@@ -55,8 +55,10 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     return Noisy(float(device.send(b"study", 1, offer, Bits())), part)
 
 
-def added_up(channel: Channel, rewards: Sequence[float], metric: str = "") -> float:
-    """The outcome of a person with all these rewards in [0, 1]: their sum, cut at the cap to which people agreed.
+def added_up(channel: Channel, told: float | Sequence[float], metric: str = "") -> float:
+    """The outcome of a person, from all that is told: where people agreed to a cap, the sum of their rewards, cut.
+
+    With a cap a single number is refused: it may be the first of several rewards, and noise is drawn once.
 
     >>> from maskedbandit.channels.response import Response
     >>> from maskedbandit.privacy.statistics import capped
@@ -66,10 +68,12 @@ def added_up(channel: Channel, rewards: Sequence[float], metric: str = "") -> fl
     from maskedbandit.privacy.statistics import REWARD
 
     cap = 1 if metric else getattr(channel, "statistics", REWARD).cap
+    if isinstance(told, float | int):
+        if cap > 1:
+            raise PersonalValue("value", f"a list of all rewards of the person: people agreed to a cap of {cap}")
+        return told
     if cap == 1:
-        if len(rewards) != 1:
-            raise PersonalValue("value", "one number: the channel to which people agreed has no cap")
-        return rewards[0]
-    if not all(0 <= reward <= 1 for reward in rewards):
+        raise PersonalValue("value", "one number: the channel to which people agreed has no cap")
+    if not all(0 <= reward <= 1 for reward in told):
         raise RewardOutOfRange
-    return float(min(sum(rewards), cap) / cap)
+    return float(min(sum(told), cap) / cap)

@@ -196,9 +196,11 @@ class Engine:
         if ticket is None:
             return
         checked_ticket(ticket)
-        values = cast("Sequence[float]", value if isinstance(value, list | tuple) else [value])
+        several = isinstance(value, list | tuple)
+        values = cast("Sequence[float]", value if several else [value])
         if not all(isinstance(each, Real) and -LARGEST <= each <= LARGEST for each in values):
             raise PersonalValue("value", "a finite number")
+        values = [float(each) for each in values]
         if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
         if metric:
@@ -206,17 +208,18 @@ class Engine:
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)
         if channel is None and offer is None:
-            if len(values) != 1:
+            if several:
                 raise PersonalValue("value", "one number: without local trust each outcome is a report with its event")
-            running.outbox.put(study, ticket, "report", event, float(values[0]))
+            running.outbox.put(study, ticket, "report", event, values[0])
         elif channel is None:
             raise InvalidValue("channel", None, "the channel to which people agreed: the study has local trust")
         elif offer is None:
             raise PersonalValue("ticket", "one that `assign` of this folder gave with an offer, as a channel was named")
         else:
+            told = values if several else values[0]
             running.outbox.put_device_report(
                 *(study, offer.person, ticket, metric),
-                lambda spent: noisy(channel, offer.offer, added_up(channel, values, metric), metric, spent),
+                lambda spent: noisy(channel, offer.offer, added_up(channel, told, metric), metric, spent),
             )
         self._wake()
 
