@@ -134,6 +134,16 @@ def test_the_result_says_what_was_capped(policy: Policy, as_python: None) -> Non
     assert source_of(run, None, None).most == 3
 
 
+def test_a_cap_of_one_hides_rewards_too(as_python: None) -> None:
+    world = mb.Visits([0.6, 0.1], visits=4, cap=1)
+    assert not world.tells_all
+    run = mb.simulate(mb.policies.UCB1(), mb.channels.Raw(), world, 50, seed=3)
+    assert np.isnan(run.realised_regret).all()
+    assert mb.Bernoulli([0.6, 0.1]).tells_all
+    found = mb.answer(mb.policies.EqualSplit(), mb.channels.Central(epsilon=1), world, 100, seed=3)
+    assert found.blocks()[0]["bound"] is None
+
+
 def test_a_real_protocol_carries_capped_sums(as_python: None) -> None:
     channel = mb.channels.TwoServers(epsilon=1, backend=mb.backends.SealedShares())
     run = mb.simulate(mb.policies.SuccessiveElimination(), channel, EASY, 140, seed=3)

@@ -179,7 +179,7 @@ def drive(
     outs = [row.out for row in rows]
     realised = np.array([out.realised for out in outs])
     rounded = channel.law().grid > 0 and not instance.bits and real(channel) is None
-    if rounded or instance.statistics.cap > 1:  # the rewards themselves are not known
+    if rounded or not instance.tells_all:  # the rewards themselves are not known
         realised[:] = np.nan
     loss = ZERO
     for each in {name: each for row in rows for name, each in row.losses.items()}.values():

@@ -91,6 +91,11 @@ class Instance(ABC):
         """The mean of what a user adds to a sum, if that is not all that regret counts."""
         return self.true_means()
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether a user adds all that regret counts."""
+        return bool(np.array_equal(self.told_means(), self.true_means()))
+
     @abstractmethod
     def parameters(self) -> Any:
         """What the kernels need, and never change; `means` among it are the true means."""
