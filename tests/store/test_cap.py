@@ -7,15 +7,20 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.channels.offers import to_lines
+from maskedbandit.channels.response import Response
 from maskedbandit.cli.parts.simulation import Clock as Simulated
 from maskedbandit.cli.parts.simulation import simulate
+from maskedbandit.client.device import added_up, noisy
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
+from maskedbandit.privacy.statistics import capped
 from maskedbandit.reports.estimate_source import source_of
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.record import privacy_unit
 from maskedbandit.store.chain import entries
 from maskedbandit.store.checked import check_cap
+from maskedbandit.store.session import Session
 from maskedbandit.store.status import shown
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
@@ -59,6 +64,23 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
         verify(study.database, witness, study.name)
         with pytest.raises(Corrupted, match="the cap of the release of cohort 0 of small is not that of its protocol"):
             check_cap(study.name, found, small_protocol())
+
+
+def test_a_release_that_does_not_say_its_cap_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Session.enter
+
+    def silent(self: Session, **says: Any) -> None:
+        real(self, **{name: value for name, value in says.items() if name != "cap"})
+
+    monkeypatch.setattr(Session, "enter", silent)
+    clock = Clock()
+    with capped_study(tmp_path, clock) as study:
+        for person in PEOPLE:
+            study.expose(study.assign(person).ticket)
+        clock.now += WINDOW + EXPOSURE + 1
+        assert len(study.tick()) == 2
+        with pytest.raises(Corrupted, match="the cap of the release of cohort 0"):
+            verify(study.database, witness_of(study.database, tmp_path / "witness"), study.name)
 
 
 def test_a_person_costs_what_a_reward_costs() -> None:
@@ -124,6 +146,17 @@ def test_a_guardrail_has_no_cap() -> None:
     assert "cap" not in dict(protocol.guardrail_channel.offer(4).terms)
     with pytest.raises(InvalidValue, match=r"key of \[guardrail\] is 'cap'"):
         small_protocol(**CAPPED, guardrail=guardrail | {"cap": 3})
+
+
+def test_a_guardrail_on_devices_has_no_cap() -> None:
+    guardrail = {"name": "harm", "harm": {"above": 0.5}}
+    protocol = small_protocol(**CAPPED, **LOCAL, guardrail={**guardrail, "rule": "first"})
+    agreed, offers = Response(1).carrying(capped(3)), to_lines(protocol.offers(2))
+    first = noisy(agreed, offers, added_up(agreed, [1, 1, 0]))
+    second = noisy(agreed, offers, added_up(agreed, 1, "harm"), "harm", first.epsilon)
+    assert first.epsilon + second.epsilon == 1
+    with pytest.raises(InvalidValue, match="cap of an offer is '3': it must be None"):
+        noisy(Response(1), offers, 1)
 
 
 def test_a_statement_says_that_a_person_is_protected_and_what_counts() -> None:
