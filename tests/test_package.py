@@ -21,6 +21,7 @@ PUBLIC = [
     "Newsroom",
     "RecordedLog",
     "Release",
+    "Visits",
     "answer",
     "backends",
     "channels",

@@ -42,6 +42,7 @@ _HOME = {
     "Newsroom": "lab.logs.newsroom",
     "RecordedLog": "lab.logs.recorded_log",
     "Release": "core",
+    "Visits": "lab.worlds.visits",
     "answer": "lab.goals.answer.answer",
     "compare": "lab.goals.compare",
     "estimate": "reports.estimate",

@@ -26,6 +26,7 @@ from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian as ClippedG
 from maskedbandit.lab.worlds.drifting import Drifting as Drifting
 from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
 from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
+from maskedbandit.lab.worlds.visits import Visits as Visits
 from maskedbandit.privacy.ledger import Ledger as Ledger
 from maskedbandit.privacy.loss import Loss as Loss
 from maskedbandit.reports.estimate import estimate as estimate

@@ -17,6 +17,7 @@ from maskedbandit.client import engine, outbox
 from maskedbandit.client.device import Noisy
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
+from maskedbandit.privacy.statistics import capped
 from maskedbandit.study.device import Device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
@@ -178,3 +179,48 @@ def test_a_report_that_could_not_be_sent_keeps_its_noise(client, network, servic
     assert another.flush()
     assert not another.refused  # two values would be a conflict
     assert len(service.reports) == 1
+
+
+SEVERAL = CHANNEL.carrying(capped(3))
+
+
+@pytest.mark.parametrize(
+    ("rewards", "counted"), [([], 0), ([1], 1 / 3), ((1, 1), 2 / 3), ([1, 0.5, 0], 0.5), ([1] * 9, 1)]
+)
+def test_a_device_adds_up_all_rewards_and_cuts_the_sum(client, service, monkeypatch, rewards, counted) -> None:
+    service.offer = SEVERAL.offer(50).at(7).to_text()
+    seen = []
+    monkeypatch.setattr(Local, "randomize", lambda self, reward, offer, bits: seen.append(reward) or 7)
+    one = client(channel=SEVERAL)
+    ticket = one.assign("ann").ticket
+    one.expose(ticket)
+    one.report(ticket, rewards)
+    one.report(ticket, [0, 0])  # the draw stands, whatever is said later
+    assert one.flush()
+    assert seen == [pytest.approx(counted)]
+    assert list(service.reports.values()) == [7]
+
+
+@pytest.mark.parametrize(
+    ("channel", "offered", "rewards", "said"),
+    [
+        (CHANNEL, CHANNEL, [1, 1], "one number"),
+        (SEVERAL, SEVERAL, [1, 1.5], "reward must be a number"),
+        (SEVERAL, SEVERAL, [1, -1], "reward must be a number"),
+        (SEVERAL, SEVERAL, [1, "1"], "a finite number"),
+        (SEVERAL, CHANNEL, [1, 1], "cap of an offer is None: it must be 3"),
+        (SEVERAL, SEVERAL, 1, "a list of all rewards of the person: people agreed to a cap of 3"),
+        (CHANNEL, SEVERAL, 1, "cap of an offer is '3': it must be None"),
+        (SEVERAL, CHANNEL.carrying(capped(2)), [1, 1], "cap of an offer is '2': it must be 3"),
+        (None, None, [1, 1], "without local trust"),
+    ],
+)
+def test_rewards_to_which_nobody_agreed_are_not_sent(client, service, network, channel, offered, rewards, said) -> None:
+    service.offer = offered.offer(50).at(7).to_text() if offered else None
+    one = client(channel=channel) if channel else client()
+    ticket = one.assign("ann").ticket
+    one.expose(ticket)
+    with pytest.raises((InvalidValue, PersonalValue), match=said):
+        one.report(ticket, rewards)
+    assert one.flush()
+    assert not service.reports

@@ -75,3 +75,14 @@ def test_a_promise_of_less_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(fine, Setting)
     run = simulate(fine.policy, fine.channel, fine.instance, 200, runs=1, seed=1)
     assert fine.channel.loss(1).epsilon(1e-6) < run.loss.epsilon(1e-6) <= lost(fine).epsilon(1e-6)
+
+
+def test_people_with_several_outcomes_are_the_unit() -> None:
+    world = {"name": "visits", "means": [0.9, 0.1], "visits": 4}
+    for vary, said in (
+        ({}, "at most 3 count."),
+        ({"vary": {"instance.cap": [1, 2, 5]}}, "at most 2, 5 count, by setting."),
+    ):
+        experiment = expand("x", "", {**SMALL, "instance": {**world, "cap": 3}, **vary})
+        assert said in statement_of_experiment(experiment).points.unit
+    assert "several outcomes" not in statement_of_experiment(expand("x", "", SMALL)).points.unit

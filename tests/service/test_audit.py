@@ -96,6 +96,14 @@ def test_both_outcomes_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("channel", ["central", "response"])
+def test_all_rewards_of_a_person_are_audited(channel: str) -> None:
+    """In one world a person has three rewards, in the other none: that shows, and no more than one reward may."""
+    found = audit(Protocol.from_table(TABLE | {"channel": channel, "reward": {"cap": 3}}), 2000)
+    assert 0.3 < found.lower_bound <= 1
+
+
+@pytest.mark.slow
 def test_sound_services_are_not_found_broken() -> None:
     """Two of those that `sound_audits` plays two hundred of; any is found broken with a chance of at most 2e-9."""
     protocol = Protocol.from_file(NEWSLETTER)
@@ -169,6 +177,7 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
     made = throw_away(Protocol.from_table(table), "audit-1")
     assert (made.channel, made.reward.least, made.reward.most) == (SMALL.channel, -1, 3)
     assert (made.reward.window, made.reward.exposure, made.signed_by) == (0, 0, None)
+    assert throw_away(Protocol.from_table(TABLE | {"reward": {"cap": 3}}), "audit-1").reward.cap == 3
     assert made.project == "audit-1"  # so that nobody's budget is touched
     assert throw_away(SMALL, "twin", 2).channel.loss(2).epsilon() == 2
     for protocol in (GUARDED, ON_DEVICES):

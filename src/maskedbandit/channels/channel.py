@@ -87,7 +87,9 @@ class Channel(ABC):
     def carrying(self, statistics: Statistics) -> Self:
         """This channel for users who add such vectors, at the same privacy for each whole vector."""
         if statistics != REWARD:
-            raise InvalidValue("channel", self, "one that carries vectors: this one carries single bits")
+            raise InvalidValue(
+                "channel", self, "one that carries vectors and capped sums: this one carries single rewards"
+            )
         return self
 
     @property
@@ -167,7 +169,7 @@ class Channel(ABC):
 
 @dataclass(frozen=True)
 class Carrier(Channel, ABC):
-    """A channel that can carry vectors; `statistics` says of what, and `carrying` sets it."""
+    """A channel that says what its users add: `statistics`, set by `carrying`."""
 
     statistics: Statistics = field(default=REWARD, repr=False, kw_only=True)
 
@@ -176,11 +178,19 @@ class Carrier(Channel, ABC):
             raise InvalidValue("statistics", self.statistics, "Statistics, such as linear(6)")
 
     def carrying(self, statistics: Statistics) -> Self:
-        return replace(self, statistics=statistics)
+        return self if statistics == self.statistics else replace(self, statistics=statistics)
 
-    def terms_of_vectors(self) -> dict[str, int]:
-        """What an offer says of vectors, besides the steps and the noise of each number."""
-        return {} if self.statistics == REWARD else {"low": self.statistics.low, "numbers": self.statistics.size}
+    def check_single(self) -> None:
+        """Raise unless users add one number: for channels whose users send a bit, to which it is rounded at random."""
+        if not self.statistics.is_single:
+            raise InvalidValue("channel", self, "one that carries vectors: this one carries single bits")
+
+    def terms_of_statistics(self) -> dict[str, int]:
+        """What an offer says of capped sums and of vectors, besides the steps and the noise of each number."""
+        added = self.statistics
+        if added.is_single:
+            return {"cap": added.cap} if added.cap > 1 else {}
+        return {"low": added.low, "numbers": added.size}
 
 
 def epsilon_of(channel: Channel) -> Fraction:

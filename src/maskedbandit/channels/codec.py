@@ -58,7 +58,7 @@ def number(reward: float, kind: Statistics) -> Fraction:
         x = Fraction(int(reward)) if isinstance(reward, Integral) else Fraction(*reward.as_integer_ratio())
     except (AttributeError, ValueError, OverflowError):  # no number, nan, infinite
         x = None
-    if kind == REWARD:
+    if kind.is_single:
         if x is None or not 0 <= x <= 1:
             raise RewardOutOfRange
     elif x is None or not kind.low <= x <= 1 or x * kind.steps % 1:

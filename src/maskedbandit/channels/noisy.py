@@ -15,7 +15,6 @@ from maskedbandit.law import Law
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.exact import Number
-from maskedbandit.privacy.statistics import REWARD
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class NoisyChannel(Carrier, ABC):
             grid = Grid(fineness=Fraction(1 if isinstance(self.noise, DiscreteLaplace) else 10))
         object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))
         assert isinstance(self.grid, Grid)
-        if self.grid.fineness > 0 and self.statistics != REWARD:
+        if self.grid.fineness > 0 and not self.statistics.is_single:
             raise InvalidValue("grid", self.grid, "a number of steps: vectors are whole numbers of steps already")
 
     def steps(self, n: int) -> int:
@@ -62,7 +61,7 @@ class NoisyChannel(Carrier, ABC):
         offer = Offer(
             type(self).__name__, int(n), self.steps(n), noise=NoiseShare(type(noise).__name__, noise.scale, 1)
         )
-        return offer.also(epsilon=self.epsilon, **self.terms_of_vectors())
+        return offer.also(epsilon=self.epsilon, **self.terms_of_statistics())
 
     @property
     def draws(self) -> Any:

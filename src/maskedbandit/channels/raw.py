@@ -39,7 +39,7 @@ class Raw(Carrier):
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         check_cohort_size(n)
-        return Offer(type(self).__name__, int(n), steps=0).also(**self.terms_of_vectors())
+        return Offer(type(self).__name__, int(n), steps=0).also(**self.terms_of_statistics())
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> float:
         return float(number(reward, self.statistics))

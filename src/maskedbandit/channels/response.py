@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel, check_answers, check_cohort_size, silence, usable, whole_steps
+from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, silence, usable, whole_steps
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
@@ -24,7 +24,7 @@ from maskedbandit.privacy.sampling import Bits, bernoulli_exp
 
 
 @dataclass(frozen=True)
-class Response(Channel):
+class Response(Carrier):
     """One randomized bit per user.
 
     **Guarantee**: what a device sends has the pure loss `epsilon` for its user, whoever sees it.
@@ -39,6 +39,8 @@ class Response(Channel):
     epsilon: Number = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_single()
         object.__setattr__(self, "epsilon", usable(self.epsilon))
 
     draws = silence  # `perturb` flips the bits
@@ -51,7 +53,7 @@ class Response(Channel):
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         check_cohort_size(n)
-        return Offer(type(self).__name__, int(n), steps=1).also(epsilon=self.epsilon)
+        return Offer(type(self).__name__, int(n), steps=1).also(epsilon=self.epsilon, **self.terms_of_statistics())
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         flip, epsilon = 0, Fraction(self.epsilon)

@@ -27,7 +27,7 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, check_answers, check_cohort_size
+from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
@@ -93,7 +93,7 @@ def coins_needed(epsilon: Fraction, delta: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class Shuffled(Channel):
+class Shuffled(Carrier):
     """Bits and coins in a crowd: as few coins as (epsilon, delta) allows.
 
     User number i of n tosses floor(N (i+1) / n) - floor(N i / n) of the N = `coins()` coins. No two users may have the
@@ -118,6 +118,8 @@ class Shuffled(Channel):
     backend: Mixer = field(default_factory=Ideal)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_single()
         epsilon, delta = exact("epsilon", self.epsilon), exact("delta", self.delta)
         honest = exact("honest", self.honest)
         if epsilon < Fraction(1, 1000):
@@ -164,7 +166,8 @@ class Shuffled(Channel):
     def offer(self, n: int, modulus: int = 0) -> Offer:
         check_cohort_size(n)
         offer = Offer(type(self).__name__, int(n), steps=1)
-        return offer.also(epsilon=self.epsilon, delta=self.delta, coins=self.coins(), needed=self.needed())
+        terms = {"coins": self.coins(), "needed": self.needed(), **self.terms_of_statistics()}
+        return offer.also(epsilon=self.epsilon, delta=self.delta, **terms)
 
     def tossed(self, position: int, n: int) -> int:
         """Coins that user number `position` of n tosses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Self, final
 
 from maskedbandit.client.answers import Assigned
@@ -22,8 +23,13 @@ class AsyncClient(StudyClient):
         """The person saw the arm. It is on disk when this returns; without a ticket there is nothing to say."""
         await asyncio.to_thread(self._engine.expose, self._study, ticket)
 
-    async def report(self, ticket: str | None, value: float, event: str = "", metric: str = "") -> None:
-        """The outcome, or one of several with an `event` each. It is on disk when this returns."""
+    async def report(
+        self, ticket: str | None, value: float | Sequence[float], event: str = "", metric: str = ""
+    ) -> None:
+        """The outcome, or one of several with an `event` each. It is on disk when this returns.
+
+        With local trust and a cap all of a person's outcomes are given at once, as a list.
+        """
         await asyncio.to_thread(self._engine.report, self._study, ticket, value, event, metric)
 
     async def flush(self, timeout: float = 10.0) -> bool:

@@ -6,10 +6,11 @@ has to compute what it is offered for itself, with the channel that the applicat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
+from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue, RewardOutOfRange
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -35,6 +36,7 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     from maskedbandit.channels.channel import at_epsilon, epsilon_of
     from maskedbandit.channels.offers import from_lines
     from maskedbandit.privacy.sampling import Bits
+    from maskedbandit.privacy.statistics import REWARD
     from maskedbandit.study.device import Device
 
     offered, agreed = from_lines(offers), epsilon_of(channel)
@@ -48,5 +50,30 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     ((offer, part),) = found
     if spent + part > agreed:
         raise AlreadySpent(f"this person's other outcomes in this study have cost {spent} of {agreed}")
-    device = Device("user", value, at_epsilon(channel, part), 1)
+    own = channel.carrying(REWARD) if metric else channel  # only rewards have a cap
+    device = Device("user", value, at_epsilon(own, part), 1)
     return Noisy(float(device.send(b"study", 1, offer, Bits())), part)
+
+
+def added_up(channel: Channel, told: float | Sequence[float], metric: str = "") -> float:
+    """The outcome of a person, from all that is told: where people agreed to a cap, the sum of their rewards, cut.
+
+    With a cap a single number is refused: it may be the first of several rewards, and noise is drawn once.
+
+    >>> from maskedbandit.channels.response import Response
+    >>> from maskedbandit.privacy.statistics import capped
+    >>> [added_up(Response().carrying(capped(3)), rewards) for rewards in ([1, 0.5], [1] * 9, [])]
+    [0.5, 1.0, 0.0]
+    """
+    from maskedbandit.privacy.statistics import REWARD
+
+    cap = 1 if metric else getattr(channel, "statistics", REWARD).cap
+    if isinstance(told, float | int):
+        if cap > 1:
+            raise PersonalValue("value", f"a list of all rewards of the person: people agreed to a cap of {cap}")
+        return told
+    if cap == 1:
+        raise PersonalValue("value", "one number: the channel to which people agreed has no cap")
+    if not all(0 <= reward <= 1 for reward in told):
+        raise RewardOutOfRange
+    return float(min(sum(told), cap) / cap)

@@ -13,16 +13,16 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from maskedbandit.client.answers import STUDY, TICKET, Assigned, Refusal, Reply, assigned, code_of
 from maskedbandit.client.calls import Calls, Transport, check_key, checked_url
 from maskedbandit.client.delivery import Delivery
-from maskedbandit.client.device import noisy
+from maskedbandit.client.device import added_up, noisy
 from maskedbandit.client.files import of_service, prepared, usual_folder
 from maskedbandit.client.known import KnownArms, Place
 from maskedbandit.client.outbox import Outbox
@@ -189,13 +189,18 @@ class Engine:
             self._running.outbox.put(study, checked_ticket(ticket), "expose")
             self._wake()
 
-    def report(self, study: str, ticket: str | None, value: float, event: str, metric: str = "") -> None:
-        """Write an outcome down; of local trust, what it is after noise."""
+    def report(
+        self, study: str, ticket: str | None, value: float | Sequence[float], event: str, metric: str = ""
+    ) -> None:
+        """Write an outcome down; of local trust, what it is after noise, or what all that are given are."""
         if ticket is None:
             return
         checked_ticket(ticket)
-        if not isinstance(value, Real) or not -LARGEST <= value <= LARGEST:
+        several = isinstance(value, list | tuple)
+        values = cast("Sequence[float]", value if several else [value])
+        if not all(isinstance(each, Real) and -LARGEST <= each <= LARGEST for each in values):
             raise PersonalValue("value", "a finite number")
+        values = [float(each) for each in values]
         if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
         if metric:
@@ -203,15 +208,18 @@ class Engine:
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)
         if channel is None and offer is None:
-            running.outbox.put(study, ticket, "report", event, float(value))
+            if several:
+                raise PersonalValue("value", "one number: without local trust each outcome is a report with its event")
+            running.outbox.put(study, ticket, "report", event, values[0])
         elif channel is None:
             raise InvalidValue("channel", None, "the channel to which people agreed: the study has local trust")
         elif offer is None:
             raise PersonalValue("ticket", "one that `assign` of this folder gave with an offer, as a channel was named")
         else:
+            told = values if several else values[0]
             running.outbox.put_device_report(
                 *(study, offer.person, ticket, metric),
-                lambda spent: noisy(channel, offer.offer, float(value), metric, spent),
+                lambda spent: noisy(channel, offer.offer, added_up(channel, told, metric), metric, spent),
             )
         self._wake()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self, final
 
 from maskedbandit.client.answers import Assigned
@@ -21,8 +22,11 @@ class Client(StudyClient):
         """The person saw the arm. It is on disk when this returns; without a ticket there is nothing to say."""
         self._engine.expose(self._study, ticket)
 
-    def report(self, ticket: str | None, value: float, event: str = "", metric: str = "") -> None:
-        """The outcome, or one of several with an `event` each. It is on disk when this returns."""
+    def report(self, ticket: str | None, value: float | Sequence[float], event: str = "", metric: str = "") -> None:
+        """The outcome, or one of several with an `event` each. It is on disk when this returns.
+
+        With local trust and a cap all of a person's outcomes are given at once, as a list.
+        """
         self._engine.report(self._study, ticket, value, event, metric)
 
     def flush(self, timeout: float = 10.0) -> bool:

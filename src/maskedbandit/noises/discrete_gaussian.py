@@ -105,7 +105,7 @@ class DiscreteGaussian(Noise):
         return np.where(abs(z) <= far, mass[np.clip(z + far, 0, 2 * far)], 0.0)
 
     def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
-        if noise_shares == 1 and statistics == REWARD:
+        if noise_shares == 1 and statistics.is_single:
             return Loss.discrete_gaussian(self.scale**2, sensitivity)
         unit, s = sensitivity / self.scale, statistics.moved
         square, l1 = statistics.square * unit**2, statistics.l1 * unit

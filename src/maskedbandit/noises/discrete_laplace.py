@@ -70,7 +70,7 @@ class DiscreteLaplace(Noise):
         return answer
 
     def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
-        if statistics != REWARD:
+        if not statistics.is_single:
             return Loss.pure(statistics.l1 * sensitivity / self.scale)
         return Loss.discrete_laplace(self.scale, sensitivity)
 

@@ -50,7 +50,7 @@ class Skellam(Noise):
         return answer
 
     def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
-        if statistics != REWARD:
+        if not statistics.is_single:
             return Loss.skellam_of_vector(
                 self.scale**2, statistics.l1 * sensitivity, statistics.square * sensitivity**2
             )

@@ -1,4 +1,12 @@
-"""What one user adds to a sum: a reward, or a bounded vector of statistics with stated sensitivities.
+"""What one user adds to a sum: a reward, a capped sum of rewards, or a bounded vector with stated sensitivities.
+
+Of a person who has several rewards in [0, 1], the sum enters one release, cut at a cap c and in units of c:
+
+    min(r_1 + ... + r_V, c) / c  in [0, 1].
+
+All rewards of the person together move it by at most 1, as a single reward does: so what hides a reward hides all that
+the person ever had, at the same ε and in one release, however large V is. Counted in rewards, the noise is c times as
+wide. That, and what the cap cuts off, is the price.
 
 A user with context z and reward r adds (z z', r z) to the sums of a linear model, z in the unit ball, r a bit. The
 noise of the whole vector is set by the largest distance between two users, in sum or in squares:
@@ -25,7 +33,7 @@ zero, and a product of two has 2^16 steps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,8 +41,10 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, PersonalValue
+from maskedbandit.privacy.exact import whole
 
 CONTEXT_STEPS = 2**8
+MOST_REWARDS = 10**4
 
 
 def root_above(value: Fraction | int) -> Fraction:
@@ -52,12 +62,12 @@ def root_above(value: Fraction | int) -> Fraction:
 class Statistics:
     """The vectors that users may add: `size` numbers in [`low`, 1], whole multiples of 1 / `steps`.
 
-    Two users differ in `moved` numbers at most, of all that are released.
+    Two users differ in `moved` numbers at most, of all that are released. A number is in units of `cap` rewards.
 
     **Guarantee**: noise calibrated to `l1` or `square` hides every user whose vectors are within them.
 
     >>> REWARD, linear(6).size, float(linear(6).square)
-    (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1, moved=1), 27, 4.5)
+    (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1, moved=1, cap=1), 27, 4.5)
     """
 
     size: int
@@ -66,6 +76,7 @@ class Statistics:
     low: int
     steps: int
     moved: int
+    cap: int = 1
 
     def __post_init__(self) -> None:
         for name, value in (("size", self.size), ("steps", self.steps), ("moved", self.moved)):
@@ -77,9 +88,26 @@ class Statistics:
             object.__setattr__(self, name, Fraction(norm))
         if type(self.low) is not int or self.low not in (0, -1):
             raise InvalidValue("low", self.low, "0 or -1")
+        whole("cap", self.cap, 1, MOST_REWARDS if self.is_single else 1)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one number in [0, 1] that may be rounded at random: a reward, or a capped sum."""
+        return self.size == self.l1 == self.square == self.steps == self.moved == 1 and self.low == 0
 
 
 REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, moved=1)
+
+
+def capped(cap: int) -> Statistics:
+    """The sum of a person's rewards, of which at most `cap` count, in units of `cap`.
+
+    **Guarantee**: noise that hides a reward hides every person whose number is such a sum.
+
+    >>> capped(3).cap, capped(3).l1, capped(1) == REWARD
+    (3, Fraction(1, 1), True)
+    """
+    return replace(REWARD, cap=whole("cap", cap, 1, MOST_REWARDS))
 
 
 def check_dimension(d: int) -> None:
@@ -110,7 +138,7 @@ def rewards(d: int) -> Statistics:
     """r z alone: z and its model are public, so a user adds z or nothing.
 
     >>> rewards(4)
-    Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4)
+    Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4, cap=1)
     """
     check_dimension(d)
     return Statistics(d, l1=root_above(d), square=Fraction(1), low=-1, steps=CONTEXT_STEPS, moved=d)

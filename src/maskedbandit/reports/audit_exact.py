@@ -175,7 +175,7 @@ def fitting(channel: Channel, people: int) -> int:
 
 def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
     """The release of a cohort of n, enumerated; or why not. Both, if it is not all that an adversary sees."""
-    if getattr(channel, "statistics", REWARD) != REWARD:
+    if not getattr(channel, "statistics", REWARD).is_single:
         return None, "vectors: a distribution of as many numbers is too large to enumerate; each number is audited"
     if isinstance(channel, PureShuffled | SplitAndMix):
         part, _ = exact_part(channel.summed, n)

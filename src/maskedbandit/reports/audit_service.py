@@ -51,7 +51,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     if factor > 1:
         channel["epsilon"] = str(factor * epsilon_of(agreed(protocol)))
         budget = {key: value if key in ("delta", "period") else 1000 * value for key, value in budget.items()}
-    reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule")}
+    reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
@@ -113,11 +113,13 @@ class Audited:
             first, sent = each["arm"] not in firsts, list[float]()
             high = float(first and worlds.get(each["arm"], 0) > 0)
             for outcome in self.protocol.outcomes:
-                value = outcome.reward.most if high else outcome.reward.least
+                values = outcome.reward.reports(high)  # of one person, however many
                 if outcome.on_devices:
-                    value = noisy(channel, each["offer"], high, outcome.metric).value
-                    sent.append(value)
-                reports.append({"ticket": each["ticket"], "value": value, "metric": outcome.metric})
+                    values = [noisy(channel, each["offer"], high, outcome.metric).value]
+                    sent += values
+                for i, value in enumerate(values):
+                    told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
+                    reports.append({"ticket": each["ticket"], **told})
             if first:
                 firsts[each["arm"]] = float(place), *sent
         # a late report makes its person one of those with the lowest reward: so less is shown, and never more

@@ -101,14 +101,14 @@ def source_of_run(result: Run | Found, run: int | None) -> Source:
         played = Played(result.policy, result.delta, result.delay, most)
     title = f"{type(result.policy).__name__} over {type(result.channel).__name__}"
     names = tuple(map(str, range(result.pulls.shape[1])))
-    return Source(title, rows, result.channel, names, played=played)
+    return Source(title, rows, result.channel, names, most=float(result.instance.statistics.cap), played=played)
 
 
 def source_of_study(study: Study) -> Source:
     """What a stored study released so far. If its policy has not ended it, simulations end at as many people."""
     protocol, rows = study.protocol, table_of(study.recorded())
     names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
-    source = Source(study.name, rows, protocol.channel, names, reward.least, reward.most)
+    source = Source(study.name, rows, protocol.channel, names, reward.least, reward.highest)
     if standing(study.name, protocol, of_arms(study.database, study.name)).stage > 1:
         return source._replace(unplayed="its arms changed, and only the first stage of a study can be simulated")
     people = int(rows[:, 1].sum())

@@ -12,6 +12,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue, MaskedBanditError
 from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.goals.setting import Setting
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.odds import in_hundred
@@ -129,6 +130,12 @@ def unit(settings: list[Setting]) -> str:
         )
     if "rewards" in protects:
         text += " Policies with contexts that protect rewards: the outcome alone; contexts and arms are public."
+    caps = sorted({each.instance.statistics.cap for each in settings if isinstance(each.instance, Instance)} - {1})
+    if caps:
+        text += (
+            " Of people who have several outcomes, the person: the outcomes are added up. Of each person at most "
+            f"{', '.join(map(str, caps))} count{', by setting' * (len(caps) > 1)}."
+        )
     return text
 
 

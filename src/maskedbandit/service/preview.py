@@ -34,7 +34,7 @@ def preview(protocol: Protocol) -> list[tuple[str, str]]:
     each = max(people // protocol.k, 1)
     (known,) = estimates(protocol.channel.law(), [[Release(0, each, each / 2)]])
     assert known is not None
-    both, alone = ((reward.most - reward.least) * band.width / 2 for band in (known.outer, known.inner))
+    both, alone = (reward.width * band.width / 2 for band in (known.outer, known.inner))
     text = (
         f"If each arm had {counted(each, 'person', 'people')} in one cohort, its mean would be known to "
         f"±{decimal(both, 2)} at any time: ±{decimal(alone, 2)} from how much people differ, and "

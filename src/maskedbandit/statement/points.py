@@ -65,16 +65,16 @@ def points(protocol: Protocol, facts: Facts) -> Points:
 
 def neighbours(protocol: Protocol) -> str:
     """What is compared."""
-    guardrail = protocol.guardrail
-    differ = (
-        f"both outcomes of one person, the reward and {guardrail.name}, differ"
-        if guardrail
-        else ("one person's outcome differs")
-    )
+    guardrail, replaced = protocol.guardrail, "the outcome is"
+    if guardrail:
+        differ, replaced = f"both outcomes of one person, the reward and {guardrail.name}, differ", "both are"
+    elif protocol.reward.cap > 1:
+        differ, replaced = "all outcomes of one person, however many, differ", "they are"
+    else:
+        differ = "one person's outcome differs"
     return (
-        f"Compared are two worlds in which {differ} in any way, and all else is the same: "
-        f"{'both are' if guardrail else 'the outcome is'} replaced, so the number of people is public (bounded "
-        "neighbours)."
+        f"Compared are two worlds in which {differ} in any way, and all else is the same: {replaced} replaced, so the "
+        "number of people is public (bounded neighbours)."
     )
 
 
@@ -155,16 +155,24 @@ def contribution(protocol: Protocol) -> str:
 def bounds(outcome: Reward) -> str:
     """From where to where an outcome is, and which report it is."""
     rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
-    return f"a number from {decimal(outcome.least)} to {decimal(outcome.most)} ({rules[outcome.rule]})"
+    rule = (
+        rules[outcome.rule] if outcome.cap == 1 else f"all of a person are added, and cut at {outcome.cap} times that"
+    )
+    return f"a number from {decimal(outcome.least)} to {decimal(outcome.most)} ({rule})"
 
 
 def mechanism(protocol: Protocol) -> str:
     """The noise."""
-    per = "each report" if protocol.on_devices else "the sum of a cohort"
+    per, reward = "each report" if protocol.on_devices else "the sum of a cohort", protocol.reward
     text = (
         f"{does(protocol.channel)}. The noise in {per} has a standard deviation of {decimal(one(protocol.channel))} "
         "outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
+    if reward.cap > 1:
+        text += (
+            f" An outcome of 1 on that scale is a sum of {decimal(reward.highest)}, the most that counts of a person: "
+            "so the noise hides all rewards of a person together."
+        )
     if protocol.guardrail:
         text += second(protocol, protocol.guardrail)
     return text
@@ -228,7 +236,7 @@ def utility(protocol: Protocol, facts: Facts) -> str:
     cohorts, people = facts.noisiest
     if not people:
         return "Nothing was released yet. Every release has noise of a known law, so estimates say how wide they are."
-    scale = protocol.reward.most - protocol.reward.least
+    scale = protocol.reward.width
     half = scale * WIDE * deviation(protocol.channel.law(), cohorts, people) / people
     return (
         f"Of the arm with most people, {count(people)} in {counted(cohorts, 'release')}, the noise moves the mean by "

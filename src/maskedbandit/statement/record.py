@@ -25,6 +25,15 @@ from maskedbandit.statement.trust_picture import STATIONS
 from maskedbandit.study.protocol import Protocol
 
 
+def privacy_unit(protocol: Protocol) -> str:
+    """What is protected, in a few words."""
+    if protocol.reward.cap > 1:
+        return "One person over the whole study"
+    if protocol.guardrail:
+        return f"One person's outcomes, of the reward and of {protocol.guardrail.name}, in the study"
+    return "One person's outcome in the study"
+
+
 def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
     """The record, as far as a protocol and a ledger can tell."""
     lost = facts.at_most
@@ -40,7 +49,7 @@ def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
         ),
         DPVariant(variant(lost), points.contribution, not_protected(protocol)[0]),
         PrivacyLoss(
-            privacy_unit=f"One person's {what} in the study" if guardrail else "One person's outcome in the study",
+            privacy_unit=privacy_unit(protocol),
             privacy_unit_details=points.neighbours,
             number_of_privacy_units=facts.people,
             privacy_parameters=parameters(lost),

@@ -6,7 +6,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import count, counted, duration
+from maskedbandit.words import count, counted, decimal, duration
 
 
 def one_line(text: str) -> str:
@@ -32,11 +32,24 @@ def unit(protocol: Protocol) -> str:
     if protocol.guardrail:
         both = f"are both outcomes of one person together, the reward and {protocol.guardrail.name}"
         them, this = "those outcomes were these", "others"
+    elif protocol.reward.cap > 1:
+        both, them, this = "is one person over the whole study", "that person's outcomes were these", "others"
     else:
         both, them, this = "is the outcome of one person", "that one outcome was this", "another"
     return (
         f"What is protected {both}: all that is reported of that person in this study. Whoever sees all that is "
-        f"published can hardly tell whether {them} or {this}."
+        f"published can hardly tell whether {them} or {this}.{of_each(protocol)}"
+    )
+
+
+def of_each(protocol: Protocol) -> str:
+    """How many rewards of a person count, if a person can have several."""
+    reward = protocol.reward
+    if reward.cap == 1:
+        return ""
+    return (
+        f" A person can have several outcomes, which are added up. Of each person at most {reward.cap} rewards of "
+        f"{decimal(reward.most)} count: a sum above {decimal(reward.highest)} counts as {decimal(reward.highest)}."
     )
 
 

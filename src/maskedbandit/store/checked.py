@@ -55,6 +55,13 @@ def check_start(study: str, found: list[Entry], protocol: Protocol, seed: bytes)
             raise Corrupted(f"the {name} of {study} was changed: it is not the one with which it was started")
 
 
+def check_cap(study: str, found: list[Entry], protocol: Protocol) -> None:
+    """Raise `Corrupted` unless every release counts as many rewards of a person as the protocol says."""
+    for said in (entry.says for entry in found if entry.says["kind"] == "released"):
+        if said.get("cap", 1) != protocol.reward.cap:
+            raise Corrupted(f"the cap of the release of cohort {said['cohort']} of {study} is not that of its protocol")
+
+
 def check_state(study: str, found: list[Entry], state: str) -> None:
     """Raise `Corrupted` unless the study is in the state of which its ledger says so."""
     said = state_of(entry.says["kind"] for entry in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
@@ -86,8 +86,9 @@ def release(session: Session, places: Places) -> Release:
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest, memory),
     )
-    says = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
+    says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": offers[0].digest.hex()}
+    says |= {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}
     session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
     session.worst |= loss
     session.driver.tell(cohort, n, total)

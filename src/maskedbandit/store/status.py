@@ -73,7 +73,10 @@ def shown(database: Database, witness: Witness, name: str) -> list[str]:
         more = ""
         if says["kind"] == "released":
             loss, total = Loss.from_text(says["loss"]), float.fromhex(says["total"])
-            more = f"cohort {says['cohort']}, arm {says['arm']}: {total:g} of {says['n']} people, who lose {loss}"
+            units = f" in units of {says['cap']} rewards" if "cap" in says else ""
+            more = (
+                f"cohort {says['cohort']}, arm {says['arm']}: {total:g}{units} of {says['n']} people, who lose {loss}"
+            )
         elif says["kind"] in KINDS:
             more = f"{says['name']}" + (f", stage with {len(says['arms'])} arms in play" if "step" in says else "")
         elif says["kind"] == "started":

@@ -11,6 +11,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import entries, verified
 from maskedbandit.store.checked import (
+    check_cap,
     check_project,
     check_releases,
     check_start,
@@ -59,6 +60,7 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     found, key, losses = entries(database, study), witness.signing_key(), Losses(database)
     head = verified(study, found, key.public_key())
     check_start(study, found, protocol, seed)
+    check_cap(study, found, protocol)
     check_state(study, found, row[3])
     protocol = amended(protocol, found)
     standing(study, protocol, found)

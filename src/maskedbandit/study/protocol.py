@@ -16,6 +16,7 @@
     least = 0                        # a reward is scaled to [0, 1] by these two bounds
     most = 1
     rule = "last"                    # of several reports of a person: first, last or sum, which is cut at `most`
+    cap = 3                          # with the rule sum: it is cut at so many times `most` instead; left out: 1
     default = 0                      # of a person who never reports
     window = "6 hours"               # from the moment at which the person sees the arm
     exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
@@ -50,6 +51,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.statistics import capped
 from maskedbandit.study.arms import arms_of, check_arms
 from maskedbandit.study.budget_table import budget_of, period_of
 from maskedbandit.study.driver import Driver
@@ -203,10 +205,11 @@ class Protocol:
             raise InvalidValue("channel", found, allowed)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        if (second := self.guardrail) is None:
-            return (Outcome("", self.reward, found),)
-        metrics, rewards = ("", second.name), (self.reward, second.outcome)
-        return tuple(map(Outcome, metrics, rewards, second.channels(found)))
+        metrics, rewards, channels = [""], [self.reward], [found]
+        if (second := self.guardrail) is not None:
+            metrics, rewards, channels = ["", second.name], [self.reward, second.outcome], [*second.channels(found)]
+        carrying = [channel.carrying(capped(each.cap)) for each, channel in zip(rewards, channels, strict=True)]
+        return tuple(map(Outcome, metrics, rewards, carrying))
 
     @property
     def on_devices(self) -> bool:
@@ -288,7 +291,7 @@ class Protocol:
         ):
             getattr(self, each)
         for metric, reward, _ in self.outcomes:
-            if self.on_devices and reward.rule != "first":
+            if self.on_devices and reward.rule != "first" and reward.cap == 1:
                 allowed = "first: each device reports once, as its noise is in its report"
                 raise InvalidValue(f"rule of [{'guardrail' if metric else 'reward'}]", reward.rule, allowed)
         if self.guardrail:

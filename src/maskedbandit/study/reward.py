@@ -1,4 +1,9 @@
-"""How what is reported of a person becomes a reward, and by when."""
+"""How what is reported of a person becomes a reward, and by when.
+
+A person may have several rewards while the window is open. With the rule "sum" they are added up, and the sum is cut at
+`cap` times the most of one: that is the person's one reward, which enters one release. So what is promised of a reward
+is promised of all that the person ever had in the study.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from typing import Any, Literal
 
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.statistics import capped
 from maskedbandit.study.naming import refuse_unknown
 
 UNITS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}  # milliseconds
@@ -19,9 +25,14 @@ RULES = ("first", "last", "sum")
 class Reward:
     """How the reports of a person become a reward in [0, 1].
 
+    **Guarantee**: it is in [0, 1] whatever the reports are, and however many.
+
     >>> sum_of_three = Reward(most=10, rule="sum")
     >>> sum_of_three.of([1, 2, 3]), sum_of_three.of([]), sum_of_three.of([9, 9])
     (0.6, 0.0, 1.0)
+    >>> purchases = Reward(rule="sum", cap=4)  # of each person at most four count
+    >>> purchases.of([1, 1, 1]), purchases.of([1] * 9), purchases.highest
+    (0.75, 1.0, 4.0)
     """
 
     least: float = 0.0
@@ -30,13 +41,14 @@ class Reward:
     default: float = 0.0
     window: int = UNITS["day"]
     exposure: int = 10 * UNITS["minute"]
+    cap: int = 1
 
     @classmethod
     def from_table(cls, given: Any) -> Reward:
         """The [reward] table of a protocol."""
         if not isinstance(given, dict):
             raise InvalidValue("reward", given, "a [reward] table")
-        refuse_unknown("key of [reward]", given, ("least", "most", "rule", "default", "window", "exposure"))
+        refuse_unknown("key of [reward]", given, ("least", "most", "rule", "cap", "default", "window", "exposure"))
         bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
         for key, value in bounds.items():
             if not number(value):
@@ -47,29 +59,56 @@ class Reward:
             raise InvalidValue("most of the reward", most, f"above its least, {least:g}")
         if not number(default) or not least <= default <= most:
             raise InvalidValue("default of the reward", default, f"a number from {least:g} to {most:g}")
-        if (rule := given.get("rule", "last")) not in RULES:
+        if (rule := given.get("rule", "sum" if "cap" in given else "last")) not in RULES:
             raise InvalidValue("rule", rule, f"one of {', '.join(RULES)}")
+        cap = capped(given.get("cap", 1)).cap
+        if "cap" in given and rule != "sum":
+            raise InvalidValue("rule", rule, "sum, or left out: a cap is of the sum of a person's rewards")
+        if cap > 1 and least != 0:
+            raise InvalidValue("least of the reward", least, "0, if there is a cap: the sum of no rewards is 0")
         window = duration("window", given.get("window", "1 day"), 0)
         exposure = duration("exposure", given.get("exposure", "10 minutes"), 0)
-        return cls(least, most, rule, float(default), window, exposure)
+        return cls(least, most, rule, float(default), window, exposure, cap)
 
     def allows(self, value: Any) -> bool:
         """Whether a report may say this."""
         return number(value) and self.least <= value <= self.most
 
+    @property
+    def highest(self) -> float:
+        """What the reward of a person is at most."""
+        return self.cap * self.most
+
+    @property
+    def width(self) -> float:
+        """From the least to the highest reward of a person."""
+        return self.highest - self.least
+
     def in_units(self, scaled: float) -> float:
         """A reward, or a mean of rewards, that was scaled to [0, 1], between the two bounds."""
-        return self.least + scaled * (self.most - self.least)
+        return self.least + scaled * self.width
+
+    def reports(self, scaled: float) -> list[float]:
+        """The fewest reports that make this reward.
+
+        >>> Reward(rule="sum", cap=4).reports(0.625), Reward(least=1, most=5).reports(0.5)
+        ([1.0, 1.0, 0.5], [3.0])
+        """
+        value, found = self.in_units(scaled), list[float]()
+        while value > self.most and len(found) < self.cap - 1:
+            found.append(self.most)
+            value -= self.most
+        return [*found, min(value, self.most)]
 
     def of(self, reports: list[float]) -> float:
         """The reward, scaled to [0, 1], of the reports of a person in the order in which they came."""
         if not reports:
             value = self.default
         elif self.rule == "sum":
-            value = min(max(sum(reports), self.least), self.most)
+            value = min(max(sum(reports), self.least), self.highest)
         else:
             value = reports[0 if self.rule == "first" else -1]
-        return min(max((value - self.least) / (self.most - self.least), 0.0), 1.0)
+        return min(max((value - self.least) / self.width, 0.0), 1.0)
 
 
 def duration(name: str, value: Any, least: int) -> int:

@@ -74,6 +74,9 @@ class Simulated(NamedTuple):
         if (protocol.guardrail is None) != ("guardrail" not in given):
             allowed = "an instance of the lab, if the study has a guardrail, and only then"
             raise InvalidValue("guardrail of [simulation]", given.get("guardrail"), allowed)
+        if instance.statistics.cap != protocol.reward.cap:
+            allowed = f"one whose people have as many rewards that count as the protocol says, {protocol.reward.cap}"
+            raise InvalidValue("instance of [simulation]", instance, allowed)
         guardrail = instance_of(k, given["guardrail"]) if protocol.guardrail else None
         if not number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
             raise InvalidValue("lost", lost, "a probability")
@@ -143,10 +146,11 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         if guardrail:
             found.append(float(guardrail.one(guardrail.parameters(), given.arm, i, 0, second)))
         for j, (outcome, scaled) in enumerate(zip(protocol.outcomes, found, strict=True)):
-            value = outcome.reward.in_units(scaled)
+            values = outcome.reward.reports(scaled)
             if outcome.on_devices:
-                value = outcome.channel.randomize(scaled, study.op_offers(given.ticket)[j], bits)
-            study.op_report(given.ticket, value, "", outcome.metric)
+                values = [outcome.channel.randomize(scaled, study.op_offers(given.ticket)[j], bits)]
+            for nth, value in enumerate(values):
+                study.op_report(given.ticket, value, str(nth or ""), outcome.metric)
 
     def is_lost(i: int) -> bool:
         return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost

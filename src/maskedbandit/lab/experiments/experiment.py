@@ -216,6 +216,8 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
     if "theory" in curve:
         if curve["theory"] in goal.bounds and not instance.bits:
             raise InvalidValue("instance", instance, f"one whose rewards are bits, for theory {curve['theory']!r}")
+        if not instance.tells_all:
+            raise InvalidValue("instance", instance, "one whose users have one reward each, for a curve of theory")
         if instance.moves:
             raise InvalidValue("instance", instance, "one whose means stay, for a curve of theory")
         if asked.get("delta", 0) >= 0.5:

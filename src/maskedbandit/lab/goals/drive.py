@@ -50,7 +50,8 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
             raise InvalidValue(name, value, allowed)
     if policy.goal != goal:
         raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
-    if lack := policy.needs(Law(*channel.law())):  # checked, also if it was made by hand
+    law = channel.carrying(instance.statistics).law()
+    if lack := policy.needs(Law(*law)):  # checked, also if it was made by hand
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
 
 
@@ -190,7 +191,8 @@ def drive(
     rows = each_run(task, runs, executor, advance)
     outs = [row.out for row in rows]
     realised = np.array([out.realised for out in outs])
-    if channel.law().grid > 0 and not instance.bits and real(channel) is None:
+    rounded = channel.law().grid > 0 and not instance.bits and real(channel) is None
+    if rounded or not instance.tells_all:  # the rewards themselves are not known
         realised[:] = np.nan
     loss = ZERO
     for each in {name: each for row in rows for name, each in row.losses.items()}.values():

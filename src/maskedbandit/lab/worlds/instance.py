@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.statistics import REWARD, Statistics
 
 Floats = npt.NDArray[np.float64]
 
@@ -77,9 +78,23 @@ class Instance(ABC):
     expected: ClassVar[Any] = means_of_all  # kernel (parameters, arm, t) -> Expected: of user t
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
 
+    @property
+    def statistics(self) -> Statistics:
+        """What a user adds to a sum: a reward, or a capped sum of rewards."""
+        return REWARD
+
     @abstractmethod
     def true_means(self) -> Floats:
-        """Expected reward of each arm; where means move, those that the world says it has."""
+        """What regret counts of each arm: its expected reward; where means move, those that the world says it has."""
+
+    def told_means(self) -> Floats:
+        """The mean of what a user adds to a sum, if that is not all that regret counts."""
+        return self.true_means()
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether a user adds all that regret counts."""
+        return bool(np.array_equal(self.told_means(), self.true_means()))
 
     @abstractmethod
     def parameters(self) -> Any:

@@ -54,7 +54,7 @@ def compared(found: View, arm: Arm) -> Compared | None:
     """What the arm has more than the first one, in units of the outcome."""
     if arm.more is None:
         return None
-    width = found.protocol.reward.most - found.protocol.reward.least
+    width = found.protocol.reward.width
     return Compared(found.arms[0].name, *(width * each for each in (arm.more.mean, *arm.more.interval)))
 
 

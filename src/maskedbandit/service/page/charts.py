@@ -48,7 +48,7 @@ def estimates(view: View) -> Markup:
 
 def differences(view: View) -> Markup:
     """A row for each arm that was compared with the first one over the same people."""
-    units = view.protocol.reward.most - view.protocol.reward.least
+    units = view.protocol.reward.width
     rows = [
         Row(arm.name, units * arm.more.mean, Interval(*(units * end for end in arm.more.interval)))
         for arm in view.arms

@@ -94,7 +94,7 @@ def widening(view: View) -> str:
 def negative(view: View) -> str:
     """Why a mean is below what an outcome can be, or above."""
     means = [arm.estimate.mean for arm in view.arms if arm.estimate]
-    least, most = view.protocol.reward.least, view.protocol.reward.most
+    least, most = view.protocol.reward.least, view.protocol.reward.highest
     found = []
     if min(means) < 0:
         found.append(f"Below {'zero' if least == 0 else decimal(least)}")

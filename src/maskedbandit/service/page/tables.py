@@ -27,7 +27,7 @@ def estimates(view: View) -> Rows:
 
 def differences(view: View) -> Rows:
     """What arms have more than the first one."""
-    units = view.protocol.reward.most - view.protocol.reward.least
+    units = view.protocol.reward.width
     return [
         [arm.name, *(decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]
         for arm in view.arms
@@ -102,7 +102,7 @@ def plan(view: View) -> list[tuple[str, str]]:
     if protocol.people is None:
         people += f", but for a chance of {decimal(protocol.aim)}"
     rules = {"first": "the first report", "last": "the last report", "sum": "the sum of all reports"}
-    outcome = f"{rules[reward.rule]} of a person, from {decimal(reward.least)} to {decimal(reward.most)}"
+    outcome = f"{rules[reward.rule]} of a person, from {decimal(reward.least)} to {decimal(reward.highest)}"
     return [
         ("Project", protocol.project),
         ("People", people),

@@ -53,7 +53,7 @@ def answer(
     check_compatible(policy, channel, instance, "answer", delay)
     if not isinstance(delay, Constant):
         raise InvalidValue("delay", delay, "a constant one: how many come while the last rewards are awaited is fixed")
-    best = best_arm(instance)
+    channel, best = channel.carrying(instance.statistics), best_arm(instance)
     horizon = whole("horizon", horizon, len(instance.true_means()), LONGEST)
     found = drive(
         policy,

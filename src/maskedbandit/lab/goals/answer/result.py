@@ -71,7 +71,7 @@ def bound(found: Answered) -> float | None:
 
     A sum that wraps around may be any: the channel's `failure` is added for each release.
     """
-    late = found.delay != AT_ONCE or found.instance.moves
+    late = found.delay != AT_ONCE or found.instance.moves or not found.instance.tells_all
     if not isinstance(found.policy, FixedPhases) or late or real(found.channel) is not None:
         return None
     law = Law(*found.channel.law())

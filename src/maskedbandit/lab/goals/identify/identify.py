@@ -76,6 +76,7 @@ def identify(
     (0.5, np.True_, np.True_, np.True_)
     """
     check_compatible(policy, channel, instance, "identify", delay)
+    channel = channel.carrying(instance.statistics)
     delta, best = probability("delta", delta), best_arm(instance)
     max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
     found = drive(

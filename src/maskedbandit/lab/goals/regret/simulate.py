@@ -103,6 +103,7 @@ def simulate(
         return drive_contexts(policy, channel, contexts, marks=marks, **how)
     check_compatible(policy, channel, instance, "regret", delay)
     assert isinstance(instance, Instance)
+    channel = channel.carrying(instance.statistics)
     found = drive(policy, channel, instance, aim=horizon, marks=marks, keep_releases=keep_releases, **how)
     return Run(
         policy=policy,
