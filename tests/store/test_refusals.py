@@ -97,7 +97,7 @@ def test_an_unknown_study(setting: Setting) -> None:
 def test_an_unknown_ticket(setting: Setting) -> None:
     study, ticket = setting.study, setting.ticket()
     for wrong in ("", "aa", ticket[:-1], ticket.upper(), f"{ticket}' OR '1'='1", 7, None, [ticket]):
-        for do in (study.expose, study.offer, lambda each: study.report(each, 1)):
+        for do in (study.expose, study.offers, lambda each: study.report(each, 1)):
             refused(setting, UnknownTicket, "unknown_ticket", lambda do=do, wrong=wrong: do(wrong), "has this ticket")
     assert study.erase("ann") == 1
     refused(setting, UnknownTicket, "unknown_ticket", lambda: study.report(ticket, 1), "no place of small has this")
@@ -440,7 +440,7 @@ def test_a_search_takes_delta_and_no_people() -> None:
         ({"delta": 1}, "delta is 1"),
         ({"delta": "0.1"}, "delta is '0.1'"),
         ({"delta": float("nan")}, "not JSON"),
-        ({"reward": {"rule": "sum"}}, "rule is 'sum': it must be first: each device reports once"),
+        ({"reward": {"rule": "sum"}}, r"rule of \[reward\] is 'sum': it must be first: each device reports once"),
     ):
         with pytest.raises(InvalidValue, match=says):
             Protocol.from_table(table | changes)
