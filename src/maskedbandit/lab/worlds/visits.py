@@ -49,7 +49,7 @@ class Visits(Instance):
 
     >>> world = Visits([0.5, 0.25], visits=4, cap=2)
     >>> world.true_means(), world.told_means().round(3), world.statistics.cap
-    (array([2., 1.]), array([0.777, 0.448]), 2)
+    (array([2., 1.]), array([0.749, 0.454]), 2)
     """
 
     means: Sequence[Any]
