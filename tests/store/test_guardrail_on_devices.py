@@ -21,12 +21,14 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.channels.response import Response
 from maskedbandit.client.device import noisy
-from maskedbandit.errors import Conflict, InvalidValue, PersonalValue
+from maskedbandit.errors import Conflict, Corrupted, InvalidValue, PersonalValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy import sampling
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit_bounds import largest_ratio
 from maskedbandit.store import release
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.outcome import Outcome
 from maskedbandit.study.protocol import Protocol
 from tests.statistics import same_distribution, seeded
@@ -183,6 +185,27 @@ def test_what_devices_sent_is_released_as_it_came(kind: str, tmp_path: Path) -> 
     played.verify()
     played.open_again()
     played.verify()
+    played.study.close()
+
+
+@pytest.mark.parametrize("kind", ["central", *AGREED])
+@pytest.mark.parametrize("lie", ["noise", "price"])
+def test_what_a_guardrail_costs_is_verified(
+    kind: str, lie: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken services give the guardrail all of epsilon, or forget what it costs: their ledgers are refused."""
+    with monkeypatch.context() as patch:
+        if lie == "noise":
+            patch.setattr(Guardrail, "channels", lambda self, channel: (at_epsilon(channel, Fraction(2, 3)), channel))
+            patch.setattr(Protocol, "price", lambda self, n: Loss.pure(1))
+        else:
+            patch.setattr(Protocol, "price", lambda self, n: self.channel.loss(n))
+        played = Played(tmp_path, **devices(kind))
+        played.come(12)
+        played.wait()
+    says = {"noise": "had other noise than its protocol says", "price": "cost more than its ledger says"}
+    with pytest.raises(Corrupted, match=says[lie]):
+        played.verify()
     played.study.close()
 
 
