@@ -43,8 +43,8 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     """Raise `Corrupted` or `BehindWitness` unless everything fits; nothing is changed. The study may go on meanwhile.
 
     The ledger is whole, signed, and goes on from its witness; the releases are its own, with the noise of the
-    protocol; every decision follows from the seed and the releases before it; every released cohort has exactly its people,
-    and their digest; everybody was charged what the release cost, and is within the budget.
+    protocol; every decision follows from the seed and the releases before it; every released cohort has exactly its
+    people, and their digest; everybody was charged what the release cost, and is within the budget.
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with readable(study), database.still():
