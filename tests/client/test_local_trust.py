@@ -15,8 +15,9 @@ from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
 from maskedbandit.client.device import Noisy
+from maskedbandit.client.known import KnownArms
 from maskedbandit.client.outbox import Outbox
-from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
+from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue, StorageFailed
 from maskedbandit.privacy.statistics import capped
 from maskedbandit.study.device import Device
 from tests.client.conftest import only
@@ -153,6 +154,47 @@ def test_a_draw_for_each_ticket_is_found(client, network, service, monkeypatch) 
 
     monkeypatch.setattr(Outbox, "put_device_report", mutant)
     assert drawn_for_each_ticket(client, network, service) == 3
+
+
+def drawn_with_tickets_of_others(client: Callable, network: Network, service: FakeService, first: bool) -> int:
+    """How many draws of one outcome a service gets that gives a person three tickets, each before or after others."""
+    one = client(channel=CHANNEL)
+    for i in range(3):
+        place = {"study": "newsletter", "arm": "bold", "ticket": f"ticket{i}", "propensity": "1", "offer": OFFER}
+        others = [f"{i} {j}" for j in range(8)]  # of whom some come before the person in all orders
+        people = ["ann", *others] if first else [*others, "ann"]
+        service.places |= {("newsletter", unit): place for unit in people}
+        ticket = {unit: one.assign(unit).ticket for unit in people}["ann"]
+        one.expose(ticket)
+        with suppress(AlreadySpent):
+            one.report(ticket, 1)
+        assert one.flush()
+    return sum(path.endswith("/report/batch") for path, _ in network.sent)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_ticket_is_of_one_person(client, network, service, first) -> None:
+    assert drawn_with_tickets_of_others(client, network, service, first) == int(first)
+
+
+def test_a_ticket_that_could_not_be_written_down_is_not_given(client, monkeypatch) -> None:
+    def failing(self: KnownArms, *given: Any) -> bool:
+        raise StorageFailed("the disk is full")
+
+    monkeypatch.setattr(KnownArms, "remember", failing)
+    given = client(channel=CHANNEL).assign("ann")
+    assert (given.arm, given.ticket, given.source) == ("plain", None, "fallback")
+
+
+def test_a_ticket_that_may_be_of_another_person_is_found(client, network, service, monkeypatch) -> None:
+    def forgetting(self: KnownArms, *given: Any) -> bool:
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM holder")
+        return real(self, *given)
+
+    real = KnownArms.remember
+    monkeypatch.setattr(KnownArms, "remember", forgetting)
+    assert drawn_with_tickets_of_others(client, network, service, first=True) == 3
 
 
 def test_without_the_channel_nothing_is_sent_either(client, network) -> None:

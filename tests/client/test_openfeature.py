@@ -15,6 +15,7 @@ from openfeature.exception import ErrorCode
 from openfeature.flag_evaluation import Reason
 from openfeature.track import TrackingEventDetails
 
+from maskedbandit.channels.local import Local
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from tests.client.conftest import only
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
@@ -185,6 +186,16 @@ def test_an_event_without_a_value_is_one_and_a_wrong_one_is_dropped(application,
     assert list(service.reports.values()) == [1.0]
     assert "an event is dropped" in caplog.text
     assert "0.123456" not in caplog.text
+
+
+def test_what_one_study_does_not_take_is_reported_in_the_others(application, service, caplog) -> None:
+    app = application(channels={"banner": Local(epsilon=1)})  # the service offers no noise there
+    for study in ("banner", STUDY):
+        app.get_object_value(study, {}, ANN)
+    app.track("opened", ANN)
+    assert provider(app).flush()
+    assert {ticket for ticket, _ in service.reports} == {"ticket1"}
+    assert "an event is dropped" in caplog.text
 
 
 def test_a_study_may_name_the_event_that_is_its_outcome(application, service) -> None:

@@ -16,14 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from maskedbandit.channels.channel import at_epsilon, part_of
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.channels.response import Response
 from maskedbandit.client.device import noisy
-from maskedbandit.errors import Conflict, InvalidValue, PersonalValue
+from maskedbandit.errors import Conflict, Corrupted, InvalidValue, PersonalValue
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy import sampling
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit_bounds import largest_ratio
 from maskedbandit.store import release
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.outcome import Outcome
 from maskedbandit.study.protocol import Protocol
 from tests.statistics import same_distribution, seeded
@@ -87,6 +92,30 @@ def test_with_gaussian_noise_both_reports_cost_less_than_one_would() -> None:
     assert both.price(1).curve[0] < alone.price(1).without_single().curve[0]
     offers = to_lines(offer.at(0) for offer in both.offers(9))
     assert noisy(alone.channel, offers, 1).epsilon + noisy(alone.channel, offers, 1, "harm").epsilon == 1
+
+
+SKELLAM = Local(epsilon=2, noise=Skellam())
+
+
+def test_parts_of_skellam_noise_cost_more_than_the_whole() -> None:
+    """At epsilon 2 and delta 10^-6 it is 4.5 instead of 3.6."""
+    half = at_epsilon(SKELLAM, Fraction(1)).loss(1)
+    assert (half + half).epsilon(1e-6) > 1.2 * SKELLAM.loss(1).without_single().epsilon(1e-6)
+    for whole in (Response(epsilon="1/3"), Local(epsilon=5, grid="paper"), Local(epsilon=5, noise=DiscreteGaussian())):
+        for share in (Fraction(1, 1000), Fraction(1, 3), Fraction(1)):
+            assert part_of(whole, whole.epsilon * share) == at_epsilon(whole, whole.epsilon * share)
+
+
+def test_devices_do_not_take_part_with_parts_of_skellam_noise() -> None:
+    channel = {"name": "local", "epsilon": 2, "noise": "skellam"}
+    budget = {"epsilon": 10, "delta": 1e-6}
+    with pytest.raises(InvalidValue, match="parts of epsilon cost more than the whole"):
+        small_protocol(**devices("local", channel=channel, budget=budget))
+    half = at_epsilon(SKELLAM, Fraction(1)).offer(9).at(0)
+    with pytest.raises(InvalidValue, match="parts of epsilon cost more than the whole"):
+        noisy(SKELLAM, to_lines([half, replace(half, metric="harm")]), 1)
+    alone = small_protocol(channel=channel, budget=budget, reward=REWARD)  # as one outcome it is what was agreed
+    assert noisy(SKELLAM, to_lines(offer.at(0) for offer in alone.offers(9)), 1).epsilon == 2
 
 
 # --- what a device sends, as it is drawn
@@ -156,6 +185,27 @@ def test_what_devices_sent_is_released_as_it_came(kind: str, tmp_path: Path) -> 
     played.verify()
     played.open_again()
     played.verify()
+    played.study.close()
+
+
+@pytest.mark.parametrize("kind", ["central", *AGREED])
+@pytest.mark.parametrize("lie", ["noise", "price"])
+def test_what_a_guardrail_costs_is_verified(
+    kind: str, lie: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken services give the guardrail all of epsilon, or forget what it costs: their ledgers are refused."""
+    with monkeypatch.context() as patch:
+        if lie == "noise":
+            patch.setattr(Guardrail, "channels", lambda self, channel: (at_epsilon(channel, Fraction(2, 3)), channel))
+            patch.setattr(Protocol, "price", lambda self, n: Loss.pure(1))
+        else:
+            patch.setattr(Protocol, "price", lambda self, n: self.channel.loss(n))
+        played = Played(tmp_path, **devices(kind))
+        played.come(12)
+        played.wait()
+    says = {"noise": "had other noise than its protocol says", "price": "cost more than its ledger says"}
+    with pytest.raises(Corrupted, match=says[lie]):
+        played.verify()
     played.study.close()
 
 

@@ -32,6 +32,7 @@ from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.law import Law
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import REWARD, Statistics
 
@@ -202,6 +203,21 @@ def epsilon_of(channel: Channel) -> Fraction:
 def at_epsilon(channel: Any, epsilon: Fraction) -> Channel:
     """The same channel for one of several outcomes of a user, which has this part of its epsilon."""
     found: Channel = replace(channel, epsilon=epsilon)
+    return found
+
+
+def part_of(channel: Channel, epsilon: Fraction) -> Channel:
+    """`at_epsilon`, for devices: what they send with parts of epsilon costs no more than one outcome at the whole.
+
+    It raises `InvalidValue` if this part costs more than its share. That of Skellam noise does at high orders, where
+    its loss no longer falls with the square of epsilon, as that of a Gaussian, but hardly at all.
+    """
+    found, share = at_epsilon(channel, epsilon), epsilon / epsilon_of(channel)
+    part, whole = found.loss(1), channel.loss(1)
+    costs, most = ((each.pure_epsilon,) if whole.pure_epsilon < INF else each.curve for each in (part, whole))
+    if any(cost > share * bound for cost, bound in zip(costs, most, strict=True)):
+        allowed = "response, or local with another noise: with this one parts of epsilon cost more than the whole"
+        raise InvalidValue("channel of several outcomes", channel, allowed)
     return found
 
 

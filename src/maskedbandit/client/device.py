@@ -33,7 +33,7 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     epsilon, under an offer that costs no more than that states for a cohort of one. All parts that are offered together
     are no more than the whole, and neither is all that was ever sent of this person.
     """
-    from maskedbandit.channels.channel import at_epsilon, epsilon_of
+    from maskedbandit.channels.channel import epsilon_of, part_of
     from maskedbandit.channels.offers import from_lines
     from maskedbandit.privacy.sampling import Bits
     from maskedbandit.privacy.statistics import REWARD
@@ -51,7 +51,7 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     if spent + part > agreed:
         raise AlreadySpent(f"this person's other outcomes in this study have cost {spent} of {agreed}")
     own = channel.carrying(REWARD) if metric else channel  # only rewards have a cap
-    device = Device("user", value, at_epsilon(own, part), 1)
+    device = Device("user", value, part_of(own, part), 1)
     return Noisy(float(device.send(b"study", 1, offer, Bits())), part)
 
 

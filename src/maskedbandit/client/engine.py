@@ -164,15 +164,18 @@ class Engine:
         if code and reply.status not in (409, 429):
             raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
         try:
+            if given is not None and not known.remember(study, unit, given):
+                given = None
             if given is not None:
                 self._said = ""
-                known.remember(study, unit, given)
                 return given
             self._say(study, code or f"status {reply.status}" if reply.status else "no answer")
             before = known.find(study, unit) or known.served(study) or Assigned(fallback)
         except StorageFailed as why:  # people can be served all the same
             log.error("the arms that were given are not kept: %s", why)
             before = given or Assigned(fallback)
+            if given is not None and given.offer is not None:  # nobody knows whose ticket it is
+                given = None
         return given or Assigned(before.arm, before.payload, source="fallback", why=code or UNREACHABLE)
 
     def _say(self, study: str, why: str) -> None:

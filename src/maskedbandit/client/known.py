@@ -26,6 +26,8 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS arm (
     study TEXT, unit TEXT, arm TEXT NOT NULL, payload TEXT NOT NULL, ticket TEXT, propensity TEXT NOT NULL, offer TEXT,
     until REAL NOT NULL, PRIMARY KEY (study, unit)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS holder (
+    study TEXT, ticket TEXT, unit TEXT NOT NULL, PRIMARY KEY (study, ticket)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
 CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
 CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
@@ -53,6 +55,7 @@ class KnownArms:
     >>> from tempfile import mkdtemp
     >>> known = KnownArms(Path(mkdtemp()) / "known.sqlite")
     >>> known.remember("newsletter", "ann", Assigned("bold", ticket="abc", propensity=Fraction(1, 2)))
+    True
     >>> known.find("newsletter", "ann").arm, known.find("newsletter", "bob"), known.places("ann")
     ('bold', None, [Place(study='newsletter', ticket='abc')])
     """
@@ -62,19 +65,29 @@ class KnownArms:
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM arm WHERE until < ?", (clock(),))
 
-    def remember(self, study: str, unit: str, given: Assigned) -> None:
-        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled."""
+    def remember(self, study: str, unit: str, given: Assigned) -> bool:
+        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled.
+
+        Of local trust a ticket is its first unit's for ever, and others get False: whose report it is, and so whether
+        it was drawn before, is found by the ticket.
+        """
         who = _hashed(unit) if given.ticket else _EVERYBODY
         columns = given.arm, json.dumps(given.payload), given.ticket, str(given.propensity), given.offer
         until = self._clock() + KEPT
         if self._rows(
             f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?", study, who, until - FRESH
         ) == [columns]:
-            return
+            return True
         with self._file.transaction() as connection:
+            if given.offer is not None and given.ticket:
+                connection.execute("INSERT OR IGNORE INTO holder VALUES (?, ?, ?)", (study, given.ticket, who))
+                find = "SELECT unit FROM holder WHERE study = ? AND ticket = ?"
+                if connection.execute(find, (study, given.ticket)).fetchone() != (who,):
+                    return False
             connection.execute(
                 "INSERT OR REPLACE INTO arm VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (study, who, *columns, until)
             )
+        return True
 
     def find(self, study: str, unit: str) -> Assigned | None:
         """The arm that the unit had."""

@@ -113,15 +113,24 @@ class MaskedBanditProvider(AbstractProvider):
         event = _event(tracking_event_name, uuid.uuid4().hex if given is None else str(given))
         value = 1.0 if details.value is None else details.value
         try:
-            for study, ticket in self._engine.places(unit):
-                if tracking_event_name == EXPOSED:
-                    self._engine.expose(study, ticket)
-                elif self._guardrails.get(study) == tracking_event_name:
-                    self._engine.report(study, ticket, value, event, tracking_event_name)
-                elif self._outcomes.get(study, tracking_event_name) == tracking_event_name:
-                    self._engine.report(study, ticket, value, event)
+            places = self._engine.places(unit)
         except MaskedBanditError as why:  # OpenFeature promises applications that tracking does not fail
             log.error("an event is dropped: %s", why)
+            return
+        for study, ticket in places:
+            try:
+                self._tell(study, ticket, tracking_event_name, value, event)
+            except MaskedBanditError as why:  # of this study alone: others may take it
+                log.error("an event is dropped: %s", why)
+
+    def _tell(self, study: str, ticket: str, name: str, value: float, event: str) -> None:
+        """Say to a study what it is to know of an event."""
+        if name == EXPOSED:
+            self._engine.expose(study, ticket)
+        elif self._guardrails.get(study) == name:
+            self._engine.report(study, ticket, value, event, name)
+        elif self._outcomes.get(study, name) == name:
+            self._engine.report(study, ticket, value, event)
 
     def _ask(self, study: str, context: EvaluationContext | None) -> Any:
         unit = context.targeting_key if context else None

@@ -48,7 +48,10 @@ def points(protocol: Protocol, facts: Facts) -> Points:
             "Noise is whole numbers, drawn without floating point before the outcome is looked at. Losses are "
             "fractions, rounded upwards."
         ),
-        randomness="Noise is made from the operating system's random bytes, once for a release, and not from a seed.",
+        randomness=(
+            "Noise is made from the operating system's random bytes, once for a "
+            f"{'report' if protocol.on_devices else 'release'}, and not from a seed."
+        ),
         timing=(
             "Not protected: Python does not compute in constant time. When a release is made depends on who came and "
             "when, and on no outcome that was not released."

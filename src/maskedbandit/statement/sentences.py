@@ -126,6 +126,7 @@ def not_protected(protocol: Protocol) -> list[str]:
     ]
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
+        found.append("Who has reported, which outcomes if there are two, and when: the server sees that.")
     else:
         found.append("Outcomes from whoever has both the database and the keys of its witness.")
     found.append("Several people together: the outcomes of a group of k people are protected k times less.")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from maskedbandit import __version__
-from maskedbandit.statement.content import FORMAT, Audited, Chain, Statement
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.statement.content import FORMAT, Audited, Chain, Promise, Statement
 from maskedbandit.statement.evidence import evidence
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
@@ -38,7 +41,7 @@ def study_statement(
             amount("by this study, at most", facts.at_most),
             amount(f"the budget of a person {where(protocol)}", protocol.budget),
         ],
-        promises=[promise(protocol.name, protocol.policy, protocol.channel, facts.at_most)],
+        promises=[promised(protocol, facts.at_most)],
         trust=trust(protocol, facts.state),
         not_protected=not_protected(protocol),
         assumptions=assumptions(protocol),
@@ -47,6 +50,13 @@ def study_statement(
         ledger=Chain(facts.entries, facts.releases, facts.head, key) if facts.entries else None,
         registry=registry(protocol, facts, answered),
     )
+
+
+def promised(protocol: Protocol, loss: Loss) -> Promise:
+    """What the channel of a study promises: of both outcomes, if there are two."""
+    found = promise(protocol.name, protocol.policy, protocol.channel, loss)
+    more = f"; and the same of {protocol.guardrail.name}" if protocol.guardrail else ""
+    return replace(found, sees=found.sees + more)
 
 
 def utc(at: int) -> str:

@@ -9,7 +9,7 @@ from maskedbandit.errors import BudgetExceeded, Corrupted, UnknownStudy
 from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.chain import entries, verified
+from maskedbandit.store.chain import Entry, entries, verified
 from maskedbandit.store.checked import (
     check_cap,
     check_project,
@@ -42,9 +42,9 @@ class Verified(NamedTuple):
 def verify(database: Database, witness: Witness, study: str) -> Verified:
     """Raise `Corrupted` or `BehindWitness` unless everything fits; nothing is changed. The study may go on meanwhile.
 
-    The ledger is whole, signed, and goes on from its witness; the releases are its own; every decision follows from the
-    seed and the releases before it; every released cohort has exactly its people, and their digest; everybody was
-    charged what the release cost, and is within the budget.
+    The ledger is whole, signed, and goes on from its witness; the releases are its own, with the noise of the
+    protocol; every decision follows from the seed and the releases before it; every released cohort has exactly its
+    people, and their digest; everybody was charged what the release cost, and is within the budget.
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with readable(study), database.still():
@@ -74,9 +74,24 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
     driver = replayed(study, protocol, seed, found, decisions, releases, [])
     watched(study, protocol, found, driver)
+    check_noise(study, protocol, found)
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)
+
+
+def check_noise(study: str, protocol: Protocol, found: list[Entry]) -> None:
+    """Releases had the noise that the protocol says, of each outcome, and cost at least the pure ε that it says."""
+    right: dict[int, tuple[list[str], Loss]] = {}
+    for says in (entry.says for entry in found if entry.says["kind"] == "released"):
+        cohort, n = says["cohort"], says["n"]
+        if n not in right:
+            right[n] = [offer.digest.hex() for offer in protocol.offers(n)], protocol.price(n)
+        offers, price = right[n]
+        if [says[name] for name in ("offer", "guardrail_offer") if name in says] != offers:
+            raise Corrupted(f"the release of cohort {cohort} of {study} had other noise than its protocol says")
+        if Loss.from_text(says["loss"]).pure_epsilon < price.pure_epsilon:
+            raise Corrupted(f"the release of cohort {cohort} of {study} cost more than its ledger says")
 
 
 def check_places(database: Database, losses: Losses, study: str, driver: Driver) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
+from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of, part_of
 from maskedbandit.checks import number
 from maskedbandit.core import TOGETHER
 from maskedbandit.errors import InvalidValue
@@ -74,8 +74,8 @@ class Guardrail:
         if channel.law().counter > 0:
             allowed = "central, local or response, if there is a guardrail: a tree keeps running sums of one outcome"
             raise InvalidValue("channel", channel, allowed)
-        whole = epsilon_of(channel)
-        return at_epsilon(channel, whole * (1 - self.share)), at_epsilon(channel, whole * self.share)
+        whole, part = epsilon_of(channel), part_of if channel.trust == "local" else at_epsilon
+        return part(channel, whole * (1 - self.share)), part(channel, whole * self.share)
 
     def check_policy(self, policy: Policy, law: Law, k: int, aim: Any) -> None:
         """Raise `InvalidValue` if harm is a difference and the policy does not deal arms together."""
