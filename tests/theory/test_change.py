@@ -71,6 +71,20 @@ def test_without_noise_it_is_the_likelihood_ratio(x, y):
         assert has_changed(Law(NO_NOISE), Sum(float(x), 1, n), Sum(float(y), 1, n), level) == expected
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "one", "other", "least"),
+    [
+        (1, Sum(-2.6636474264, 1, 80_956), Sum(7.634389001791, 12, 86), 2.475627738),
+        (5, Sum(54_501.102484, 8, 54_501), Sum(0.5691358366, 1, 1), 1.337385),
+    ],
+)
+def test_the_least_sum_is_found_where_one_set_is_by_far_the_larger_one(epsilon, one, other, least):
+    """There the mean that explains both best is nearer to that of the larger set than a millionth."""
+    law = mb.channels.Central(epsilon=epsilon).law()
+    assert has_changed(law, one, other, 0.999 * least)
+    assert not has_changed(law, one, other, 1.001 * least)
+
+
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_large_change_is_found_in_both_directions_and_orders(name):
     rng = np.random.Generator(np.random.PCG64(6))

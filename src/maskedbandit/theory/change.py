@@ -11,7 +11,9 @@ with probability <= (1 + level) e^-level, for either order of the two, and a cha
 docs/changing_arms.md has the proof.
 
 Both exponents are convex in q, I rises and J falls, and outside the two means one of them is zero: the least sum lies
-between the means, and a golden-section search finds it. Without noise it is the likelihood ratio of [BKMS22].
+between the means, and a golden-section search finds it. It may lie very near one of them, where that set is by far the
+larger one, so the search is for the logarithm of (q - low) / (high - q). Without noise the least sum is the likelihood
+ratio of [BKMS22].
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_response
 from maskedbandit.theory.chernoff import exponent
+
+NEAREST = 24.0  # nats: how near a mean the search goes, as a part e^-24 of the distance between the two
 
 
 class Sum(NamedTuple):
@@ -58,9 +62,9 @@ def has_changed(law: Law, one: Sum, other: Sum, level: float) -> bool:
     pooled = (one.n * low + other.n * high) / (one.n + other.n)
     if not low < pooled < high or one.n * divergence(low, pooled) + other.n * divergence(high, pooled) <= level:
         return False  # not even without noise
-    section = bracket(low, high)
+    section = bracket(-NEAREST, NEAREST)
     for _ in range(24):
-        q = section.x
+        q = low + (high - low) / (1 + math.exp(-section.x))
         found = exponent(law, x, one.m, one.n, q) + exponent(law, other.n - y, other.m, other.n, 1 - q)
         if found <= level:
             return False

@@ -8,7 +8,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.policies.regret.noise_aware_klucb import MOST, NoiseAwareKLUCB, smallest
+from maskedbandit.policies.regret.noise_aware_klucb import MOST, NoiseAwareKLUCB, index, smallest
 from maskedbandit.policies.regret.restarting_klucb import (
     COHORTS,
     LENGTH,
@@ -19,6 +19,7 @@ from maskedbandit.policies.regret.restarting_klucb import (
     any_changed,
     has_changed,
     renew,
+    within,
 )
 from maskedbandit.theory.bounds import minimax
 from tests.policies.mutants import mutant
@@ -136,6 +137,10 @@ def test_windows_are_long_where_releases_are_late():
     assert s.clock[LENGTH] == PATIENCE * sum(each.n for each in early) > COHORTS * 3 * QUICK
     users = [sum(each.n for each in early if each.arm == arm) for arm in range(3)]
     assert max(users) < 1.5 * min(users)
+    known = np.flatnonzero(~np.isnan(s.known.value))
+    assert known.size == 2  # and their indices are for the longer window from the first choice on
+    for arm in known:
+        assert s.known.value[arm] == index(within(s, s.clock[LENGTH]), law, arm)
 
 
 def regret(policy, world, horizon=200_000, runs=10, channel=CENTRAL, **how) -> float:

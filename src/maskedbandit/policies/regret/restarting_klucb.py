@@ -16,10 +16,11 @@ So that a change shows soon, a cohort has at most as many users as a first one, 
 
 With windows of W users, T in all, means that change at C times, and R a bound on the regret of a window without change,
 
-    regret <= (T / W + 1 + C) R / (1 - .01 K) + C W,
+    regret <= (T / W + 1 + C) R / (1 - .01 K) + C V,
 
-if rewards are not late and nobody drops out; W counts the first cohorts and the last one too. docs/changing_arms.md has
-the proof, the same for windows that grow, what noise adds, and what is lost where nothing changes.
+if K < 100, rewards are not late and nobody drops out; V is W, the first cohorts, and what the last one may add.
+docs/changing_arms.md has the proof, the same for windows that grow, what noise adds, and what is lost where nothing
+changes.
 
 Rewards that are still on their way when a window ends teach nothing: as many releases of an arm as it had in flight are
 dropped. Until every arm has a release in the new window users are spread evenly, so without `window` the j-th window
@@ -166,15 +167,16 @@ class RestartingKLUCB(Policy):
             renew(s, law, 1)
         elif told and 0 < s.clock[END] <= s.known.clock[USERS]:
             renew(s, law, s.clock[NUMBER] + 1)
+        if s.clock[END] == 0 and ready(s.known.n):
+            if s.window == 0:
+                early = s.known.clock[USERS] - s.clock[BEGAN]
+                s.clock[LENGTH] = max(s.clock[LENGTH], PATIENCE * s.clock[NUMBER] * early)
+            s.clock[END] = s.known.clock[USERS] + s.clock[LENGTH]
         of = within(s, s.clock[LENGTH])
         users = smallest(of, law)
-        most = max(users, s.clock[LENGTH] // PARTS)
         if not ready(of.n):
             return first(of, users, FURTHER * users, EARLY)
-        if s.clock[END] == 0:
-            if s.window == 0:
-                s.clock[LENGTH] = max(s.clock[LENGTH], PATIENCE * s.clock[NUMBER] * (of.clock[USERS] - s.clock[BEGAN]))
-            s.clock[END] = of.clock[USERS] + s.clock[LENGTH]
+        most = max(users, s.clock[LENGTH] // PARTS)
         best = choose(of, law, rng)
         of.value[best] = math.nan
         return grow(of, best, max(min(RATIO, 1 + most / of.asked[best]), 1 + of.least / of.asked[best]))
