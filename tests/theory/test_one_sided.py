@@ -60,6 +60,13 @@ def test_the_side_is_that_of_the_estimate_and_evidence_is_symmetric():
         assert above[0] > 3
 
 
+def test_bets_are_beyond_a_threshold_that_is_nearly_0():
+    """Half of all rewards are 1, so a bet that the mean is below 1e-12 loses."""
+    known = Releases(np.array([500.0]), np.array([1000]), 1)
+    assert beyond(LAWS["none"], known, 1e-12, 1e-13)[0] < 0, "that the mean is still less"
+    assert beyond(LAWS["none"], known, 1e-12, 0.5)[0] > 0
+
+
 def test_little_is_lost_beside_the_best_bet():
     """All weights together cost some three nats."""
     for total in (520.0, 600.0, 900.0):

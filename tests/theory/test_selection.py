@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.theory.bounds import INFORMATION
 from maskedbandit.theory.divergences import kl, private_divergence
 from maskedbandit.theory.samples import least_samples, nats
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
@@ -43,6 +44,34 @@ def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
     assert nats(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
 
 
+@pytest.mark.parametrize("name", ["no_privacy", "central", "local"])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_bounds_stay_lower_bounds_where_arms_are_close_or_users_say_little(name, epsilon, gap):
+    """The solver of linear programs has absolute tolerances, and differences of means cancel."""
+    means = [0.5 + gap, 0.5, 0.5 - gap / 2, 0.2]
+    known = least_samples(name, means, 0.01, epsilon)
+    assert 1 - 1e-4 < least_samples_top(name, means, 1, 0.01, epsilon) / known < 1 + 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0])
+def test_a_threshold_very_near_an_arm(epsilon):
+    """There d is nearly a square: a tenth of the distance takes a hundred times the users."""
+    for name in ("no_privacy", "central", "local"):
+        near, nearer = (least_samples_above(name, [0.5 + gap], 0.5, 0.0, 0.1, epsilon) for gap in (1e-7, 1e-8))
+        assert nearer / near == pytest.approx(100, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["no_privacy", "central", "local"])
+@pytest.mark.parametrize("mean", [0.0, 0.05, 0.55, 0.97, 1.0])
+def test_a_threshold_is_the_information_of_a_user(name, mean):
+    for epsilon in (0.01, 0.5, 20.0):
+        for tolerance in (0.0, 0.03):
+            z = 0.4 - tolerance if mean > 0.4 else 0.4 + tolerance
+            d = INFORMATION[name](mean, z, epsilon)
+            assert least_samples_above(name, [mean], 0.4, tolerance, 0.1, epsilon) == pytest.approx(nats(0.1) / d, 1e-6)
+
+
 def test_mirrored_arms_take_as_many():
     """The two best, and the three best of one minus each mean."""
     found = least_samples_top("central", MU, 2, 0.01, 0.5)
@@ -67,6 +96,13 @@ def test_a_tolerance_asks_for_less_and_nothing_of_arms_within_it():
         (lambda: least_samples_above("global", MU, 0.4, 0.0, 0.1), UnknownName, "global"),
         (lambda: least_samples_top("central", [0.5, 0.4, 0.4], 2, 0.1, 1.0), InvalidValue, "2 largest are larger"),
         (lambda: least_samples_top("central", MU, 5, 0.1, 1.0), InvalidValue, "more than 5"),
+        (lambda: least_samples_top("central", MU, 0, 0.1, 1.0), InvalidValue, "m is 0"),
+        (lambda: least_samples_top("central", MU, 1.5, 0.1, 1.0), InvalidValue, "m is 1.5"),
+        (lambda: least_samples_top("central", [1.5, 0.4], 1, 0.1, 1.0), InvalidValue, r"means is \[1.5, 0.4\]"),
+        (lambda: least_samples_above("central", [1.5], 0.4, 0.0, 0.1), InvalidValue, r"means is \[1.5\]"),
+        (lambda: least_samples_above("central", [0.5, 0.4], 0.4, 0.0, 0.1), InvalidValue, "other than theta = 0.4"),
+        (lambda: least_samples_above("central", MU, 1.4, 0.0, 0.1), InvalidValue, "theta is 1.4"),
+        (lambda: least_samples_above("central", MU, 0.4, 0.4, 0.1), InvalidValue, "tolerance is 0.4"),
         (lambda: least_samples_top("central", MU, 2, 1.5, 1.0), InvalidValue, "delta"),
         (lambda: least_samples_top("central", MU, 2, 0.1, 0.0), InvalidValue, "epsilon"),
     ],

@@ -19,7 +19,7 @@ from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
 @kernel
 def logit(p: float) -> float:
     """ln(p / (1 - p)), which is kept finite."""
-    p = min(max(p, 1e-9), 1 - 1e-9)
+    p = min(max(p, 1e-300), 1 - 1e-16)
     return math.log(p / (1 - p))
 
 

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from maskedbandit.checks import check_cohort, check_fraction, number
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.bounds import INFORMATION, positive
 from maskedbandit.theory.samples import nats
@@ -30,8 +31,18 @@ from maskedbandit.theory.transport import SAME, kl_parts, private_parts
 
 CLOSE = 1e-6  # relative; how far T* may be below the exact value
 ROUNDS = 200
+FAR = 1e15  # one arm weighs so much more than the other that they meet at its mean
 
 Parts = Callable[[float, float, float], tuple[float, float]]
+
+
+def check_threshold(theta: float, tolerance: float) -> None:
+    """A threshold and a tolerance that leave room for means on both sides."""
+    check_fraction("theta", theta)
+    nearest = min(theta, 1 - theta)
+    if not (number(tolerance) and 0 <= tolerance < nearest):
+        allowed = f"a number from 0 to below {nearest:g}, as theta is {theta:g}"
+        raise InvalidValue("tolerance", tolerance, allowed)
 
 
 def parts_of(name: str, epsilon: float) -> Parts:
@@ -41,8 +52,18 @@ def parts_of(name: str, epsilon: float) -> Parts:
     epsilon = min(positive("epsilon", epsilon), 700.0)
     if name == "central" and not math.isinf(epsilon):
         return lambda a, b, v: private_parts(a, b, v, epsilon)
-    flip = 1 / (1 + math.exp(epsilon)) if name == "local" else 0.0
-    return lambda a, b, v: kl_parts(flip + (1 - 2 * flip) * a, flip + (1 - 2 * flip) * b, v)
+    slope = math.tanh(epsilon / 2) if name == "local" else 1.0
+    if slope < 1e-5:  # the means of bits are too close to subtract, and kl is 2 slope^2 (x - y)^2 to ten digits
+        return lambda a, b, v: (2 * (slope * (a - b) * v / (1 + v)) ** 2, 2 * (slope * (a - b) / (1 + v)) ** 2)
+    flip = (1 - slope) / 2
+    return lambda a, b, v: kl_parts(flip + slope * a, flip + slope * b, v)
+
+
+def arms_of(means: Sequence[float]) -> list[float]:
+    """The means, if they are numbers in [0, 1]."""
+    if not all(number(mean) and 0 <= mean <= 1 for mean in means):
+        raise InvalidValue("means", list(means), "numbers in [0, 1]")
+    return [float(mean) for mean in means]
 
 
 def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, epsilon: float = math.inf) -> float:
@@ -52,8 +73,9 @@ def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, e
     >>> [round(least_samples_top(name, mu, 2, 0.01, epsilon=0.1)) for name in ("no_privacy", "central", "local")]
     [662, 1409, 270720]
     """
-    parts, ranked = parts_of(name, epsilon), sorted((float(mean) for mean in means), reverse=True)
-    if not 1 <= m < len(ranked) or ranked[m - 1] - ranked[m] < SAME:
+    check_cohort("m", m)
+    parts, ranked, m = parts_of(name, epsilon), sorted(arms_of(means), reverse=True), int(m)
+    if m >= len(ranked) or ranked[m - 1] - ranked[m] < SAME:
         raise InvalidValue(
             "means", list(means), f"more than {m} numbers, of which the {m} largest are larger than all others"
         )
@@ -61,19 +83,23 @@ def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, e
 
 
 def rate(parts: Parts, ranked: list[float], m: int) -> float:
-    """1 / T*, for means that fall; at least that."""
+    """1 / T*, for means that fall; at least that.
+
+    The program counts in units of about the result, because its solver has absolute tolerances.
+    """
     from scipy.optimize import linprog
 
     k = len(ranked)
     pairs = [(i, j) for i in range(m) for j in range(m, k)]
     w, cuts, program = np.full(k, 1 / k), list[np.ndarray](), np.append(np.zeros(k), -1.0)
+    unit = min(sum(parts(ranked[i], ranked[j], 1.0)) for i, j in pairs) / k
     for _ in range(ROUNDS):
         least = math.inf
         for i, j in pairs:
             of_i, of_j = parts(ranked[i], ranked[j], max(w[j], 1e-12) / max(w[i], 1e-12))
             least = min(least, w[i] * of_i + w[j] * of_j)
             row = np.zeros(k + 1)
-            row[i], row[j], row[k] = -of_i, -of_j, 1.0
+            row[i], row[j], row[k] = -of_i, -of_j, unit
             cuts.append(row / max(of_i, of_j))
         found = linprog(
             program,
@@ -83,7 +109,7 @@ def rate(parts: Parts, ranked: list[float], m: int) -> float:
             b_eq=[1.0],
             bounds=[(0, None)] * (k + 1),
         )
-        w, bound = found.x[:k], float(found.x[k])
+        w, bound = found.x[:k], unit * float(found.x[k])
         if bound <= least * (1 + CLOSE):
             break
     return bound
@@ -98,10 +124,12 @@ def least_samples_above(
     >>> [round(least_samples_above(name, mu, 0.45, 0, 0.01, 0.1)) for name in ("no_privacy", "central", "local")]
     [1437, 2590, 583256]
     """
-    if name not in INFORMATION:
-        raise UnknownName("lower bound", name, INFORMATION)
+    parts = parts_of(name, epsilon)
+    check_threshold(theta, tolerance)
     low, high, total = theta - tolerance, theta + tolerance, 0.0
-    for mean in means:
+    for mean in arms_of(means):
+        if tolerance == 0 and abs(mean - theta) < SAME:
+            raise InvalidValue("means", list(means), f"numbers other than theta = {theta:g}, or with a tolerance")
         if not low + SAME < mean < high - SAME or tolerance == 0:
-            total += 1 / INFORMATION[name](mean, low if mean >= theta else high, positive("epsilon", epsilon))
+            total += 1 / (parts(mean, low, FAR)[0] if mean >= theta else parts(high, mean, 1 / FAR)[1])
     return total * nats(delta)

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.checks import check_cohort, check_fraction, number
-from maskedbandit.errors import InvalidValue
+from maskedbandit.checks import check_cohort
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.selection import least_samples_above, least_samples_top
+from maskedbandit.theory.selection import check_threshold, least_samples_above, least_samples_top
 from maskedbandit.theory.transport import SAME
 
 Arms = npt.NDArray[np.bool_]
@@ -32,7 +31,7 @@ class Question(ABC):
 
     @abstractmethod
     def lacks(self, means: Means) -> str:
-        """What an instance of these means should be, so that a search can end; empty if it is that."""
+        """What an instance of these means should be, so that there is an answer to be found; empty if it is that."""
 
     @abstractmethod
     def right(self, means: Means, selected: Arms) -> Arms:
@@ -54,10 +53,11 @@ class Top(Question):
 
     def lacks(self, means: Means) -> str:
         if means.size <= self.m:
-            return f"one of more than {self.m} arms"
+            return f"one of more than {self.m} arms, as m is {self.m}"
         ranked = np.sort(means)[::-1]
         equal = ranked[self.m - 1] - ranked[self.m] < SAME
-        return f"one in which the {self.m} best are better than all others" if equal else ""
+        one = f"one in which the {self.m} best are better than all others, as otherwise the search does not end"
+        return one if equal else ""
 
     def right(self, means: Means, selected: Arms) -> Arms:
         best = np.zeros(means.size, bool)
@@ -77,15 +77,11 @@ class Above(Question):
     tolerance: float
 
     def __post_init__(self) -> None:
-        check_fraction("theta", self.theta)
-        nearest = min(self.theta, 1 - self.theta)
-        if not (number(self.tolerance) and 0 <= self.tolerance < nearest):
-            allowed = f"a number from 0 to below {nearest:g}, as theta is {self.theta:g}"
-            raise InvalidValue("tolerance", self.tolerance, allowed)
+        check_threshold(self.theta, self.tolerance)
 
     def lacks(self, means: Means) -> str:
         if self.tolerance == 0 and np.any(abs(means - self.theta) < SAME):
-            return f"one without an arm of mean {self.theta:g} itself, unless the policy has a tolerance"
+            return f"one without an arm of mean {self.theta:g} itself, as otherwise only a tolerance ends the search"
         return ""
 
     def right(self, means: Means, selected: Arms) -> Arms:
