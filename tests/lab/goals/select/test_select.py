@@ -19,6 +19,7 @@ P, RAW = mb.policies, mb.channels.Raw()
 MEANS = [0.9, 0.8, 0.3, 0.2]
 FOUR = mb.Bernoulli(MEANS)
 TOP, ABOVE = P.TopArms(m=2), P.ArmsAbove(theta=0.5)
+LOST = mb.delays.Lost(mb.delays.Constant(3), share=0.3, deadline=10)
 TEXT = """
 about = "Which two?"
 goal = "select"
@@ -106,7 +107,8 @@ def test_a_search_that_is_cut_off_names_nobody():
     ("change", "said"),
     [
         ({"policy": P.ReleasedLikelihood()}, "a policy whose goal is 'select', not 'identify'"),
-        ({"instance": mb.Bernoulli([0.5, 0.4])}, "more than 2 arms"),
+        ({"instance": mb.Bernoulli([0.5, 0.4])}, "more than 2 arms, as m is 2$"),
+        ({"policy": ABOVE, "delay": LOST}, "delay is .*all rewards come in time"),
         ({"instance": mb.Bernoulli([0.5, 0.4, 0.4])}, "the 2 best are better than all others"),
         ({"policy": ABOVE, "instance": mb.Bernoulli([0.5, 0.4])}, "without an arm of mean 0.5 itself"),
         ({"delta": 1.0}, "delta is 1"),
@@ -135,6 +137,10 @@ def test_what_cannot_be_asked_is_said(change, said):
 def test_a_question_that_is_none_is_refused(make, said):
     with pytest.raises(InvalidValue, match=said):
         make()
+
+
+def test_arms_keep_their_order_where_rewards_are_lost_so_the_best_are_found():
+    assert mb.select(TOP, RAW, FOUR, delta=0.1, runs=5, delay=LOST).correct.all()
 
 
 def test_if_all_arms_are_asked_for_all_are_named():

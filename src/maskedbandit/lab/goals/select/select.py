@@ -21,7 +21,7 @@ from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.identify.identify import probability
 from maskedbandit.lab.goals.select.result import Selected
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.policies.parts.selection import Selection
+from maskedbandit.policies.parts.selection import Above, Selection
 from maskedbandit.privacy.exact import whole
 
 
@@ -29,7 +29,10 @@ def check_question(policy: Any, channel: Any, instance: Any, delay: Any = AT_ONC
     """Raise unless they fit together, and the question of the policy has an answer on the instance."""
     check_compatible(policy, channel, instance, "select", delay)
     if lacks := policy.question.lacks(instance.true_means()):
-        raise InvalidValue("instance", instance, f"{lacks}, as otherwise the search does not end")
+        raise InvalidValue("instance", instance, lacks)
+    if isinstance(policy.question, Above) and delay.parameters().lost > 0:
+        allowed = "one by which all rewards come in time: a default in place of some moves means across theta"
+        raise InvalidValue("delay", delay, allowed)
 
 
 def select(
