@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.offers import Offer
+from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.privacy.statistics import capped
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.reward import Reward
 
 
@@ -50,3 +53,16 @@ class Outcome(NamedTuple):
         ]
         # a database may store -0.0 as 0.0, which is another number to the ledger
         return float(self.channel.analyze(sum(sent), offer, bits, memory, stream, answers=len(sent))) + 0.0
+
+
+def outcomes_of(channel: Channel, reward: Reward, guardrail: Guardrail | None) -> tuple[Outcome, ...]:
+    """The reward, and the guardrail if there is one; their channels share the epsilon of this one."""
+    found = [Outcome("", reward, channel)]
+    if guardrail is not None:
+        first, second = guardrail.channels(channel)
+        found = [Outcome("", reward, first), Outcome(guardrail.name, guardrail.outcome, second)]
+    for each in found:
+        if each.on_devices and each.reward.rule != "first" and each.reward.cap == 1:
+            allowed = "first: each device reports once, as its noise is in its report"
+            raise InvalidValue(f"rule of [{'guardrail' if each.metric else 'reward'}]", each.reward.rule, allowed)
+    return tuple(each._replace(channel=each.channel.carrying(capped(each.reward.cap))) for each in found)

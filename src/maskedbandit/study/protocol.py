@@ -51,13 +51,12 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.statistics import capped
 from maskedbandit.study.arms import arms_of, check_arms
 from maskedbandit.study.budget_table import budget_of, period_of
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
-from maskedbandit.study.outcome import Outcome
+from maskedbandit.study.outcome import Outcome, outcomes_of
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import public_key
 
@@ -205,11 +204,7 @@ class Protocol:
             raise InvalidValue("channel", found, allowed)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        metrics, rewards, channels = [""], [self.reward], [found]
-        if (second := self.guardrail) is not None:
-            metrics, rewards, channels = ["", second.name], [self.reward, second.outcome], [*second.channels(found)]
-        carrying = [channel.carrying(capped(each.cap)) for each, channel in zip(rewards, channels, strict=True)]
-        return tuple(map(Outcome, metrics, rewards, carrying))
+        return outcomes_of(found, self.reward, self.guardrail)
 
     @property
     def on_devices(self) -> bool:
@@ -290,10 +285,6 @@ class Protocol:
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
-        for metric, reward, _ in self.outcomes:
-            if self.on_devices and reward.rule != "first" and reward.cap == 1:
-                allowed = "first: each device reports once, as its noise is in its report"
-                raise InvalidValue(f"rule of [{'guardrail' if metric else 'reward'}]", reward.rule, allowed)
         if self.guardrail:
             self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
         if self.channel.law().counter > 0:
