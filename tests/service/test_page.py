@@ -355,3 +355,13 @@ def test_arms_without_a_release_are_named(views: dict[str, View]) -> None:
     arms = (Arm(first.name, None, None, first.chance), *others)
     text = render_study(replace(views["running"], arms=arms), OWNER, "")
     assert "nothing released yet" in text
+
+
+def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views: dict[str, View]) -> None:
+    running = views["running"]
+    table = running.protocol.table
+    several = Protocol.from_table({**table, "reward": {**table["reward"], "cap": 3, "most": 2}})
+    for protocol, person in ((running.protocol, False), (several, True)):
+        text = render_study(replace(running, protocol=protocol), OWNER, "")
+        assert ("the sum of all rewards, cut at 6: what is above that is in no mean" in text) is person
+        assert ("every mean from 0 to 6 was as likely" in text) is person

@@ -10,6 +10,7 @@ import pytest
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.channels.response import Response
 from maskedbandit.cli.parts.simulation import Clock as Simulated
+from maskedbandit.cli.parts.simulation import Simulated as SimulationTable
 from maskedbandit.cli.parts.simulation import simulate
 from maskedbandit.client.device import added_up, noisy
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
@@ -18,6 +19,7 @@ from maskedbandit.reports.estimate_source import source_of
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.record import privacy_unit
+from maskedbandit.statement.sentences import assumptions
 from maskedbandit.store.chain import entries
 from maskedbandit.store.checked import check_cap
 from maskedbandit.store.session import Session
@@ -60,7 +62,8 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
         assert [entry.says["cap"] for entry in found if entry.says["kind"] == "released"] == [3, 3]
         witness = witness_of(study.database, tmp_path / "witness")
         assert "in units of 3 rewards" in shown(study.database, witness, study.name)[-1]
-        assert source_of(study, None, None).most == 3
+        source = source_of(study, None, None)
+        assert (source.what, source.most) == ("small, sums of a person's rewards cut at 3", 3)
         verify(study.database, witness, study.name)
         with pytest.raises(Corrupted, match="the cap of the release of cohort 0 of small is not that of its protocol"):
             check_cap(study.name, found, small_protocol())
@@ -115,6 +118,7 @@ def test_a_protocol_without_a_cap_is_what_it_was() -> None:
         ({"cap": "3"}, "cap is '3'"),
         ({"cap": 3, "rule": "last"}, "rule is 'last': it must be sum, or left out"),
         ({"cap": 3, "least": -1}, "least of the reward is -1.0: it must be 0, if there is a cap"),
+        ({"cap": 10, "most": 1e308}, r"most of the reward is 1e\+308: it must be .* finite product with the cap, 10"),
     ],
 )
 def test_caps_that_mean_nothing_are_refused(reward: dict[str, Any], said: str) -> None:
@@ -168,9 +172,18 @@ def test_a_statement_says_that_a_person_is_protected_and_what_counts() -> None:
         assert ("all outcomes of one person, however many" in said.neighbours) is person
         assert ("the noise hides all rewards of a person together" in said.mechanism) is person
         assert (privacy_unit(protocol) == "One person over the whole study") is person
+        assert ("with all outcomes of a person as with any others" in said.definition) is person
+        assert ("Sums above 3 are cut, so an arm whose people have more looks worse" in said.bias) is person
 
 
-PLAYED = {
+def test_the_time_of_the_one_report_of_a_device_must_tell_nothing() -> None:
+    """Who reports when the last reward comes says in the clear when that was."""
+    said = "A device reports once, also of a person without any outcome, at a time that depends on no outcome"
+    assert any(said in each for each in assumptions(small_protocol(**CAPPED, **LOCAL)))
+    assert not any(said in each for each in assumptions(small_protocol(**CAPPED)))
+
+
+PLAYED: dict[str, Any] = {
     "people": 600,
     "policy": "contemporaneous_klucb",
     "simulation": {"instance": {"name": "visits", "means": [0.2, 0.6], "visits": 4, "cap": 3}},
@@ -198,6 +211,16 @@ def test_people_are_not_played_with_another_cap(tmp_path: Path, cap: int) -> Non
     said = "as many rewards that count as the protocol says, 3"
     with capped_study(tmp_path, clock, **other) as study, pytest.raises(InvalidValue, match=said):
         simulate(study, clock, lambda many: None)
+
+
+def test_a_guardrail_is_not_played_with_a_cap() -> None:
+    several = PLAYED["simulation"]["instance"]
+    guardrail = {"name": "harm", "harm": {"above": 0.5}}
+    protocol = small_protocol(
+        **CAPPED, **{**PLAYED, "simulation": {"instance": several, "guardrail": several}, "guardrail": guardrail}
+    )
+    with pytest.raises(InvalidValue, match=r"guardrail of \[simulation\] is .*: it must be one without a cap"):
+        SimulationTable.of(protocol)
 
 
 def test_a_protocol_with_a_cap_is_read_again(tmp_path: Path) -> None:

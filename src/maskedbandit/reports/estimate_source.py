@@ -18,9 +18,11 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.lab.goals.regret.result import Run
 from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.bias import LONGER, Played
 from maskedbandit.store.standing import of_arms, standing
 from maskedbandit.store.study import Study
+from maskedbandit.words import decimal
 
 Rows = npt.NDArray[np.float64]
 
@@ -56,8 +58,14 @@ def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
         raise InvalidValue("what", what, said)
     if not isinstance(channel, Channel):
         raise InvalidValue("channel", channel, "the channel of these releases, such as Central(epsilon=1)")
-    rows = table_of(checked(known))
-    return Source(type(channel).__name__, rows, channel, tuple(map(str, range(int(rows[:, 0].max()) + 1))))
+    rows, most = table_of(checked(known)), float(getattr(channel, "statistics", REWARD).cap)
+    names = tuple(map(str, range(int(rows[:, 0].max()) + 1)))
+    return Source(f"{type(channel).__name__}{cut(most > 1, most)}", rows, channel, names, most=most)
+
+
+def cut(several: bool, most: float) -> str:
+    """What the means are of, if people have several rewards: what is above the cap is in no release."""
+    return f", sums of a person's rewards cut at {decimal(most)}" if several else ""
 
 
 def checked(known: Sequence[Release | Recorded]) -> list[Recorded]:
@@ -99,16 +107,18 @@ def source_of_run(result: Run | Found, run: int | None) -> Source:
     else:
         most = max(min(LONGER * people, result.max_pulls), result.pulls.shape[1])
         played = Played(result.policy, result.delta, result.delay, most)
-    title = f"{type(result.policy).__name__} over {type(result.channel).__name__}"
+    cap, several = float(result.instance.statistics.cap), not result.instance.tells_all
+    title = f"{type(result.policy).__name__} over {type(result.channel).__name__}{cut(several, cap)}"
     names = tuple(map(str, range(result.pulls.shape[1])))
-    return Source(title, rows, result.channel, names, most=float(result.instance.statistics.cap), played=played)
+    return Source(title, rows, result.channel, names, most=cap, played=played)
 
 
 def source_of_study(study: Study) -> Source:
     """What a stored study released so far. If its policy has not ended it, simulations end at as many people."""
     protocol, rows = study.protocol, table_of(study.recorded())
     names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
-    source = Source(study.name, rows, protocol.channel, names, reward.least, reward.highest)
+    title = f"{study.name}{cut(reward.cap > 1, reward.highest)}"
+    source = Source(title, rows, protocol.channel, names, reward.least, reward.highest)
     if standing(study.name, protocol, of_arms(study.database, study.name)).stage > 1:
         return source._replace(unplayed="its arms changed, and only the first stage of a study can be simulated")
     people = int(rows[:, 1].sum())

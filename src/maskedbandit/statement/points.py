@@ -21,7 +21,7 @@ WIDE = 1.96  # standard deviations on either side: 95 in 100
 def points(protocol: Protocol, facts: Facts) -> Points:
     """All points."""
     return Points(
-        definition=definition(facts.at_most),
+        definition=definition(protocol, facts.at_most),
         parameters=parameters(protocol, facts),
         unit=unit(protocol),
         neighbours=neighbours(protocol),
@@ -115,8 +115,9 @@ def choices(protocol: Protocol, facts: Facts) -> str:
     return text
 
 
-def definition(loss: Loss) -> str:
+def definition(protocol: Protocol, loss: Loss) -> str:
     """The kind of privacy."""
+    one, other = ("all outcomes", "any others") if protocol.reward.cap > 1 else ("one outcome", "any other")
     kinds = {
         "Pure DP": "Pure ε-differential privacy",
         "Approximate DP": "(ε, δ)-differential privacy",
@@ -125,8 +126,8 @@ def definition(loss: Loss) -> str:
     }
     but = f", but for a probability of {float(loss.delta):.4g}" if loss.delta else ""
     return (
-        f"{kinds[variant(loss)]}: whatever is published is nearly as likely with one outcome of a person as with any "
-        f"other{but}, whatever else the observer knows."
+        f"{kinds[variant(loss)]}: whatever is published is nearly as likely with {one} of a person as with "
+        f"{other}{but}, whatever else the observer knows."
     )
 
 
@@ -252,9 +253,12 @@ def bias(protocol: Protocol) -> str:
     default, other = decimal(protocol.reward.default), protocol.guardrail
     if other:
         default += f", and {decimal(other.outcome.default)} for {other.name}"
+    reward, cut = protocol.reward, ""
+    if reward.cap > 1:
+        cut = f" Sums above {decimal(reward.highest)} are cut, so an arm whose people have more looks worse than it is."
     return (
         f"The noise is 0 on average{', of both outcomes' * bool(other)}. People who do not report count as {default}, "
-        "so an arm whose people report less often looks different. Who is given which arm depends on earlier "
+        f"so an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "
         "releases. Accuracy is not broken down by groups of people: a small group may be served badly without anybody "
         "seeing it."
     )

@@ -147,6 +147,11 @@ def assumptions(protocol: Protocol) -> list[str]:
                 "A device reports both outcomes, whatever they are, at times that depend on neither: otherwise the "
                 "server sees who did, when, and why."
             )
+        elif protocol.reward.cap > 1:
+            found.append(
+                "A device reports once, also of a person without any outcome, at a time that depends on no outcome: "
+                "otherwise the server sees who did, when, and why."
+            )
         else:
             found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
     else:

@@ -64,6 +64,8 @@ class Reward:
         cap = capped(given.get("cap", 1)).cap
         if "cap" in given and rule != "sum":
             raise InvalidValue("rule", rule, "sum, or left out: a cap is of the sum of a person's rewards")
+        if cap * most == float("inf"):
+            raise InvalidValue("most of the reward", most, f"a number that has a finite product with the cap, {cap}")
         if cap > 1 and least != 0:
             raise InvalidValue("least of the reward", least, "0, if there is a cap: the sum of no rewards is 0")
         window = duration("window", given.get("window", "1 day"), 0)

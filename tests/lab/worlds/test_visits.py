@@ -131,13 +131,21 @@ def test_the_result_says_what_was_capped(policy: Policy, as_python: None) -> Non
     assert dict(run.channel.offer(100).terms)["cap"] == 3
     assert np.isnan(run.realised_regret).all()  # what people had beyond the cap is not known to the engine
     assert run.loss.epsilon() == 1
-    assert source_of(run, None, None).most == 3
+    of_run = source_of(run, None, None)
+    assert run.recorded is not None
+    of_list = source_of(
+        [mb.Release(int(arm), int(n), total) for arm, n, total, _ in run.recorded[0]], run.channel, None
+    )
+    assert of_run.most == of_list.most == 3
+    assert of_run.what == f"{type(policy).__name__} over Central, sums of a person's rewards cut at 3"
+    assert of_list.what == "Central, sums of a person's rewards cut at 3"
 
 
 def test_a_cap_of_one_hides_rewards_too(as_python: None) -> None:
     world = mb.Visits([0.6, 0.1], visits=4, cap=1)
     assert not world.tells_all
-    run = mb.simulate(mb.policies.UCB1(), mb.channels.Raw(), world, 50, seed=3)
+    run = mb.simulate(mb.policies.UCB1(), mb.channels.Raw(), world, 50, seed=3, keep_releases=True)
+    assert source_of(run, None, None).what == "UCB1 over Raw, sums of a person's rewards cut at 1"
     assert np.isnan(run.realised_regret).all()
     assert mb.Bernoulli([0.6, 0.1]).tells_all
     found = mb.answer(mb.policies.EqualSplit(), mb.channels.Central(epsilon=1), world, 100, seed=3)

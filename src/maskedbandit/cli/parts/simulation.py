@@ -78,6 +78,8 @@ class Simulated(NamedTuple):
             allowed = f"one whose people have as many rewards that count as the protocol says, {protocol.reward.cap}"
             raise InvalidValue("instance of [simulation]", instance, allowed)
         guardrail = instance_of(k, given["guardrail"]) if protocol.guardrail else None
+        if guardrail is not None and guardrail.statistics.cap > 1:
+            raise InvalidValue("guardrail of [simulation]", guardrail, "one without a cap: only rewards have one")
         if not number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
             raise InvalidValue("lost", lost, "a probability")
         every = duration("every", given.get("every", "1 second"), 0)

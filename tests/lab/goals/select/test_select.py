@@ -203,3 +203,12 @@ def test_a_live_study_refuses_it(policy):
     more = {"arms": [{"name": "a"}, {"name": "b"}, {"name": "c"}], "budget": {"epsilon": 1}}
     with pytest.raises(InvalidValue, match="an answer of several arms is for the lab"):
         Protocol.from_table(table | more)
+
+
+def test_answers_about_people_with_several_rewards_are_in_units_of_the_cap() -> None:
+    """0.8 rewards of a person are 0.4 of a cap of 2, so below a threshold of 0.5."""
+    world = mb.Visits([0.5, 0.2], visits=4, cap=2)
+    found = mb.select(ABOVE, mb.channels.Central(epsilon=10), world, delta=0.1, runs=3, seed=1)
+    assert found.answer.tolist() == [[True, False]] * 3
+    assert found.correct.all()
+    assert dict(found.channel.offer(10).terms)["cap"] == 2

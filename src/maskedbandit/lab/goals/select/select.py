@@ -20,7 +20,7 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.identify.identify import probability
 from maskedbandit.lab.goals.select.result import Selected
-from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.lab.worlds.instance import Floats, Instance
 from maskedbandit.policies.parts.selection import Above, Selection
 from maskedbandit.privacy.exact import whole
 
@@ -28,11 +28,16 @@ from maskedbandit.privacy.exact import whole
 def check_question(policy: Any, channel: Any, instance: Any, delay: Any = AT_ONCE) -> None:
     """Raise unless they fit together, and the question of the policy has an answer on the instance."""
     check_compatible(policy, channel, instance, "select", delay)
-    if lacks := policy.question.lacks(instance.true_means()):
+    if lacks := policy.question.lacks(instance.told_means()) or policy.question.lacks(asked(instance)):
         raise InvalidValue("instance", instance, lacks)
     if isinstance(policy.question, Above) and delay.parameters().lost > 0:
         allowed = "one by which all rewards come in time: a default in place of some moves means across theta"
         raise InvalidValue("delay", delay, allowed)
+
+
+def asked(instance: Instance) -> Floats:
+    """The means that an answer is about: of all rewards of a person, in units of the cap, as a threshold is."""
+    return instance.true_means() / instance.statistics.cap
 
 
 def select(
@@ -62,6 +67,7 @@ def select(
     (0.5, np.True_, np.True_, [True, True, False])
     """
     check_question(policy, channel, instance, delay)
+    channel = channel.carrying(instance.statistics)
     delta = probability("delta", delta)
     max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
     found = drive(
@@ -87,7 +93,7 @@ def select(
         max_pulls=max_pulls,
         samples=found.pulls.sum(axis=1),
         answer=answer,
-        correct=policy.question.right(instance.true_means(), answer) & found.stopped,
+        correct=policy.question.right(asked(instance), answer) & found.stopped,
         stopped=found.stopped,
         pulls=found.pulls,
         releases=found.releases,
