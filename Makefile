@@ -23,16 +23,15 @@ $(READY): pyproject.toml constraints.txt
 
 # with CI set, pytest explains a failed comparison of long lists in full, which can take hours; and compiled modules are
 # kept for the next process, of which the tests start many
-PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q
+PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto
 
 test: setup
-	@$(PYTEST) -n auto -m "not slow"
+	@$(PYTEST) -m "not slow"
 
-# the page is tested in a browser; it is installed only here, and only if it is missing; some tests wait for servers, so
-# there is a process more than cores
+# the page is tested in a browser; it is installed only here, and only if it is missing
 slow: setup
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
-	@$(PYTEST) -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m slow
+	@$(PYTEST) -m slow
 
 check: setup
 	@$(BIN)/ruff format --check .

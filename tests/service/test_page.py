@@ -110,6 +110,14 @@ def check_only_text(text: str) -> None:
     assert "<img" not in text
 
 
+def test_what_is_said_once_is_in_no_part_that_is_replaced(pages: dict[str, str]) -> None:
+    """A page that is kept up to date would take it away."""
+    for name in ("study, notice", "ledger, usual draft"):
+        said = re.search(r'<p class="notice (good|bad)" role="status">', pages[name])
+        assert said is not None
+        assert said.start() < pages[name].index("data-part")
+
+
 @pytest.mark.slow
 def test_names_are_only_text(pages: dict[str, str], views: dict[str, View]) -> None:
     for text in pages.values():

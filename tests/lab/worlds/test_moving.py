@@ -82,7 +82,7 @@ def test_an_arm_may_move_to_the_very_end() -> None:
         mb.Drifting(mb.Bernoulli([mean, 0.5]), amplitude)
 
 
-CHANGE = mb.Changing([[0.5, 0.6, 0.4], [0.5, 0.1, 0.9]], every=130)
+CHANGE = mb.Changing([[0.5, 0.6, 0.4], [0.5, 0.1, 0.9]], every=40)
 TURNS = Scripted((Decision(0, 20, 1), Decision(1, 30, 1), Decision(2, 70, 1), Decision(0, 15, 1), Decision(1, 5, 1)))
 
 
