@@ -127,5 +127,5 @@ def test_kl_lucb_asks_for_the_weakest_inside_then_for_the_strongest_outside():
 @pytest.mark.slow
 def test_kl_lucb_is_right_as_often_as_it_says():
     for channel in (RAW, mb.channels.Response(epsilon=2)):
-        found = mb.select(KLLUCB(m=2), channel, mb.Bernoulli([0.8, 0.6, 0.5, 0.5]), delta=0.3, runs=300, seed=1)
+        found = mb.select(KLLUCB(m=2), channel, mb.Bernoulli([0.9, 0.7, 0.4, 0.4]), delta=0.3, runs=300, seed=1)
         at_most(int((~found.correct).sum()), 300, 0.3)
