@@ -1,6 +1,7 @@
 """A compiled loop comes from disk when nothing changed, and never when something did."""
 
 import errno
+import gc
 import os
 import pickle
 import re
@@ -300,6 +301,24 @@ def test_a_large_kernel_that_was_compiled_here_is_loaded_as_well(tmp_path: Path,
     for step in (quartered, quarters_and_halves, quartered):
         compiler.compiled_kernel.cache_clear()
         assert compiler.compiled_loop.__wrapped__(body, step=step)(8.0) in (2.0, 9.0)
+
+
+@kernel
+def quarters_twice(x):
+    return quartered(quartered(x))
+
+
+def test_a_large_kernel_outlives_whoever_compiled_it_first(tmp_path: Path, monkeypatch) -> None:
+    """Numba forgets what a kernel compiled once nobody has that kernel any more, though others have loaded the same."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    compiler.compiled_kernel.cache_clear()
+    first = compiler.compiled_loop.__wrapped__(body, step=quartered)
+    assert first(8.0) == 2.0
+    compiler.compiled_kernel.cache_clear()
+    assert compiler.compiled_loop.__wrapped__(body, step=quarters_and_halves)(8.0) == 9.0
+    del first
+    gc.collect()
+    assert compiler.compiled_loop.__wrapped__(body, step=quarters_twice)(8.0) == 0.5
 
 
 APART = """

@@ -39,6 +39,7 @@ def interpreted() -> bool:
 
 
 ONE = Lock()
+KEPT: list[Any] = []  # kernels apart share what was compiled: the first of them to go would take it from all
 
 
 class Loop:
@@ -132,6 +133,7 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     njit: Any = numba.njit
     found = njit(**OPTIONS, **INNER, **inherited)(own)
     found._cache = KernelCache(name, apart=apart)
+    KEPT.append(found)
     # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
     template: Any = found.get_call_template
     variable: Any = types.unliteral
