@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
@@ -70,6 +71,12 @@ class Result(Tidy):
         found = self.outcome()
         cells = {"policy": type(self.policy).__name__, "channel": type(self.channel).__name__}
         return [cells | {f"mean {found.name}": found.mean() + found.error(), "loss of a user": str(self.loss)}]
+
+
+def private_bound(run: Result) -> tuple[str, float]:
+    """The trust model whose lower bound holds for a run, and ε; if the loss is not pure, that is none."""
+    epsilon = run.loss.epsilon()
+    return "no_privacy" if math.isinf(epsilon) else "local" if run.channel.trust == "local" else "central", epsilon
 
 
 def who(run: Result) -> dict[str, Any]:

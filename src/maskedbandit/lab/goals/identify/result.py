@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +12,7 @@ from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.result import Outcome, Result, private_bound, who
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
@@ -73,13 +72,11 @@ class Found(Result):
 
 
 def bound(found: Found) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone. If the loss is not pure, it is that without
-    privacy.
+    """The lower bound of a run's trust model; known for bits alone.
 
     For delta >= 1/2 there is none: guessing may suffice.
     """
     if not found.instance.bits:
         return None
-    epsilon = found.loss.epsilon()
-    name = "no_privacy" if math.isinf(epsilon) else "local" if found.channel.trust == "local" else "central"
+    name, epsilon = private_bound(found)
     return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon) or None

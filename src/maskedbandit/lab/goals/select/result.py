@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.result import Outcome, Result, private_bound, who
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.parts.selection import Selection
@@ -73,10 +72,9 @@ class Selected(Result):
 
 
 def bound(found: Selected) -> float | None:
-    """The lower bound of a run's trust model, as for the best arm (see identify/result.py)."""
+    """The lower bound of a run's trust model; known for bits alone."""
     if not found.instance.bits:
         return None
-    epsilon = found.loss.epsilon()
-    name = "no_privacy" if math.isinf(epsilon) else "local" if found.channel.trust == "local" else "central"
+    name, epsilon = private_bound(found)
     means = found.instance.true_means().tolist()
     return found.policy.question.least_samples(name, means, found.delta, epsilon) or None
