@@ -6,7 +6,13 @@ the leader L, n_c its users whose rewards were released and m_c those in flight,
 
     f_c = ln(1 + 3 T / (4 (n_c + m_c))),      c is a challenger while  I_c (n_c + m_c) / n_c <= f_c:
 
-users in flight count as if they showed what the others did. A challenger gets
+users in flight count as if they showed what the others did. Where Laplace noise is added to whole sums of bits, I_c is
+by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs released, the first of n_1 users,
+
+    g = f_c + ln(max{1, n_1 / 10}) / j,      l = g n_c / (n_c + m_c),      I_c = (f_c / g) max{0, Lambda + l}^2 / (4 l),
+
+so that c is ruled out where Lambda > l; in a normal model that is the evidence of the best of all bets. Elsewhere it is
+that of a Chernoff bound [parts/epochs.py]. A challenger gets
 
     min{(ratio - 1) n_c + m_c / 10,  max{n_c / 20, .35 (n_c f_c / I_c - n_c - m_c)}}
 
@@ -23,8 +29,8 @@ are larger: three times its size, or a tenth of what is in flight, as each bring
 anything is in flight, arms are challengers only if I_c is below a third of what rules them out: what is in flight may
 rule them out anyway.
 
-**Not proved**: a bound on the regret. Sizes depend on releases, and the variance is estimated, so the evidence is a
-Chernoff bound only in approximation; docs/contemporaneous.md says what holds, what was measured and what was tried.
+**Not proved**: a bound on the regret. Sizes depend on releases, and the variance is estimated, so bets are fair,
+and the Chernoff bound holds, only in approximation; docs/contemporaneous.md says what was measured and what was tried.
 """
 
 from __future__ import annotations
@@ -39,7 +45,7 @@ import numpy.typing as npt
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law, is_laplace, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.epochs import (
     NEXT,
@@ -57,15 +63,18 @@ from maskedbandit.policies.parts.epochs import (
     unlike,
 )
 from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.pair_bet import MOST, Kept, bet, keep, kept
 from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.likelihood import is_known
 
-LEADER, EPOCHS, ASKED = range(1, 4)
+LEADER, EPOCHS, ASKED, RELEASED = range(1, 5)
 QUIET = 2.5  # first cohorts, in radii of the noise
 LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 0.8, 20.0  # of the leader over a challenger
 AIM = 0.35  # the part of the users that are missing, at the rate so far
 LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
 REST = 0.75  # of the horizon, in the evidence that rules an arm out
+AFFORDED = 10.0  # users that a bet may cost in the mean by failing at the first epoch
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
 
 
@@ -78,8 +87,9 @@ class State(NamedTuple):
     against: np.ndarray  # [k] evidence against each arm
     plan: np.ndarray  # [k] sizes of the epoch's cohorts
     pairs: Pairs
+    kept: Kept
     flight: Flight
-    clock: np.ndarray  # [4] next arm of the plan, leader or -1, epochs so far, users asked for
+    clock: np.ndarray  # [5] next arm of the plan, leader or -1, epochs so far, users asked for, epochs released
     horizon: int
     ratio: float
     least: int
@@ -91,7 +101,8 @@ def level(s: State, users: float) -> float:
     return math.log1p(REST * s.horizon / users)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def first_size(s: State, law: Law) -> int:
     """Users of every arm in the first epoch."""
     most = max(s.least, s.horizon // s.n.size)
@@ -108,6 +119,19 @@ def first_size(s: State, law: Law) -> int:
 
 
 @kernel
+def against(s: State, law: Law, c: int, leader: int) -> float:
+    """I_c."""
+    epochs, n, m = s.clock[RELEASED], float(s.n[c]), float(s.flying[c])
+    if not (is_laplace(law) and is_known(law)) or epochs > MOST or s.pairs.weight[c, leader] == 0.0:
+        return evidence(s.pairs, law, c, leader)
+    f = level(s, n + m)
+    needed = f + math.log(max(1.0, s.kept.n[0, c] / AFFORDED)) / epochs
+    so_far = needed * n / (n + m)
+    more = max(0.0, bet(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
+    return f / needed * more * more / (4 * so_far)
+
+
+@kernel
 def judge(s: State, law: Law, rng: np.random.Generator) -> None:
     """Find the leader, and the evidence against all others."""
     k, best = s.n.size, NONE_YET
@@ -119,7 +143,7 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
         best = consider(best, a, worst, rng)
     s.clock[LEADER] = best.arm
     for c in range(k):
-        s.against[c] = 0.0 if c == best.arm else evidence(s.pairs, law, c, best.arm)
+        s.against[c] = 0.0 if c == best.arm else against(s, law, c, best.arm)
 
 
 @kernel
@@ -191,8 +215,8 @@ class ContemporaneousKLUCB(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         n, flying, plan = np.zeros((3, k), np.int64)
-        clock = np.array([k, -1, 0, 0])
-        known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), flight(k), clock
+        clock = np.array([k, -1, 0, 0, 0])
+        known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), kept(k), flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
@@ -204,6 +228,7 @@ class ContemporaneousKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[NEXT] < s.n.size:
             return next_of_plan(s.plan, s.clock)
+        s.clock[RELEASED] = keep(s.kept, s.flight, s.clock[RELEASED])
         if fold(s.pairs, law, s.flight, s.n, s.total, s.flying) > 0:
             judge(s, law, rng)
         if s.clock[LEADER] >= 0:
