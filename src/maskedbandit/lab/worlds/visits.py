@@ -137,10 +137,14 @@ def listed(values: Any) -> Sequence[Any]:
 def capped_sums(visits: float, mean: float, cap: int) -> Floats:
     """The chances of capped sums of 0, ..., cap for one kind of people."""
     found, rate = np.zeros(cap + 1), (visits - 1) * mean
-    chance = math.exp(-rate)  # of x rewards after the first visit
     for x in range(cap):
+        chance = poisson(rate, x)  # of x rewards after the first visit
         found[x] += (1 - mean) * chance
         found[x + 1] += mean * chance
-        chance *= rate / (x + 1)
     found[cap] = max(0.0, 1 - found[:cap].sum())
     return found
+
+
+def poisson(rate: float, x: int) -> float:
+    """The chance of x, by its logarithm: e^-rate alone may be below the smallest number where the chance is not."""
+    return math.exp(x * math.log(rate) - rate - math.lgamma(x + 1)) if rate > 0 else float(x == 0)
