@@ -131,6 +131,8 @@ def test_a_tolerance_asks_for_less_and_nothing_of_arms_within_it():
         (lambda: least_samples_top("central", MU, 5, 0.1, 1.0), InvalidValue, "more than 5"),
         (lambda: least_samples_top("central", MU, 0, 0.1, 1.0), InvalidValue, "m is 0"),
         (lambda: least_samples_top("central", MU, 1.5, 0.1, 1.0), InvalidValue, "m is 1.5"),
+        (lambda: least_samples_top("central", 0.5, 1, 0.1, 1.0), InvalidValue, "means is 0.5"),
+        (lambda: least_samples_above("central", None, 0.4, 0.0, 0.1), InvalidValue, "means is None"),
         (lambda: least_samples_top("central", [1.5, 0.4], 1, 0.1, 1.0), InvalidValue, r"means is \[1.5, 0.4\]"),
         (lambda: least_samples_above("central", [1.5], 0.4, 0.0, 0.1), InvalidValue, r"means is \[1.5\]"),
         (lambda: least_samples_above("central", [0.5, 0.4], 0.4, 0.0, 0.1), InvalidValue, "other than theta = 0.4"),

@@ -19,7 +19,7 @@ its own, and T* is the sum over arms of 1 / d(mu_a, z_a), z_a that mean. Arms wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -62,8 +62,8 @@ def parts_of(name: str, epsilon: float) -> Parts:
 
 def arms_of(means: Sequence[float]) -> list[float]:
     """The means, if they are numbers in [0, 1]."""
-    if not all(number(mean) and 0 <= mean <= 1 for mean in means):
-        raise InvalidValue("means", list(means), "numbers in [0, 1]")
+    if not isinstance(means, Iterable) or not all(number(mean) and 0 <= mean <= 1 for mean in means):
+        raise InvalidValue("means", means, "a list of numbers in [0, 1]")
     return [float(mean) for mean in means]
 
 

@@ -178,6 +178,10 @@ def test_a_real_protocol_carries_capped_sums(as_python: None) -> None:
     ("given", "said"),
     [
         ({"means": [0.5]}, "means is"),
+        ({"means": 0.5}, r"means is \(0.5,\): it must be a list with one number for each"),
+        ({"means": None}, "means is None"),
+        ({"visits": None}, "visits is None: it must be a number or a list"),
+        ({"shares": True}, "shares is True"),
         ({"means": [0.5, 1.5]}, "means is"),
         ({"means": [[0.5, 0.4], [0.5, 0.4]]}, "for each kind of people a list"),
         ({"means": [[0.5, 0.4], [0.5]], "visits": [1, 2], "shares": [0.5, 0.5]}, "means is"),

@@ -15,7 +15,7 @@ come often can have other tastes than those who come once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -65,9 +65,9 @@ class Visits(Instance):
     }
 
     def __post_init__(self) -> None:
-        shares, visits = listed(self.shares), listed(self.visits)
-        nested = len(listed(self.means)) > 0 and not number(self.means[0])
-        rows = [checked("means", row) for row in (self.means if nested else [self.means])]
+        shares, visits, means = (listed(name, getattr(self, name)) for name in ("shares", "visits", "means"))
+        nested = len(means) > 0 and not number(means[0])
+        rows = [checked("means", row) for row in (means if nested else [means])]
         if not all(number(each) and each > 0 for each in shares) or abs(sum(shares) - 1) > 1e-9:
             raise InvalidValue("shares", self.shares, "numbers above 0 that add up to 1, one for each kind of people")
         if len(visits) != len(shares) or not all(number(each) and 1 <= each <= MOST_VISITS for each in visits):
@@ -129,9 +129,13 @@ class Visits(Instance):
         return total
 
 
-def listed(values: Any) -> Sequence[Any]:
+def listed(name: str, values: Any) -> Sequence[Any]:
     """A number as a list of one."""
-    return (values,) if number(values) else tuple(values)
+    if number(values):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise InvalidValue(name, values, "a number or a list")
+    return tuple(values)
 
 
 def capped_sums(visits: float, mean: float, cap: int) -> Floats:
