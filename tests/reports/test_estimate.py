@@ -87,6 +87,20 @@ def test_means_and_differences_of_a_run() -> None:
     assert wide.arms[0].interval.width > found.arms[0].interval.width
 
 
+@pytest.mark.parametrize("policy", [mb.policies.KLLUCB(m=1), mb.policies.UniformArmsAbove(theta=0.4)])
+def test_a_selection_of_several_arms(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+    easy = mb.Bernoulli([0.9, 0.2, 0.1])
+    kept = mb.select(policy, mb.channels.Raw(), easy, delta=0.1, runs=2, seed=2, keep_releases=True)
+    found, rows = mb.estimate(kept, run=1, simulations=3), (kept.recorded or ())[1]
+    for a, arm in enumerate(found.arms):
+        mine = rows[rows[:, 0] == a]
+        assert (arm.n, arm.estimate) == (mine[:, 1].sum(), pytest.approx(mine[:, 2].sum() / mine[:, 1].sum()))
+        assert arm.interval.low <= easy.means[a] <= arm.interval.high
+        assert arm.corrected != arm.estimate
+    assert found.correction == "corrected by 3 simulations to the end"
+
+
 def test_differences_of_arms_that_were_not_dealt_together_are_of_their_own_people() -> None:
     found = mb.identify(LIKELIHOOD, CENTRAL, WORLD, delta=0.1, seed=2, keep_releases=True)
     assert {each.of for each in mb.estimate(found, simulations=0).differences} == {OWN}

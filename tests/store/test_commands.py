@@ -18,6 +18,7 @@ from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 
 STUDIES = sorted((folder() / "studies").glob("*.toml"))
+BERNOULLI = '"bernoulli", means = [0.2, 0.8]'
 SMALL = """
 name = "small"
 people = 400
@@ -183,6 +184,22 @@ def test_an_interrupted_simulation_goes_on(file, tmp_path) -> None:
         assert study.people == 400
     database = connect(address)
     assert verify(database, witness_of(database, tmp_path), "small").entries > 2
+
+
+def test_regret_is_that_of_each_person_where_means_change(file, tmp_path) -> None:
+    """By the first list alone arm a would be worse, by .1, for all of them; for half of them b is, by .8."""
+    world = '"changing", means = [[0.5, 0.6], [0.9, 0.1]], every = 50'
+    file.write_text(SMALL.replace('"successive_elimination", least = 20', '"uniform"').replace(BERNOULLI, world))
+    address, clock = f"sqlite:///{tmp_path}/study.db", Clock()
+    new(Protocol.from_file(file), address, tmp_path)
+    with opened(address, folder=tmp_path, clock=clock) as study:
+        study.start()
+        found = simulate(study, clock, lambda _: None)
+        arms = [arm for (arm,) in study.database.rows("SELECT arm FROM place ORDER BY assigned")]
+    assert len(arms) == 400
+    lost = sum([[0.1, 0.0], [0.0, 0.8]][i // 50 % 2][arm] for i, arm in enumerate(arms))
+    assert found.regret == pytest.approx(lost)
+    assert found.regret > 2 * 0.1 * arms.count(0)
 
 
 def test_a_study_with_real_people_is_not_simulated(file, where, capsys) -> None:

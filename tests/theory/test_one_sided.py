@@ -11,7 +11,7 @@ from maskedbandit.law import Law
 from maskedbandit.theory.likelihood import Releases, allowance, likeliest
 from maskedbandit.theory.one_sided import beyond
 from tests.policies.mutants import mutant
-from tests.theory.test_evidence import LAWS, SKELLAM_IS_SLOW, chances
+from tests.theory.test_evidence import LAWS, chances
 
 
 def check_mean(law: Law, assumed: Law, kernel=beyond, n: int = 6) -> None:
@@ -27,7 +27,10 @@ def check_mean(law: Law, assumed: Law, kernel=beyond, n: int = 6) -> None:
             assert mean < z or down <= 1 + 1e-9, f"that the mean is below {z} gains {down} at {mean}"
 
 
-@pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
+SLOW = ("skellam", "lossy laplace")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAWS])
 def test_it_is_fair(name):
     check_mean(LAWS[name], LAWS[name])
 

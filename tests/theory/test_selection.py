@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.bounds import INFORMATION
@@ -54,6 +54,39 @@ def test_bounds_stay_lower_bounds_where_arms_are_close_or_users_say_little(name,
     assert 1 - 1e-4 < least_samples_top(name, means, 1, 0.01, epsilon) / known < 1 + 1e-6
 
 
+@pytest.mark.parametrize("epsilon", [50.0, 700.0, 800.0, math.inf])
+@pytest.mark.parametrize("means", [[1e-9, 0.0], [1.0, 1 - 1e-9], [1e-12, 0.0, 0.0]])
+def test_a_loss_so_large_that_it_hides_nothing_has_the_bound_without_privacy(epsilon, means):
+    known = least_samples_top("no_privacy", means, 1, 0.01)
+    assert least_samples_top("central", means, 1, 0.01, epsilon) == pytest.approx(known, rel=1e-5)
+
+
+def test_the_solver_does_not_stall(monkeypatch):
+    """Solved to its own tolerance it ran to the last of 200 rounds, with a cut for every pair in each."""
+    calls = list[int]()
+
+    def counted(*args, **more):
+        calls.append(len(more["A_ub"]))
+        return linprog(*args, **more)
+
+    monkeypatch.setattr("scipy.optimize.linprog", counted)
+    assert least_samples_top("central", np.linspace(0.9, 0.1, 20).tolist(), 10, 0.01, 1.0) == pytest.approx(6592.427)
+    assert len(calls) < 30
+    assert calls[-1] < 100 * len(calls) / 2  # there are 100 pairs
+
+
+@pytest.mark.parametrize("name", ["local", "central"])
+def test_a_loss_whose_bound_would_be_infinite_is_refused(name):
+    for call in (
+        lambda epsilon: least_samples(name, MU, 0.1, epsilon),
+        lambda epsilon: least_samples_top(name, MU, 2, 0.1, epsilon),
+        lambda epsilon: least_samples_above(name, MU, 0.4, 0.0, 0.1, epsilon),
+    ):
+        assert 0 < call(1e-100) < math.inf
+        with pytest.raises(InvalidValue, match="epsilon is 1e-160: it must be at least 1e-100"):
+            call(1e-160)
+
+
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0])
 def test_a_threshold_very_near_an_arm(epsilon):
     """There d is nearly a square: a tenth of the distance takes a hundred times the users."""
@@ -98,6 +131,8 @@ def test_a_tolerance_asks_for_less_and_nothing_of_arms_within_it():
         (lambda: least_samples_top("central", MU, 5, 0.1, 1.0), InvalidValue, "more than 5"),
         (lambda: least_samples_top("central", MU, 0, 0.1, 1.0), InvalidValue, "m is 0"),
         (lambda: least_samples_top("central", MU, 1.5, 0.1, 1.0), InvalidValue, "m is 1.5"),
+        (lambda: least_samples_top("central", 0.5, 1, 0.1, 1.0), InvalidValue, "means is 0.5"),
+        (lambda: least_samples_above("central", None, 0.4, 0.0, 0.1), InvalidValue, "means is None"),
         (lambda: least_samples_top("central", [1.5, 0.4], 1, 0.1, 1.0), InvalidValue, r"means is \[1.5, 0.4\]"),
         (lambda: least_samples_above("central", [1.5], 0.4, 0.0, 0.1), InvalidValue, r"means is \[1.5\]"),
         (lambda: least_samples_above("central", [0.5, 0.4], 0.4, 0.0, 0.1), InvalidValue, "other than theta = 0.4"),

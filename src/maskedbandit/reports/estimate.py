@@ -26,6 +26,7 @@ from maskedbandit.core import Recorded, Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.lab.goals.regret.result import Run
+from maskedbandit.lab.goals.select.result import Selected
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.bias import bias
@@ -37,7 +38,7 @@ from maskedbandit.theory.sequences import Interval, mean_interval
 
 
 def estimate(
-    what: Run | Found | Study | Sequence[Release] | Sequence[Recorded],
+    what: Run | Found | Selected | Study | Sequence[Release] | Sequence[Recorded],
     alpha: float = 0.05,
     *,
     channel: Channel | None = None,
@@ -48,9 +49,9 @@ def estimate(
 ) -> Estimates:
     """The mean of each arm, and what it has more than that of the arm `against`, which is the first unless it is named.
 
-    `what` is the result of `simulate` or `identify` that kept its releases (of several runs, number `run`), a stored
-    study, or a list of releases that came through `channel`, in the order in which they were made. Each interval has
-    an error probability of at most `alpha`; to have all of them right at once, divide it by their number. So many
+    `what` is the result of `simulate`, `identify` or `select` that kept its releases (of several runs, number `run`), a
+    stored study, or a list of releases that came through `channel`, in the order in which they were made. Each interval
+    has an error probability of at most `alpha`; to have all of them right at once, divide it by their number. So many
     `simulations` find the bias of the means, with none of them means stay as they are. An arm without any release has
     no difference yet.
 

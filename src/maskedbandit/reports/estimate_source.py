@@ -17,6 +17,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.lab.goals.regret.result import Run
+from maskedbandit.lab.goals.select.result import Selected
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.bias import LONGER, Played
@@ -44,9 +45,9 @@ class Source(NamedTuple):
 
 def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
     """Where the releases come from, or raise `InvalidValue`."""
-    if channel is not None and isinstance(what, Run | Found | Study):
+    if channel is not None and isinstance(what, Run | Found | Selected | Study):
         raise InvalidValue("channel", channel, "left out unless a list of releases is estimated from")
-    if isinstance(what, Run | Found):
+    if isinstance(what, Run | Found | Selected):
         return source_of_run(what, run)
     if run is not None:
         raise InvalidValue("run", run, "left out unless several runs are estimated from")
@@ -54,7 +55,7 @@ def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
         return source_of_study(what)
     known = list(what) if isinstance(what, Iterable) else []
     if not known or not any(all(isinstance(each, kind) for each in known) for kind in (Release, Recorded)):
-        said = "a result of simulate or identify, a study, or a list of releases, all Release or all Recorded"
+        said = "a result of simulate, identify or select, a study, or a list of releases, all Release or all Recorded"
         raise InvalidValue("what", what, said)
     if not isinstance(channel, Channel):
         raise InvalidValue("channel", channel, "the channel of these releases, such as Central(epsilon=1)")
@@ -92,7 +93,7 @@ def checked(known: Sequence[Release | Recorded]) -> list[Recorded]:
     return found
 
 
-def source_of_run(result: Run | Found, run: int | None) -> Source:
+def source_of_run(result: Run | Found | Selected, run: int | None) -> Source:
     """One of the runs of a result."""
     if result.recorded is None:
         raise InvalidValue("what", result, "a result that has its releases: run it with keep_releases=True")

@@ -33,7 +33,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.errors import UnknownName
+from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.characteristic_times import characteristic_time, proportions
 
@@ -75,7 +75,14 @@ def least_samples(name: str, means: Means, delta: float, epsilon: float = math.i
     """
     if name not in TIMES:
         raise UnknownName("lower bound", name, TIMES)
-    return TIMES[name](means, positive("epsilon", epsilon)) * nats(delta)
+    return TIMES[name](means, not_tiny(epsilon)) * nats(delta)
+
+
+def not_tiny(epsilon: float) -> float:
+    """A loss whose square is far from the smallest number."""
+    if positive("epsilon", epsilon) < 1e-100:
+        raise InvalidValue("epsilon", epsilon, "at least 1e-100, as otherwise bounds are too large for a number")
+    return epsilon
 
 
 def nats(delta: float) -> float:

@@ -19,18 +19,19 @@ its own, and T* is the sum over arms of 1 / d(mu_a, z_a), z_a that mean. Arms wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from maskedbandit.checks import check_cohort, check_fraction, number
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.theory.bounds import INFORMATION, positive
-from maskedbandit.theory.samples import nats
+from maskedbandit.theory.bounds import INFORMATION
+from maskedbandit.theory.samples import nats, not_tiny
 from maskedbandit.theory.transport import SAME, kl_parts, private_parts
 
 CLOSE = 1e-6  # relative; how far T* may be below the exact value
 ROUNDS = 200
+SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # well below CLOSE, or it stalls
 FAR = 1e15  # one arm weighs so much more than the other that they meet at its mean
 
 Parts = Callable[[float, float, float], tuple[float, float]]
@@ -49,8 +50,8 @@ def parts_of(name: str, epsilon: float) -> Parts:
     """d(m_a, x) and d(m_b, x) for m_a > m_b, at the x where d(m_a, x) + v d(m_b, x) is least."""
     if name not in INFORMATION:
         raise UnknownName("lower bound", name, INFORMATION)
-    epsilon = min(positive("epsilon", epsilon), 700.0)
-    if name == "central" and not math.isinf(epsilon):
+    epsilon = not_tiny(epsilon)
+    if name == "central":
         return lambda a, b, v: private_parts(a, b, v, epsilon)
     slope = math.tanh(epsilon / 2) if name == "local" else 1.0
     if slope < 1e-5:  # the means of bits are too close to subtract, and kl is 2 slope^2 (x - y)^2 to ten digits
@@ -61,8 +62,8 @@ def parts_of(name: str, epsilon: float) -> Parts:
 
 def arms_of(means: Sequence[float]) -> list[float]:
     """The means, if they are numbers in [0, 1]."""
-    if not all(number(mean) and 0 <= mean <= 1 for mean in means):
-        raise InvalidValue("means", list(means), "numbers in [0, 1]")
+    if not isinstance(means, Iterable) or not all(number(mean) and 0 <= mean <= 1 for mean in means):
+        raise InvalidValue("means", means, "a list of numbers in [0, 1]")
     return [float(mean) for mean in means]
 
 
@@ -85,11 +86,12 @@ def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, e
 def rate(parts: Parts, ranked: list[float], m: int) -> float:
     """1 / T*, for means that fall; at least that.
 
-    The program counts in units of about the result, because its solver has absolute tolerances.
+    The program counts in units of about the result, because its solver has absolute tolerances. Cuts that its solution
+    keeps are not added, so that it stays small.
     """
     from scipy.optimize import linprog
 
-    k = len(ranked)
+    k, bound = len(ranked), math.inf
     pairs = [(i, j) for i in range(m) for j in range(m, k)]
     w, cuts, program = np.full(k, 1 / k), list[np.ndarray](), np.append(np.zeros(k), -1.0)
     unit = min(sum(parts(ranked[i], ranked[j], 1.0)) for i, j in pairs) / k
@@ -97,10 +99,14 @@ def rate(parts: Parts, ranked: list[float], m: int) -> float:
         least = math.inf
         for i, j in pairs:
             of_i, of_j = parts(ranked[i], ranked[j], max(w[j], 1e-12) / max(w[i], 1e-12))
-            least = min(least, w[i] * of_i + w[j] * of_j)
-            row = np.zeros(k + 1)
-            row[i], row[j], row[k] = -of_i, -of_j, unit
-            cuts.append(row / max(of_i, of_j))
+            cost = w[i] * of_i + w[j] * of_j
+            least = min(least, cost)
+            if bound > cost * (1 + CLOSE):
+                row = np.zeros(k + 1)
+                row[i], row[j], row[k] = -of_i, -of_j, unit
+                cuts.append(row / max(of_i, of_j))
+        if bound <= least * (1 + CLOSE):
+            break
         found = linprog(
             program,
             A_ub=np.array(cuts),
@@ -108,10 +114,11 @@ def rate(parts: Parts, ranked: list[float], m: int) -> float:
             A_eq=np.append(np.ones(k), 0.0)[None],
             b_eq=[1.0],
             bounds=[(0, None)] * (k + 1),
+            options=SOLVER,
         )
-        w, bound = found.x[:k], unit * float(found.x[k])
-        if bound <= least * (1 + CLOSE):
-            break
+        last, w, bound = w, found.x[:k], unit * float(found.x[k])
+        if np.array_equal(w, last):
+            break  # a weight below the solver's tolerance is 0 to it: the same cuts would come again
     return bound
 
 

@@ -96,12 +96,11 @@ def half_way(m: float, w: float, other: float, q: float, odds: float) -> float:
 @kernel
 def raised(m: float, x: float, y: float, gap: float, epsilon: float, q: float, odds: float) -> float:
     """d_eps(m, x) for x = m + gap and y = 1 - x: kl up to the edge, and a line from there on."""
-    limit = edge(m, q, odds)
-    if gap <= limit:
+    limit, steep = edge(m, q, odds), m + (1 - m) * odds
+    if gap <= limit or y >= (1 - m) * odds / steep:  # 1 - the limit, near 1, where gaps look alike and y do not
         return near(x, y, gap)
     if 1000 * gap > m and q * x < 0.5:  # at most 4 digits cancel
         return -epsilon * m - math.log1p(-q * x)
-    steep = m + (1 - m) * odds
     fall = q * (gap - limit) * steep / odds  # the line adds -ln(1 - fall)
     added = -math.log1p(-fall) if fall < 0.5 else -math.log((y + odds * x) * steep / odds)
     return near(m + limit, (1 - m) * odds / steep, limit) + added

@@ -209,3 +209,14 @@ def test_bounds_and_rehearsals_are_refused_where_means_move() -> None:
     channel = mb.channels.Distributed(epsilon=1, backend=mb.backends.SecAgg())
     with pytest.raises(InvalidValue, match="one whose means stay, where SecAgg carries the sums"):
         mb.simulate(mb.policies.SuccessiveElimination(), channel, UP, 100)
+
+
+@pytest.mark.parametrize("world", [mb.Changing([[0.8, 0.3], [1.0, 0.0]], every=50), mb.Drifting(ARMS, 0.1, period=40)])
+def test_where_means_move_no_lower_bound_is_stated(world) -> None:
+    """It is one for means that stay, and a search can end long before: here in users of the second, easier list."""
+    searches = (mb.identify, mb.policies.ReleasedLikelihood()), (mb.select, mb.policies.TopArms(m=1))
+    for search, policy in searches:
+        found = search(policy, RAW, world, delta=0.4, seed=1)
+        assert found.to_frame()["bound"].to_list() == [None]
+        stays = search(policy, RAW, mb.Bernoulli([0.8, 0.3]), delta=0.4, seed=1)
+        assert stays.to_frame()["bound"][0] > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import maskedbandit as mb
 from maskedbandit import theory
@@ -59,6 +60,19 @@ def test_large_caps_tell_everything() -> None:
     np.testing.assert_allclose(world.told_means() * 100, world.true_means())
     often = mb.Visits([0.5, 1.0], visits=10**6, cap=3)  # no chance is below the smallest number
     np.testing.assert_allclose(often.told_means(), 1)
+
+
+@pytest.mark.parametrize(("visits", "cap"), [(741, 1000), (1001, 10_000), (5001, 10_000), (10**6, 10_000)])
+def test_people_who_come_very_often_have_the_chances_of_poisson(visits: int, cap: int) -> None:
+    """e^-rate is below the smallest number from a rate of 745 on, and inexact from 708 on."""
+    world = mb.Visits([1.0, 0.5], visits, cap)
+    many, tails = stats.poisson(visits - 1), stats.poisson((visits - 1) / 2)
+    sums = np.arange(cap)
+    chances = [many.pmf(sums - 1), (tails.pmf(sums) + tails.pmf(sums - 1)) / 2]
+    np.testing.assert_allclose(world.parameters().chances[:, :-1], chances, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(world.parameters().chances.sum(axis=1), 1, rtol=1e-10)
+    if cap > 1.3 * visits:
+        np.testing.assert_allclose(world.told_means() * cap, world.true_means(), rtol=1e-9)
 
 
 def test_a_cap_can_change_which_arm_looks_best() -> None:
@@ -164,6 +178,10 @@ def test_a_real_protocol_carries_capped_sums(as_python: None) -> None:
     ("given", "said"),
     [
         ({"means": [0.5]}, "means is"),
+        ({"means": 0.5}, r"means is \(0.5,\): it must be a list with one number for each"),
+        ({"means": None}, "means is None"),
+        ({"visits": None}, "visits is None: it must be a number or a list"),
+        ({"shares": True}, "shares is True"),
         ({"means": [0.5, 1.5]}, "means is"),
         ({"means": [[0.5, 0.4], [0.5, 0.4]]}, "for each kind of people a list"),
         ({"means": [[0.5, 0.4], [0.5]], "visits": [1, 2], "shares": [0.5, 0.5]}, "means is"),

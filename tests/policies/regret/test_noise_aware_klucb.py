@@ -120,10 +120,19 @@ class TestSchedule:
 
     def test_exploration_rate_is_the_cost_of_a_failure(self):
         s = POLICY.init(3, 10**6)
-        assert [exploration_rate(s, n) for n in (1, 1000, 10**6)] == [math.log1p(10**6 / n) for n in (1, 1000, 10**6)]
+        for n in (1, 1000, 10**6):
+            assert exploration_rate(s, n, 60) == math.log1p(10**6 / n)
         s = NoiseAwareKLUCB(anytime=True).init(3, 10**6)
         s.clock[0] = 99
-        assert exploration_rate(s, 1) == exploration_rate(s, 50) == math.log(100)
+        assert exploration_rate(s, 1, 1) == exploration_rate(s, 50, 10**5) == math.log(100)
+
+    def test_it_is_less_where_first_batches_take_much_of_the_horizon(self):
+        s = POLICY.init(3, 10**6)
+        assert exploration_rate(s, 9000, 1666) == exploration_rate(s, 9000, 1) == math.log1p(10**6 / 9000)
+        assert exploration_rate(s, 9000, 20_000) == pytest.approx(math.log1p(10**6 / 9000 / 12))
+        n = POLICY.ask(s, mb.channels.Central(epsilon=0.001).law(), np.random.default_rng(1)).n
+        assert n >= 2000 * math.log1p(10**12 / (600 * n**2))
+        assert n - 1 < 2000 * math.log1p(10**12 / (600 * (n - 1) ** 2))
 
     def test_batches_grow_by_the_ratio(self):
         found = interpreted(POLICY, mb.channels.Central(epsilon=0.5), C2, 10**5, seed=3)
@@ -183,19 +192,21 @@ class TestIndex:
         anytime = self.told(law, releases, policy=NoiseAwareKLUCB(anytime=True))
         for state, noise in ((many, law), (anytime, law), (s, mb.channels.Raw().law())):
             n, m = state.n[0], state.m[0]
-            assert index(state, noise, 0) == chernoff_bound(noise, state.total[0], m, n, exploration_rate(state, n))
+            assert index(state, noise, 0) == chernoff_bound(
+                noise, state.total[0], m, n, exploration_rate(state, n, state.users[0, 0])
+            )
 
     @pytest.mark.parametrize(("n", "more"), [(60, 0.0), (100, 0.0), (700, math.log(7))])
     def test_a_large_first_batch_needs_more_and_further_ones_less(self, n, more):
         law = mb.channels.Central(epsilon=0.02).law()
         for m in (1, 2, 5):
             s = self.told(law, [(n, n / 2)] * m)
-            assert level(s, 0) == pytest.approx(exploration_rate(s, n * m) + more / m)
+            assert level(s, 0) == pytest.approx(exploration_rate(s, n * m, n) + more / m)
 
     def test_users_in_flight_count_as_if_they_showed_the_same(self):
         s = self.told(mb.channels.Central(epsilon=0.5).law(), [(50, 20.0)])
         s.asked[0] += 25
-        assert level(s, 0) == pytest.approx(exploration_rate(s, 75) * 50 / 75)
+        assert level(s, 0) == pytest.approx(exploration_rate(s, 75, 50) * 50 / 75)
 
     def test_an_index_that_need_not_be_computed_changes_no_decision(self):
         channel = mb.channels.Central(epsilon=1)

@@ -67,6 +67,15 @@ def test_an_arm_without_releases_in_the_window_is_next():
     assert [SWUCB.ask(s, RAW, rng).arm for _ in range(2)] == [1, 2]
 
 
+def test_a_window_that_does_not_fit_into_memory_is_refused():
+    """In a live study it was accepted, and then every request failed."""
+    with pytest.raises(InvalidValue, match=r"window is 1000000001: .* so here 1,000,000,000$"):
+        SWUCB(window=10**9 + 1, batch=1000)
+    assert SWUCB(window=10**9, batch=1000).init(2, 10**12).sums.size == 10**6
+    assert SWUCB().init(2, 10**14).sums.size == SWUCB().init(2, 10**14).window == 10**6
+    assert SWUCB(batch=10**3).init(2, 10**10).window == math.ceil(2 * math.sqrt(10**10 * math.log(10**10)))
+
+
 def test_the_window_of_one_change():
     assert SWUCB().init(2, 10**4).arm.size == math.ceil(2 * math.sqrt(10**4 * math.log(10**4)))
     assert SWUCB().init(2, 1).arm.size == 1

@@ -79,6 +79,7 @@ def misses(policy, noisy: bool) -> int:
     return sum(rounds_played(policy, law, rng, noise if noisy else lambda rng: 0.0) for _ in range(100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noisy", [False, True])
 def test_all_intervals_hold_at_once_as_often_as_they_say(noisy):
     at_most(misses(Intervals(), noisy), 100, 0.5)

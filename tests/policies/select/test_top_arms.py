@@ -85,6 +85,7 @@ def wrong_pairs(policy, delta: float, runs: int, arms: int = 10) -> int:
     return int(found.findings["wrong"].sum())
 
 
+@pytest.mark.slow
 def test_wrong_evidence_for_any_pair_is_as_rare_as_it_says():
     at_most(wrong_pairs(FirstPair(m=5), 0.1, 1000), 1000, 0.1)
 

@@ -109,22 +109,22 @@ class Played(NamedTuple):
 
     people: int
     refused: int  # over their budgets
-    regret: float
+    regret: float  # each with the arm that is best for this person
 
 
 def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
     """Play a running study to its end: all its people, and then the releases that are due."""
     protocol, simulated, bits = study.protocol, Simulated.of(study.protocol), Bits()
     every, last = simulated.every, protocol.people
-    means, world = simulated.instance.true_means(), simulated.instance.parameters()
+    world = simulated.instance.parameters()
     streams = Streams(simulated.seed, protocol.name)
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
     second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
-    first, refused, pulls = study.people, 0, np.zeros(means.size)
+    first, refused, regret = study.people, 0, 0.0
 
     def person(i: int) -> None:
-        nonlocal refused
+        nonlocal refused, regret
         if last is None and study.answer is not None:
             return  # the search has ended within these people
         clock.now = i * every
@@ -138,7 +138,8 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         except BudgetExceeded:
             refused += 1
             return
-        pulls[given.arm] += 1
+        known = simulated.instance.expected(world, given.arm, i)
+        regret += float(known.best - known.mean)
         if given.ticket is None:
             return
         study.op_expose(given.ticket)
@@ -170,4 +171,4 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         clock.now = i * every + protocol.reward.window + protocol.reward.exposure + 1
         while study.tick():
             clock.now += protocol.reward.window + 1
-    return Played(study.people - first, refused, float((means.max() - means) @ pulls))
+    return Played(study.people - first, refused, regret)

@@ -15,7 +15,7 @@ come often can have other tastes than those who come once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -65,9 +65,9 @@ class Visits(Instance):
     }
 
     def __post_init__(self) -> None:
-        shares, visits = listed(self.shares), listed(self.visits)
-        nested = len(listed(self.means)) > 0 and not number(self.means[0])
-        rows = [checked("means", row) for row in (self.means if nested else [self.means])]
+        shares, visits, means = (listed(name, getattr(self, name)) for name in ("shares", "visits", "means"))
+        nested = len(means) > 0 and not number(means[0])
+        rows = [checked("means", row) for row in (means if nested else [means])]
         if not all(number(each) and each > 0 for each in shares) or abs(sum(shares) - 1) > 1e-9:
             raise InvalidValue("shares", self.shares, "numbers above 0 that add up to 1, one for each kind of people")
         if len(visits) != len(shares) or not all(number(each) and 1 <= each <= MOST_VISITS for each in visits):
@@ -129,18 +129,26 @@ class Visits(Instance):
         return total
 
 
-def listed(values: Any) -> Sequence[Any]:
+def listed(name: str, values: Any) -> Sequence[Any]:
     """A number as a list of one."""
-    return (values,) if number(values) else tuple(values)
+    if number(values):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise InvalidValue(name, values, "a number or a list")
+    return tuple(values)
 
 
 def capped_sums(visits: float, mean: float, cap: int) -> Floats:
     """The chances of capped sums of 0, ..., cap for one kind of people."""
     found, rate = np.zeros(cap + 1), (visits - 1) * mean
-    chance = math.exp(-rate)  # of x rewards after the first visit
     for x in range(cap):
+        chance = poisson(rate, x)  # of x rewards after the first visit
         found[x] += (1 - mean) * chance
         found[x + 1] += mean * chance
-        chance *= rate / (x + 1)
     found[cap] = max(0.0, 1 - found[:cap].sum())
     return found
+
+
+def poisson(rate: float, x: int) -> float:
+    """The chance of x, by its logarithm: e^-rate alone may be below the smallest number where the chance is not."""
+    return math.exp(x * math.log(rate) - rate - math.lgamma(x + 1)) if rate > 0 else float(x == 0)

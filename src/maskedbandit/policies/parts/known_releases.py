@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from maskedbandit.checks import number
 from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
@@ -60,14 +61,14 @@ def lack(law: Law) -> str:
 
 def check_growth(growth: float) -> None:
     """How many times its users a cohort may add to an arm."""
-    if not 0.1 <= growth <= 100:
+    if not (number(growth) and 0.1 <= growth <= 100):
         raise InvalidValue("growth", growth, "a number from 0.1 to 100")
 
 
 def check_forced(forced: float, growth: float) -> None:
     """The fraction of users below which an arm is starved, and the growth of an arm by a cohort."""
     check_growth(growth)
-    if not 0 <= forced * (1 + growth) <= 1:  # else a cohort of one arm would starve all others
+    if not (number(forced) and 0 <= forced * (1 + growth) <= 1):  # else a cohort of one arm would starve all others
         raise InvalidValue("forced", forced, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + growth):g}")
 
 

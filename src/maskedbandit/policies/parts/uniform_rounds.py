@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import check_cohort
+from maskedbandit.checks import check_cohort, number
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
@@ -41,7 +41,7 @@ class Rounds(NamedTuple):
 
 def check_rounds(ratio: float, least: int) -> None:
     """How users of an arm grow with a round, and the least size of a cohort."""
-    if not 1 < ratio <= 100:
+    if not (number(ratio) and 1 < ratio <= 100):
         raise InvalidValue("ratio", ratio, "a number above 1 and at most 100")
     check_cohort("least", least)
 

@@ -1,7 +1,9 @@
 """KL-UCB that accounts for the noise: upper confidence bounds for rewards and noise together, on all releases.
 
 Arms are played in batches (see batches.py), all releases count, and the arm with the largest index gets the next batch.
-The index of an arm is an upper confidence bound of its mean at the level f = ln(1 + T / n_a), n_a its users:
+The index of an arm is an upper confidence bound of its mean at the level
+
+    f = ln(1 + T / n_a  min{1, T / (200 K n_1)}),      n_a its users, n_1 those in its first batch:
 
 * where the likelihood of the releases is known, by one bet against every candidate mean [theory/bet.py]: noise of known
   distribution that is added to whole sums of bits; where users may be lost with their noise, every release costs a
@@ -13,7 +15,9 @@ Both lie below the mean with probability <= exp(-f), for each n, whatever other 
 added for each sum that may wrap around its modulus. docs/noise_aware_klucb.md has the proofs.
 
 A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
-hence f. Bets are at the level f + ln(max{1, n_1 / 100}) / m after m batches, the first of n_1 users: where n_1 is large
+hence ln(1 + T / n). Where the horizon is short, first batches alone take a good part of it, and a run that loses its
+best arm costs little more than one that does not: hence less where T is below two hundred times all first batches. Bets
+are at the level f + ln(max{1, n_1 / 100}) / m after m batches, the first of n_1 users: where n_1 is large
 because noise is, one run in thousands would lose its best arm for good otherwise. With `anytime` f is ln t, and the
 horizon is not used: there the bound holds for each t, but no bound on the regret is proved, as times depend on
 releases.
@@ -53,6 +57,7 @@ from maskedbandit.theory.likelihood import Releases, is_known
 
 MOST = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
 AFFORDED = 100.0  # users that a bound by bets may cost in the mean by failing at the first batch
+SHORT = 200.0  # times the users in all first batches: the level is lower where the horizon is shorter
 FOREVER = 2**50
 
 
@@ -75,9 +80,11 @@ class State(NamedTuple):
 
 
 @kernel
-def exploration_rate(s: State, n: int) -> float:
+def exploration_rate(s: State, n: int, first_batch: int) -> float:
     """f, for an arm with n rewards; without noise close to that of KL-UCB++ [MG17]."""
-    return math.log(s.clock[USERS] + 1.0) if s.anytime == 1 else math.log1p(s.horizon / n)
+    if s.anytime == 1:
+        return math.log(s.clock[USERS] + 1.0)
+    return math.log1p(s.horizon / n * min(1.0, s.horizon / (SHORT * s.n.size * max(1, first_batch))))
 
 
 @kernel
@@ -96,7 +103,7 @@ def bets(s: State, law: Law, a: int) -> bool:
 def level(s: State, a: int) -> float:
     """What the bets on the releases must reach, if users in flight will show the same as those before."""
     caution = math.log(max(1.0, s.users[a, 0] / AFFORDED)) / s.m[a]
-    return (exploration_rate(s, s.asked[a]) + caution) * (s.n[a] / s.asked[a])
+    return (exploration_rate(s, s.asked[a], s.users[a, 0]) + caution) * (s.n[a] / s.asked[a])
 
 
 @kernel
@@ -105,7 +112,8 @@ def index(s: State, law: Law, a: int) -> float:
     if bets(s, law, a):
         return bet_bound(law, releases(s, a), s.n[a], level(s, a))
     n = s.asked[a]
-    return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, exploration_rate(s, n))
+    f = exploration_rate(s, n, s.users[a, 0])
+    return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, f)
 
 
 @large_kernel
@@ -133,7 +141,7 @@ def choose(s: State, law: Law, rng: np.random.Generator) -> int:
 def quiet(s: State, law: Law, n: int) -> bool:
     """Whether the noise of a release of n rewards is below half a reward for each; with `anytime`, at the exploration
     rate after that cohort."""
-    f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else exploration_rate(s, n)
+    f = math.log1p(float(s.n.size) * n) if s.anytime == 1 else exploration_rate(s, n, n)
     return n >= 2 * radius(law, 1, n, f)
 
 

@@ -7,7 +7,8 @@ any is next. The last term is ours, and zero without noise; so is `batch`: the p
 `batch=1`, and pays for noise in every reward. Of cohorts the last window / batch count.
 
 Without noise, if means change at most C times and xi > 1/2, regret is O(sqrt(C T ln T)) for the window
-2 sqrt(T ln T / C) [GM11; LS20, Sec. 31.3]. Without `window` it is the one for C = 1.
+2 sqrt(T ln T / C) [GM11; LS20, Sec. 31.3]. Without `window` it is the one for C = 1. All releases of a window are in
+memory, so it has at most a million cohorts.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort, check_positive
 from maskedbandit.core import Decision, kernel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 TIME, TOLD = range(2)
+MOST = 10**6  # cohorts in a window
 
 
 class State(NamedTuple):
@@ -68,9 +71,13 @@ class SWUCB(Policy):
             check_cohort("window", self.window)
         check_cohort("batch", self.batch)
         check_positive("xi", self.xi)
+        if self.window is not None and self.window > MOST * self.batch:
+            allowed = f"at most {MOST:,} times batch, so here {MOST * int(self.batch):,}"
+            raise InvalidValue("window", self.window, allowed)
 
     def init(self, k: int, horizon: int) -> State:
-        window = self.window or math.ceil(2 * math.sqrt(horizon * math.log(horizon))) or 1
+        for_one_change = math.ceil(2 * math.sqrt(horizon * math.log(horizon))) or 1
+        window = self.window or min(for_one_change, MOST * self.batch)
         (n, m, asked), size = np.zeros((3, k), np.int64), -(-min(window, horizon) // self.batch)
         ring = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
         settings = int(window), int(self.batch), float(self.xi)

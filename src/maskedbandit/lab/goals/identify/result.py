@@ -72,11 +72,11 @@ class Found(Result):
 
 
 def bound(found: Found) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone.
+    """The lower bound of a run's trust model; known for bits alone, and where means stay.
 
     For delta >= 1/2 there is none: guessing may suffice.
     """
-    if not found.instance.bits:
+    if not found.instance.bits or found.instance.moves:
         return None
     name, epsilon = private_bound(found)
     return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon) or None

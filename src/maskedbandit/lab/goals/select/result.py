@@ -72,8 +72,8 @@ class Selected(Result):
 
 
 def bound(found: Selected) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone."""
-    if not found.instance.bits:
+    """The lower bound of a run's trust model; known for bits alone, and where means stay."""
+    if not found.instance.bits or found.instance.moves:
         return None
     name, epsilon = private_bound(found)
     means = found.instance.true_means().tolist()
