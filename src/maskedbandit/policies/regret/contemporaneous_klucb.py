@@ -4,10 +4,12 @@ Users come in epochs (see epochs.py): a leader and all challengers that may stil
 whose places are dealt in random order. With I_c the evidence against challenger c from all epochs that it shares with
 the leader L, n_c its users whose rewards were released and m_c those in flight,
 
-    f_c = ln(1 + 3 T / (4 (n_c + m_c))),      c is a challenger while  I_c (n_c + m_c) / n_c <= f_c:
+    f_c = ln(1 + 3 T / (4 (n_c + m_c))  min{1, T / (100 K n_1)}),
 
-users in flight count as if they showed what the others did. Where Laplace noise is added to whole sums of bits, I_c is
-by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs released, the first of n_1 users,
+n_1 of each arm in the first epoch: less where the first epoch takes more than a hundredth of the horizon, as in
+NoiseAwareKLUCB. c is a challenger while I_c (n_c + m_c) / n_c <= f_c: users in flight count as if they showed what the
+others did. Where Laplace noise is added to whole sums of bits, I_c is
+by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs released,
 
     g = f_c + ln(max{1, n_1 / 10}) / j,      l = g n_c / (n_c + m_c),      I_c = (f_c / g) max{0, Lambda + l}^2 / (4 l),
 
@@ -73,6 +75,7 @@ LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 0.8, 20.0  # of the leader over a cha
 AIM = 0.35  # the part of the users that are missing, at the rate so far
 LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
+SHORT = 100.0  # times the users in the first epoch: f is lower where the horizon is shorter
 REST = 0.75  # of the horizon, in the evidence that rules an arm out
 AFFORDED = 10.0  # users that a bet may cost in the mean by failing at the first epoch
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
@@ -96,9 +99,9 @@ class State(NamedTuple):
 
 
 @kernel
-def level(s: State, users: float) -> float:
-    """f, for an arm with so many users."""
-    return math.log1p(REST * s.horizon / users)
+def level(s: State, users: float, first: int) -> float:
+    """f, for an arm with so many users, after a first epoch of so many for each."""
+    return math.log1p(REST * s.horizon / users * min(1.0, s.horizon / (SHORT * s.n.size * max(1, first))))
 
 
 @large_kernel
@@ -107,11 +110,11 @@ def first_size(s: State, law: Law) -> int:
     """Users of every arm in the first epoch."""
     most = max(s.least, s.horizon // s.n.size)
     low, high = s.least - 1, s.least
-    while high < most and high < QUIET * radius(law, 1, high, level(s, high)):
+    while high < most and high < QUIET * radius(law, 1, high, level(s, high, high)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if middle >= QUIET * radius(law, 1, middle, level(s, middle)):
+        if middle >= QUIET * radius(law, 1, middle, level(s, middle, middle)):
             high = middle
         else:
             low = middle
@@ -119,12 +122,12 @@ def first_size(s: State, law: Law) -> int:
 
 
 @kernel
-def against(s: State, law: Law, c: int, leader: int) -> float:
+def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
     """I_c."""
     epochs, n, m = s.clock[RELEASED], float(s.n[c]), float(s.flying[c])
     if not (is_laplace(law) and is_known(law)) or epochs > MOST or s.pairs.weight[c, leader] == 0.0:
         return evidence(s.pairs, law, c, leader)
-    f = level(s, n + m)
+    f = level(s, n + m, first)
     needed = f + math.log(max(1.0, s.kept.n[0, c] / AFFORDED)) / epochs
     so_far = needed * n / (n + m)
     more = max(0.0, bet(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
@@ -134,7 +137,7 @@ def against(s: State, law: Law, c: int, leader: int) -> float:
 @kernel
 def judge(s: State, law: Law, rng: np.random.Generator) -> None:
     """Find the leader, and the evidence against all others."""
-    k, best = s.n.size, NONE_YET
+    k, best, first = s.n.size, NONE_YET, first_size(s, law)
     for a in range(k):
         worst = math.inf
         for c in range(k):
@@ -143,7 +146,7 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
         best = consider(best, a, worst, rng)
     s.clock[LEADER] = best.arm
     for c in range(k):
-        s.against[c] = 0.0 if c == best.arm else against(s, law, c, best.arm)
+        s.against[c] = 0.0 if c == best.arm else against(s, law, first, c, best.arm)
 
 
 @kernel
@@ -156,7 +159,7 @@ def challengers(s: State, law: Law) -> bool:
     weakest, largest, haste = math.inf, 0, HASTE if flying > 0 else 1.0
     for c in range(k):
         n, m = float(s.n[c]), float(s.flying[c])
-        f, against = level(s, n + m), s.against[c]
+        f, against = level(s, n + m, first), s.against[c]
         if c != leader and haste * against * (n + m) <= f * n:
             size = (s.ratio - 1) * n + FLYING * m
             if against > 0.0:
