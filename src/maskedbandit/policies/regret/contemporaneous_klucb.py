@@ -101,8 +101,7 @@ def level(s: State, users: float) -> float:
     return math.log1p(REST * s.horizon / users)
 
 
-@large_kernel
-@lean_kernel
+@kernel
 def first_size(s: State, law: Law) -> int:
     """Users of every arm in the first epoch."""
     most = max(s.least, s.horizon // s.n.size)
