@@ -8,7 +8,7 @@ such as the time of the processor and open files.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -31,7 +31,7 @@ class Metrics:
         Info("maskedbandit", "The version of the server", **given).info({"version": __version__})
         self._answers: Counter[tuple[str, int]] = Counter()  # by route and status
         self._within: dict[str, list[int]] = {}  # answers of a route within each of SECONDS, and no less, or in more
-        self._seconds: Counter[str] = Counter()  # the sum for each route
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # the sum for each route
         self.registry.register(self)
         self.ready = Gauge("maskedbandit_ready", "Whether all studies can be written", **given)
         self.tick = Gauge("maskedbandit_tick_seconds", "How long the last round of the clock took to write", **given)
@@ -67,7 +67,7 @@ class Metrics:
         for route, counts in within:
             failed.add_metric([route], sum(many for (its, status), many in answers if its == route and status >= 500))
             ends = [*map(str, SECONDS), "+Inf"]
-            times.add_metric([route], list(zip(ends, accumulate(counts), strict=True)), self._seconds[route])
+            times.add_metric([route], list(zip(ends, accumulate(counts), strict=True)), self._seconds.get(route, 0.0))
         yield from (requests, failed, times)
 
     def study(self, name: str, state: str, people: int, entries: int, held: bool) -> None:
