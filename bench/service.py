@@ -167,6 +167,7 @@ def soak(seconds: int, rate: float) -> None:
             found = []
             for _ in range(10):
                 done = await part(seconds / 10)
+                await asyncio.sleep(1)  # until the server has closed what was closed here
                 found.append((server.memory(), server.files(), done.quantile(0.99)))
                 gc.collect()
             return found
