@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import PersonalValue, UnknownTicket
+from maskedbandit.store import writer
 from maskedbandit.store.studies import new, opened
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
@@ -55,20 +58,85 @@ def together(study: Study, writer: Writer, unit: str, hostile: Any) -> Future[An
 def test_an_operation_that_comes_while_the_writer_closes_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Overtaken(SimpleQueue[Any]):
-        """Whoever closes the writer may overtake an operation on its way into the queue."""
+    class Overtaken(deque[Any]):
+        """Whoever closes the writer may overtake an operation on its way to those who wait."""
 
-        def put(self, item: Any) -> None:
-            if item is not None:
-                closing.start()
-                closing.join(0.2)
-            super().put(item)
+        def append(self, item: Any) -> None:
+            closing.start()
+            closing.join(0.2)
+            super().append(item)
 
     address = f"sqlite:///{tmp_path}/study.db"
     new(Protocol.from_table(TABLE), address, tmp_path / "witness")
     with opened(address, folder=tmp_path / "witness") as study:
-        monkeypatch.setattr("maskedbandit.store.writer.SimpleQueue", Overtaken)
+        monkeypatch.setattr("maskedbandit.store.writer.deque", Overtaken)
         writer = Writer(study)
         closing = Thread(target=writer.close)
         assert writer.submit(int).result(60) == 0
         closing.join(60)
+
+
+def waiting_at_turns(folder: Path, monkeypatch: pytest.MonkeyPatch, apart: int) -> list[int]:
+    """How many of 20 people wait whenever the thread may write, if one comes after so many rounds of the loop."""
+    folder.mkdir()
+    address, loop, waiting = f"sqlite:///{folder}/study.db", asyncio.new_event_loop(), list[int]()
+    new(Protocol.from_table(TABLE), address, folder / "witness")
+
+    class Turns(SimpleQueue[bool]):
+        def put(self, item: bool, *given: Any) -> None:
+            if item:
+                waiting.append(its.waiting)
+            super().put(item)
+
+    async def one(number: int) -> None:
+        for _ in range(number * apart):
+            await asyncio.sleep(0)
+        await its.submit(partial(study.op_assign, f"person {number}"))
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*[one(number) for number in range(20)])
+
+    monkeypatch.setattr(writer, "SimpleQueue", Turns)
+    with opened(address, folder=folder / "witness") as study:
+        study.start()
+        with Writer(study, loop) as its:
+            loop.run_until_complete(all_of_them())
+        assert study.people == 20
+    loop.close()
+    return waiting
+
+
+def test_a_transaction_has_all_whom_a_loop_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert waiting_at_turns(tmp_path / "together", monkeypatch, 0) == [20]
+    assert waiting_at_turns(tmp_path / "in turn", monkeypatch, 1) == [20]
+    assert waiting_at_turns(tmp_path / "apart", monkeypatch, writer.ROUNDS + 1)[0] == 1
+    monkeypatch.setattr(writer, "MOST", 8)
+    assert waiting_at_turns(tmp_path / "too many", monkeypatch, 0) == [20, 12, 4]
+    monkeypatch.setattr(writer, "ROUNDS", 0)
+    assert waiting_at_turns(tmp_path / "not waited for", monkeypatch, 1)[0] == 1
+
+
+def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:
+    """The disk stalls in the first transaction, while the loop goes on."""
+    address, gate = f"sqlite:///{tmp_path}/study.db", Event()
+    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
+
+    async def come(study: Study, writer: Writer) -> list[int]:
+        first = writer.submit(lambda: gate.wait(60))
+        while writer.waiting:
+            await asyncio.sleep(0)
+        rest = [writer.submit(partial(study.op_assign, f"person {i}"), unit=f"person {i}") for i in range(5)]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert writer.waiting == 5
+        assert not first.done()
+        gate.set()
+        await asyncio.gather(first, *rest)
+        return [study.people, writer.waiting]
+
+    with opened(address, folder=tmp_path / "witness") as study:
+        study.start()
+        loop = asyncio.new_event_loop()
+        with Writer(study, loop) as its:
+            assert loop.run_until_complete(come(study, its)) == [5, 0]
+        loop.close()

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import TOGETHER, WAIT
+from maskedbandit.core import TOGETHER, WAIT, Decision
 from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn
 from maskedbandit.lab.engine.deck import best_released
+from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study import driver
 from maskedbandit.study.deck import Deck, Places
 from maskedbandit.study.driver import Driver
@@ -196,6 +197,19 @@ def test_a_place_that_came_back_is_shuffled_into_what_is_left():
             study.assign(bits)
         assert [places.full for places in study.cohorts] == [True] * 3
     same_distribution(np.array(seen), lambda z: np.select([z == 0, (z == 1) | (z == 2)], [0.2, 0.4], 0.0))
+
+
+def test_cohorts_are_dealt_from_in_the_order_of_their_numbers():
+    """Also those to which a place comes back, or what is dealt would depend on who went away first."""
+    deck, bits = Deck(), Bits()
+    for arm in range(3):
+        deck.add(Decision(arm, 1, TOGETHER))
+    for _ in range(3):
+        deck.deal(bits)
+    for places in reversed(deck.cohorts):
+        places.give_back(0)
+        deck.sort(places)
+    assert [places.cohort for places in deck.dealing] == [0, 1, 2]
 
 
 def test_a_place_may_come_back_while_nothing_can_be_asked():

@@ -18,9 +18,9 @@ WAITING = 20_000  # operations of a study; more are refused
 
 def assign(study: Study, body: Any) -> Assigned:
     """What the person gets."""
-    found = study.op_assign(body.unit)
-    name, payload = study.protocol.arms[found.arm]
-    offer = to_lines(study.op_offers(found.ticket)) if found.ticket and study.protocol.on_devices else None
+    found, protocol = study.op_assign(body.unit), study.protocol
+    name, payload = protocol.arms[found.arm]
+    offer = to_lines(study.op_offers(found.ticket)) if found.ticket and protocol.on_devices else None
     return Assigned(study.name, name, payload, found.ticket, str(found.propensity), found.again, offer)
 
 

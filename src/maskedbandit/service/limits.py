@@ -31,11 +31,11 @@ class Buckets:
     def take(self, who: str, many: int = 1) -> None:
         """Count so many requests, or raise `TooMany`."""
         now = self._clock()
-        left, when = self._left.get(who, (self.burst, now))
-        left = min(left + (now - when) * self.rate, self.burst)
+        known = self._left.get(who)
+        left = self.burst if known is None else min(known[0] + (now - known[1]) * self.rate, self.burst)
         if left < 1:
             raise TooMany(f"more than {self.rate:g} requests a second: try again later")
-        if len(self._left) >= KNOWN and who not in self._left:
+        if known is None and len(self._left) >= KNOWN:
             for each, (its, at) in list(self._left.items()):
                 if its + (now - at) * self.rate >= self.burst:
                     del self._left[each]  # whoever comes anew has a full bucket too

@@ -7,9 +7,14 @@ such as the time of the processor and open files.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, start_http_server
+from prometheus_client import CollectorRegistry, Gauge, Info, start_http_server
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
@@ -24,15 +29,10 @@ class Metrics:
         self.registry = CollectorRegistry()
         given: Any = {"registry": self.registry}
         Info("maskedbandit", "The version of the server", **given).info({"version": __version__})
-        self._requests = Counter(
-            "maskedbandit_requests", "Answers, without those to reports", ["route", "status"], **given
-        )
-        failed = "Requests that the server failed to answer, without reports"
-        self._failed = Counter("maskedbandit_failures", failed, ["route"], **given)
-        self._seconds = Histogram(
-            "maskedbandit_request_seconds", "Time to an answer, without reports", ["route"], buckets=SECONDS, **given
-        )
-        self._answers: dict[tuple[str, int], tuple[Counter, Histogram]] = {}  # a look is faster than its labels
+        self._answers: Counter[tuple[str, int]] = Counter()  # by route and status
+        self._within: dict[str, list[int]] = {}  # answers of a route within each of SECONDS, and no less, or in more
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # the sum for each route
+        self.registry.register(self)
         self.ready = Gauge("maskedbandit_ready", "Whether all studies can be written", **given)
         self.tick = Gauge("maskedbandit_tick_seconds", "How long the last round of the clock took to write", **given)
         self._held = Gauge("maskedbandit_study_held", "Whether this process holds the study", ["study"], **given)
@@ -44,13 +44,31 @@ class Metrics:
         """Count an answer."""
         if "report" in route:
             return
-        if (which := (route, status)) not in self._answers:
-            self._answers[which] = self._requests.labels(route, str(status)), self._seconds.labels(route)
-        requests, times = self._answers[which]
-        requests.inc()
-        times.observe(seconds)
-        if status >= 500:
-            self._failed.labels(route).inc()
+        if route not in self._within:
+            self._within[route] = [0] * (len(SECONDS) + 1)
+        self._within[route][bisect_left(SECONDS, seconds)] += 1
+        self._seconds[route] += seconds
+        self._answers[route, status] += 1
+
+    def collect(self) -> Iterator[Metric]:
+        """What was counted of answers, for the registry."""
+        answers, within = list(self._answers.items()), list(self._within.items())  # while the server goes on
+        requests = CounterMetricFamily(
+            "maskedbandit_requests", "Answers, without those to reports", labels=["route", "status"]
+        )
+        failed = CounterMetricFamily(
+            "maskedbandit_failures", "Requests that the server failed to answer, without reports", labels=["route"]
+        )
+        times = HistogramMetricFamily(
+            "maskedbandit_request_seconds", "Time to an answer, without reports", labels=["route"]
+        )
+        for (route, status), many in answers:
+            requests.add_metric([route, str(status)], many)
+        for route, counts in within:
+            failed.add_metric([route], sum(many for (its, status), many in answers if its == route and status >= 500))
+            ends = [*map(str, SECONDS), "+Inf"]
+            times.add_metric([route], list(zip(ends, accumulate(counts), strict=True)), self._seconds.get(route, 0.0))
+        yield from (requests, failed, times)
 
     def study(self, name: str, state: str, people: int, entries: int, held: bool) -> None:
         """How a study stands."""

@@ -14,6 +14,7 @@ import uvicorn
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.app import application
 from maskedbandit.service.host import Host
+from maskedbandit.service.joined import Protocol
 from maskedbandit.service.logs import to_standard_error
 
 log = logging.getLogger("maskedbandit")
@@ -64,6 +65,7 @@ def serve(
     """Serve until the process is told to end."""
     config = uvicorn.Config(
         application(host, companions),
+        http=Protocol,
         access_log=False,  # a line for each report would tell who reports
         log_config=None,
         server_header=False,

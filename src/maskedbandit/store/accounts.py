@@ -117,8 +117,9 @@ class Accounts:
 
         It is written, and certain, only after `write`.
         """
-        self.read([person], period)
         who = person, period
+        if who not in self._found:
+            self.read([person], period)
         self._new[who] = self._charged(self._new.get(who, self._found[who]), loss)
 
     def write(self) -> None:

@@ -82,13 +82,15 @@ class Rows:
 
     def place_of(self, person: str) -> Place | None:
         """The place that a person has."""
-        self.read([], [person])
+        if person not in self._of_people:
+            self.read([], [person])
         ticket = self._of_people[person]
         return None if ticket is None else self._places[ticket]
 
     def was_erased(self, person: str) -> bool:
         """Whether the person's data was erased."""
-        self.read([], [person])
+        if person not in self._of_people:
+            self.read([], [person])
         return person in self._erased
 
     def rewards(self, ticket: str) -> dict[str, float]:

@@ -1,14 +1,17 @@
 """One thread that writes for many: whatever waits while it writes goes into its next transaction.
 
 A transaction waits for the disk once, however many operations are in it, so many callers together are served faster
-than one after the other. There is no timer: a lone operation is written at once.
+than one after the other. There is no timer: a lone operation is written at once. In an event loop, "at once" is when
+the loop has read all that came: a transaction then has all who wait, and not the half of them that came while it wrote
+for the others; and the two threads seldom want the interpreter at the same time.
 """
 
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop
+from collections import deque
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
@@ -17,6 +20,7 @@ from maskedbandit.store.session import Done, Operation
 from maskedbandit.store.study import Study
 
 MOST = 512  # operations in a transaction
+ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
 
 
 class Waiting(NamedTuple):
@@ -31,6 +35,8 @@ class Waiting(NamedTuple):
 class Writer:
     """The thread that writes for a study, until `close`.
 
+    With a loop only its thread may submit.
+
     **Guarantee**: the future of an operation has a result only after the operation is on disk.
 
     >>> from maskedbandit.store.studies import example
@@ -42,7 +48,9 @@ class Writer:
 
     def __init__(self, study: Study, loop: AbstractEventLoop | None = None) -> None:
         self._study, self._loop = study, loop
-        self._waiting: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._waiting: deque[Waiting] = deque()
+        self._turns: SimpleQueue[bool] = SimpleQueue()  # each lets the thread write; False is the last one
+        self._idle = True  # no turn is being waited for, or taken
         self._closed, self._lock = False, Lock()
         self._thread = Thread(target=self._write, name=f"writer of {study.name}", daemon=True)
         self._thread.start()
@@ -56,19 +64,24 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StorageFailed("the study is being closed: nothing was done")
-            self._waiting.put(Waiting(operation, future, ticket, unit))
+            self._waiting.append(Waiting(operation, future, ticket, unit))
+            if not self._loop:
+                self._turns.put(True)
+        if self._loop and self._idle:
+            self._idle = False
+            self._when_all_came(self._loop)
         return future
 
     @property
     def waiting(self) -> int:
         """How many operations wait."""
-        return self._waiting.qsize()
+        return len(self._waiting)
 
     def close(self) -> None:
         """Write what waits, and end."""
         with self._lock:  # so that nothing comes after what ends the thread
             self._closed = True
-            self._waiting.put(None)
+            self._turns.put(False)
         self._thread.join()
 
     def __enter__(self) -> Writer:
@@ -77,21 +90,27 @@ class Writer:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _when_all_came(self, loop: AbstractEventLoop, before: int = 0, quiet: int = 0) -> None:
+        """Let the thread write once the loop has gone round without anything new."""
+        now = len(self._waiting)
+        quiet = quiet + 1 if now == before else 0
+        if quiet == ROUNDS or now >= MOST:
+            self._turns.put(True)
+        else:
+            loop.call_soon(self._when_all_came, loop, now, quiet)
+
     def _write(self) -> None:
-        going_on = True
-        while going_on:
-            batch = [self._waiting.get()]
-            while batch[-1] is not None and len(batch) < MOST:
-                try:
-                    batch.append(self._waiting.get_nowait())
-                except Empty:
-                    break
-            going_on = batch[-1] is not None
-            mine = [each for each in batch if each is not None]
-            if not self._loop:
-                mine = [each for each in mine if each.future.set_running_or_notify_cancel()]
-            if mine:
-                self._do(mine)
+        while self._turns.get():
+            self._do_batch()
+        while self._waiting:
+            self._do_batch()
+
+    def _do_batch(self) -> None:
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST))]
+        if not self._loop:
+            batch = [each for each in batch if each.future.set_running_or_notify_cancel()]
+        if batch:
+            self._do(batch)
 
     def _do(self, batch: list[Waiting]) -> None:
         tickets = [each.ticket for each in batch if each.ticket is not None]
@@ -101,9 +120,19 @@ class Writer:
         except BaseException as why:
             done = why
         if self._loop:
-            self._loop.call_soon_threadsafe(settle, batch, done)  # once for all: it wakes the loop up
+            self._loop.call_soon_threadsafe(
+                self._end_turn, self._loop, batch, done
+            )  # once for all: it wakes the loop up
         else:
             settle(batch, done)
+
+    def _end_turn(self, loop: AbstractEventLoop, batch: list[Waiting], done: list[Done] | BaseException) -> None:
+        """Tell those who wait, and go on with those who came meanwhile."""
+        settle(batch, done)
+        if self._waiting:
+            self._when_all_came(loop)
+        else:
+            self._idle = True
 
 
 def settle(batch: list[Waiting], done: list[Done] | BaseException) -> None:

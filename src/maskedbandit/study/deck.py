@@ -99,7 +99,7 @@ class Deck:
         self.cohorts: list[Places] = []
         self._epoch = 0
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
-        self._with_places: dict[int, Places] = {}
+        self._with_places: dict[int, Places] = {}  # by number, in the order of numbers
         self._unreleased: dict[int, Places] = {}
 
     @property
@@ -115,7 +115,7 @@ class Deck:
     @property
     def dealing(self) -> list[Places]:
         """The cohorts that have places left, by number."""
-        return [self._with_places[cohort] for cohort in sorted(self._with_places)]
+        return list(self._with_places.values())
 
     def unreleased(self) -> list[Places]:
         """The cohorts that were not released yet and may be, by number."""
@@ -160,7 +160,8 @@ class Deck:
     def sort(self, places: Places) -> None:
         """Note whether the cohort has places left to be dealt, after they changed."""
         if places.left and not places.ended:
-            self._with_places[places.cohort] = places
+            if places.cohort not in self._with_places:
+                self._with_places = dict(sorted([*self._with_places.items(), (places.cohort, places)]))
         else:
             self._with_places.pop(places.cohort, None)
 
@@ -169,15 +170,16 @@ class Deck:
 
         The propensity is exactly the probability with which the user got this arm: places of the arm / all places.
         """
-        dealing = [(places, places.left) for places in self.dealing]
-        total = sum(left for _, left in dealing)
+        dealing = self.dealing
+        lefts = [places.left for places in dealing]
+        total = sum(lefts)
         rest = bits.below(total) if len(dealing) > 1 else 0
-        for places, left in dealing:
+        for places, left in zip(dealing, lefts, strict=True):
             chosen = places
             if rest < left:
                 break
             rest -= left
-        of_arm = sum(left for places, left in dealing if places.arm == chosen.arm)
+        of_arm = sum([left for places, left in zip(dealing, lefts, strict=True) if places.arm == chosen.arm])
         place = chosen.deal()
         self.sort(chosen)
         return chosen, place, Fraction(of_arm, total)

@@ -114,7 +114,8 @@ class Driver:
         While the policy asks for nobody that is the arm that it names, or else the one of the highest mean in what was
         released; before the first release it is any arm, each with the same probability.
         """
-        self.ask()
+        if self.deck.empty:
+            self.ask()
         if not self.deck.empty and self.answer is None:
             places, place, propensity = self.deck.deal(bits)
             return Assignment(places.arm, places.cohort, place, propensity)

@@ -1,0 +1,56 @@
+"""Answers are counted as Prometheus's own counters and histograms count them."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+
+from maskedbandit.service import metrics
+from maskedbandit.service.metrics import SECONDS, Metrics
+
+ANSWERS = [
+    *[("/a", 200, seconds) for seconds in (*SECONDS, 0.0, 0.0011, 7.0)],  # at an end, and between and beyond them
+    ("/a", 404, 0.2),
+    ("/a", 503, 0.3),
+    ("/b", 500, 0.004),
+    ("/b", 503, 0.004),
+    ("/a/report", 200, 0.001),
+]
+
+
+def lines(registry: CollectorRegistry) -> set[str]:
+    """What is said of answers."""
+    said = generate_latest(registry).decode().splitlines()
+    names = ("maskedbandit_requests_total{", "maskedbandit_failures_total{", "maskedbandit_request_seconds_")
+    return {line for line in said if line.startswith(names) and "_created" not in line}
+
+
+def theirs() -> set[str]:
+    """The same, as the library counts it."""
+    registry = CollectorRegistry()
+    requests = Counter("maskedbandit_requests", "x", ["route", "status"], registry=registry)
+    failed = Counter("maskedbandit_failures", "x", ["route"], registry=registry)
+    times = Histogram("maskedbandit_request_seconds", "x", ["route"], buckets=SECONDS, registry=registry)
+    for route, status, seconds in ANSWERS:
+        if "report" not in route:
+            requests.labels(route, str(status)).inc()
+            failed.labels(route).inc(status >= 500)
+            times.labels(route).observe(seconds)
+    return lines(registry)
+
+
+def ours() -> set[str]:
+    found = Metrics()
+    for answer in ANSWERS:
+        found.answered(*answer)
+    return lines(found.registry)
+
+
+def test_answers_are_counted_as_the_library_counts_them() -> None:
+    assert len(ours()) > 2 * len(SECONDS)
+    assert ours() == theirs()
+
+
+def test_a_time_in_the_wrong_bucket_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "bisect_left", lambda ends, seconds: sum(seconds >= end for end in ends))
+    assert ours() != theirs()
