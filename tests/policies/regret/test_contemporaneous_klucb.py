@@ -7,19 +7,19 @@ import pytest
 
 import maskedbandit as mb
 
-CENTRAL = mb.channels.Central(epsilon=1)
+POLICY, CENTRAL = mb.policies.ContemporaneousKLUCB(), mb.channels.Central(epsilon=1)
 THREE = mb.Bernoulli([0.5, 0.55, 0.45])
 SINE = mb.Drifting(THREE, amplitude=0.2, period=20_000)
 
 
-def regrets(policy, instance, horizon: int, runs: int, **how) -> np.ndarray:
-    return mb.simulate(policy, CENTRAL, instance, horizon, runs=runs, seed=5, **how).regret[:, -1]
+def regrets(policy, instance, horizon: int, runs: int, channel=CENTRAL) -> np.ndarray:
+    return mb.simulate(policy, channel, instance, horizon, runs=runs, seed=5).regret[:, -1]
 
 
 @pytest.mark.slow
 def test_drift_that_all_arms_share_costs_nothing():
     """The means of 200 runs each: their standard errors are about 3 %, and the limit is five of them above 5 %."""
-    still, moving = (regrets(mb.policies.ContemporaneousKLUCB(), each, 10**6, 200) for each in (THREE, SINE))
+    still, moving = (regrets(POLICY, each, 10**6, 200) for each in (THREE, SINE))
     assert moving.mean() < 1.05 * still.mean() + 5 * np.hypot(moving.std(), still.std()) / np.sqrt(200)
     assert moving.max() < 25_000, "a run served a wrong arm to the end"
 
@@ -32,15 +32,15 @@ def test_a_policy_that_asks_for_one_arm_after_the_other_is_rejected():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 1])
 @pytest.mark.parametrize(
     "means", [(0.75, 0.7, 0.7, 0.7, 0.7), (0.75, 0.625, 0.5, 0.375, 0.25), (0.05, 0.04, 0.04, 0.03)]
 )
-def test_without_drift_and_delay_it_costs_a_fifth_more(means):
+def test_without_drift_and_delay_it_costs_a_fifth_more(means, epsilon):
     """1.2 times the default, and five standard errors."""
-    live, default = (
-        regrets(each, mb.Bernoulli(means), 10**6, 400)
-        for each in (mb.policies.ContemporaneousKLUCB(), mb.policies.NoiseAwareKLUCB())
-    )
+    channel = mb.channels.Central(epsilon=epsilon)
+    both = POLICY, mb.policies.NoiseAwareKLUCB()
+    live, default = (regrets(each, mb.Bernoulli(means), 10**6, 400, channel) for each in both)
     assert live.mean() < 1.2 * default.mean() + 5 * np.hypot(live.std(), 1.2 * default.std()) / 20
 
 

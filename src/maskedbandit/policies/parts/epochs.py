@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import (
     Law,
@@ -221,7 +221,8 @@ def exponent(p: Pairs, law: Law, a: int, c: int, q: float, g: int, lam: float) -
     return -lam * p.margin[a, c] - rewards - noise
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def evidence(p: Pairs, law: Law, a: int, c: int) -> float:
     """I(S): how surprising the epochs would be, in nats, if arm a were at least as good as arm c."""
     if p.margin[a, c] >= 0.0:

@@ -4,9 +4,17 @@ Users come in epochs (see epochs.py): a leader and all challengers that may stil
 whose places are dealt in random order. With I_c the evidence against challenger c from all epochs that it shares with
 the leader L, n_c its users whose rewards were released and m_c those in flight,
 
-    f_c = ln(1 + 3 T / (4 (n_c + m_c))),      c is a challenger while  I_c (n_c + m_c) / n_c <= f_c:
+    f_c = ln(1 + 3 T / (4 (n_c + m_c))  min{1, T / (100 K n_1)}),
 
-users in flight count as if they showed what the others did. A challenger gets
+n_1 of each arm in the first epoch: less where the first epoch takes more than a hundredth of the horizon, as in
+NoiseAwareKLUCB. c is a challenger while I_c (n_c + m_c) / n_c <= f_c: users in flight count as if they showed what the
+others did. Where Laplace noise is added to whole sums of bits, I_c is
+by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs released,
+
+    g = f_c + ln(max{1, n_1 / 10}) / j,      l = g n_c / (n_c + m_c),      I_c = (f_c / g) max{0, Lambda + l}^2 / (4 l),
+
+so that c is ruled out where Lambda > l; in a normal model that is the evidence of the best of all bets. Elsewhere it is
+that of a Chernoff bound [parts/epochs.py]. A challenger gets
 
     min{(ratio - 1) n_c + m_c / 10,  max{n_c / 20, .35 (n_c f_c / I_c - n_c - m_c)}}
 
@@ -23,8 +31,8 @@ are larger: three times its size, or a tenth of what is in flight, as each bring
 anything is in flight, arms are challengers only if I_c is below a third of what rules them out: what is in flight may
 rule them out anyway.
 
-**Not proved**: a bound on the regret. Sizes depend on releases, and the variance is estimated, so the evidence is a
-Chernoff bound only in approximation; docs/contemporaneous.md says what holds, what was measured and what was tried.
+**Not proved**: a bound on the regret. Sizes depend on releases, and the variance is estimated, so bets are fair,
+and the Chernoff bound holds, only in approximation; docs/contemporaneous.md says what was measured and what was tried.
 """
 
 from __future__ import annotations
@@ -39,7 +47,7 @@ import numpy.typing as npt
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law, is_laplace, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.epochs import (
     NEXT,
@@ -57,15 +65,19 @@ from maskedbandit.policies.parts.epochs import (
     unlike,
 )
 from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.pair_bet import MOST, Kept, bet, keep, kept
 from maskedbandit.policies.policy import Policy
+from maskedbandit.theory.likelihood import is_known
 
-LEADER, EPOCHS, ASKED = range(1, 4)
+LEADER, EPOCHS, ASKED, RELEASED = range(1, 5)
 QUIET = 2.5  # first cohorts, in radii of the noise
 LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 0.8, 20.0  # of the leader over a challenger
 AIM = 0.35  # the part of the users that are missing, at the rate so far
 LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
+SHORT = 100.0  # times the users in the first epoch: f is lower where the horizon is shorter
 REST = 0.75  # of the horizon, in the evidence that rules an arm out
+AFFORDED = 10.0  # users that a bet may cost in the mean by failing at the first epoch
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
 
 
@@ -78,17 +90,18 @@ class State(NamedTuple):
     against: np.ndarray  # [k] evidence against each arm
     plan: np.ndarray  # [k] sizes of the epoch's cohorts
     pairs: Pairs
+    kept: Kept
     flight: Flight
-    clock: np.ndarray  # [4] next arm of the plan, leader or -1, epochs so far, users asked for
+    clock: np.ndarray  # [5] next arm of the plan, leader or -1, epochs so far, users asked for, epochs released
     horizon: int
     ratio: float
     least: int
 
 
 @kernel
-def level(s: State, users: float) -> float:
-    """f, for an arm with so many users."""
-    return math.log1p(REST * s.horizon / users)
+def level(s: State, users: float, first: int) -> float:
+    """f, for an arm with so many users, after a first epoch of so many for each."""
+    return math.log1p(REST * s.horizon / users * min(1.0, s.horizon / (SHORT * s.n.size * max(1, first))))
 
 
 @kernel
@@ -96,11 +109,11 @@ def first_size(s: State, law: Law) -> int:
     """Users of every arm in the first epoch."""
     most = max(s.least, s.horizon // s.n.size)
     low, high = s.least - 1, s.least
-    while high < most and high < QUIET * radius(law, 1, high, level(s, high)):
+    while high < most and high < QUIET * radius(law, 1, high, level(s, high, high)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if middle >= QUIET * radius(law, 1, middle, level(s, middle)):
+        if middle >= QUIET * radius(law, 1, middle, level(s, middle, middle)):
             high = middle
         else:
             low = middle
@@ -108,9 +121,22 @@ def first_size(s: State, law: Law) -> int:
 
 
 @kernel
+def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
+    """I_c."""
+    epochs, n, m = s.clock[RELEASED], float(s.n[c]), float(s.flying[c])
+    if not (is_laplace(law) and is_known(law)) or epochs > MOST or s.pairs.weight[c, leader] == 0.0:
+        return evidence(s.pairs, law, c, leader)
+    f = level(s, n + m, first)
+    needed = f + math.log(max(1.0, s.kept.n[0, c] / AFFORDED)) / epochs
+    so_far = needed * n / (n + m)
+    more = max(0.0, bet(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
+    return f / needed * more * more / (4 * so_far)
+
+
+@kernel
 def judge(s: State, law: Law, rng: np.random.Generator) -> None:
     """Find the leader, and the evidence against all others."""
-    k, best = s.n.size, NONE_YET
+    k, best, first = s.n.size, NONE_YET, first_size(s, law)
     for a in range(k):
         worst = math.inf
         for c in range(k):
@@ -119,7 +145,7 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
         best = consider(best, a, worst, rng)
     s.clock[LEADER] = best.arm
     for c in range(k):
-        s.against[c] = 0.0 if c == best.arm else evidence(s.pairs, law, c, best.arm)
+        s.against[c] = 0.0 if c == best.arm else against(s, law, first, c, best.arm)
 
 
 @kernel
@@ -132,7 +158,7 @@ def challengers(s: State, law: Law) -> bool:
     weakest, largest, haste = math.inf, 0, HASTE if flying > 0 else 1.0
     for c in range(k):
         n, m = float(s.n[c]), float(s.flying[c])
-        f, against = level(s, n + m), s.against[c]
+        f, against = level(s, n + m, first), s.against[c]
         if c != leader and haste * against * (n + m) <= f * n:
             size = (s.ratio - 1) * n + FLYING * m
             if against > 0.0:
@@ -191,8 +217,8 @@ class ContemporaneousKLUCB(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         n, flying, plan = np.zeros((3, k), np.int64)
-        clock = np.array([k, -1, 0, 0])
-        known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), flight(k), clock
+        clock = np.array([k, -1, 0, 0, 0])
+        known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), kept(k), flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
@@ -204,6 +230,7 @@ class ContemporaneousKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[NEXT] < s.n.size:
             return next_of_plan(s.plan, s.clock)
+        s.clock[RELEASED] = keep(s.kept, s.flight, s.clock[RELEASED])
         if fold(s.pairs, law, s.flight, s.n, s.total, s.flying) > 0:
             judge(s, law, rng)
         if s.clock[LEADER] >= 0:

@@ -1,0 +1,133 @@
+"""A bet on the difference of two arms over the epochs that they share, for Laplace noise in whole sums of bits.
+
+As in epochs.py, D_e = w (X_a / n_a - X_c / n_c) is what epoch e says of the pair (a, c), w = min(n_a, n_c). Let p_e be
+its density if both arms have the same mean. One difference delta is fixed by sizes and noise, and
+
+    Lambda = sum_e  ln p_e(D_e + w delta) - ln p_e(D_e)
+
+is the bet that the mean of a is below that of c by delta. If it is not below, E exp(Lambda) <= 1: a level is exceeded
+with probability <= exp(-level). A day that adds the same to both arms changes no D_e. Noise counts as what it is: an
+epoch can say nothing false that is louder than its own noise, and a noisy epoch counts less than one whose noise is
+small beside its users, where a Chernoff bound for the sum of all pays for the noise of each.
+
+delta is where the Chernoff bound of epochs.py reaches f' = level^2 / (level + 2), as in theory/bet.py, lam its tilt:
+
+    delta = min over lam of  (f' + R(lam) + D K(lam)) / (lam sum_e w),
+    R(lam) = q (1 - q) lam^2 (V_a phi(lam q) + V_c phi(lam (1 - q))).
+
+p_e is the density of a normal variable, for the rewards, and of both noises. The variance of the former is Bennett's, 2
+R_e(lam) / lam^2, which is more than theirs, as their tails may be heavier. Noise of several draws counts as one draw of
+the same variance, whose tails are heavier. For single epochs, E exp(Lambda) was computed: docs/contemporaneous.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from maskedbandit.core import kernel, large_kernel, lean_kernel
+from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.law import Law, draws_of_one, largest_tilt
+from maskedbandit.policies.parts.epochs import LARGEST, SMALLEST, Flight, Pairs, cautious_mean, moments, phi
+from maskedbandit.theory.bet import SPARED
+
+MOST = 64  # epochs that are kept
+APART = 0.03  # of two equal scales, so that the density of their sum is that of different ones
+
+
+class Kept(NamedTuple):
+    """What was released in each epoch."""
+
+    total: np.ndarray  # [MOST, k]
+    n: np.ndarray  # [MOST, k] rewards in it; 0: no cohort
+
+
+def kept(k: int) -> Kept:
+    """Nothing was released."""
+    return Kept(np.zeros((MOST, k)), np.zeros((MOST, k), np.int64))
+
+
+@kernel
+def keep(known: Kept, f: Flight, epochs: int) -> int:
+    """Add the epochs whose releases are there, to those before; how many there are then, of which MOST are kept."""
+    for row in range(f.number.size):
+        if f.number[row] > 0 and f.awaited[row] == 0:
+            if epochs < MOST:
+                for a in range(f.n.shape[1]):
+                    known.total[epochs, a], known.n[epochs, a] = f.total[row, a], f.n[row, a]
+            epochs += 1
+    return epochs
+
+
+@large_kernel
+@lean_kernel
+def log_tail(x: float, s: float) -> float:
+    """s (s - 2 x) + ln erfc(s - x), also where erfc underflows."""
+    t = s - x
+    if t < 20.0:
+        return s * (s - 2 * x) + math.log(math.erfc(t))
+    square = 1 / (t * t)
+    return -x * x - math.log(t * math.sqrt(math.pi)) + math.log1p(square * (0.75 * square - 0.5))
+
+
+@large_kernel
+@lean_kernel
+def log_density(x: float, v: float, a: float, b: float) -> float:
+    """ln of the density of N + A + B at x, up to a constant: N normal of variance v, A and B Laplace of these scales.
+
+    The density of N + A is that of two tails, for x and -x, and that of the whole a difference of two such densities.
+
+    >>> round(log_density(50.0, 4.0, 10.0, 2.0) - log_density(60.0, 4.0, 10.0, 2.0), 6)  # far out the wider one decides
+    1.0
+    """
+    middle, x, s = math.sqrt((a * a + b * b) / 2), abs(x) / math.sqrt(2 * v), math.sqrt(v / 2)
+    a, b = max(a, b, (1 + APART) * middle), min(a, b, (1 - APART) * middle)
+    top = log_tail(x, s / a)
+    of_a = a * (1 + math.exp(log_tail(-x, s / a) - top))
+    of_b = b * (math.exp(log_tail(x, s / b) - top) + math.exp(log_tail(-x, s / b) - top))
+    return top + math.log(of_a - of_b)
+
+
+@kernel
+def of_rewards(q: float, in_a: float, in_c: float, lam: float) -> float:
+    """R, the bound on the log-moments of the rewards, for sum_e w^2 / n_a and sum_e w^2 / n_c."""
+    return q * (1 - q) * lam * lam * (in_a * phi(lam * q) + in_c * phi(lam * (1 - q)))
+
+
+@large_kernel
+@lean_kernel
+def difference(p: Pairs, law: Law, a: int, c: int, q: float, level: float) -> tuple[float, float]:
+    """delta and lam, for arms of mean q."""
+    section, lam = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law)))), 0.0
+    for _ in range(26):
+        lam = math.exp(section.x)
+        price = of_rewards(q, p.spread[a, c], p.spread[c, a], lam) + moments(law, p.draws[a, c], 1, lam)
+        section = narrowed(section, (level * level / (level + SPARED) + price) / lam)
+    return section.least / p.weight[a, c], lam
+
+
+@large_kernel
+@lean_kernel
+def of_epoch(law: Law, n_a: int, x_a: float, n_c: int, x_c: float, q: float, delta: float, lam: float) -> float:
+    """The summand of Lambda for totals x_a of n_a and x_c of n_c rewards."""
+    w = float(min(n_a, n_c))
+    in_a, in_c = w / n_a, w / n_c
+    d, v = in_a * x_a - in_c * x_c, 2 * of_rewards(q, w * in_a, w * in_c, lam) / (lam * lam)
+    scale_a = in_a * law.scale * math.sqrt(draws_of_one(law, n_a))
+    scale_c = in_c * law.scale * math.sqrt(draws_of_one(law, n_c))
+    return log_density(d + w * delta, v, scale_a, scale_c) - log_density(d, v, scale_a, scale_c)
+
+
+@large_kernel
+@lean_kernel
+def bet(p: Pairs, known: Kept, epochs: int, law: Law, a: int, c: int, level: float) -> float:
+    """Lambda, from the epochs that the pair shares; there must be one."""
+    q, found = cautious_mean(p, law, a, c), 0.0
+    delta, lam = difference(p, law, a, c, q, level)
+    for e in range(epochs):
+        n_a, n_c = known.n[e, a], known.n[e, c]
+        if n_a > 0 and n_c > 0:
+            found += of_epoch(law, n_a, known.total[e, a], n_c, known.total[e, c], q, delta, lam)
+    return found
