@@ -217,14 +217,14 @@ def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role:
     ("stage", "said"),
     [
         ("usual draft", "A draft: nobody is given an arm until it is started."),
-        ("started", "Running: 0 of 2 000 people have come. Nothing was released yet."),
+        ("started", "Running: 0 of 2 000 people have a place. Nothing was released yet."),
         ("running", "leads in what was released."),
         ("paused", "No places are given until it is resumed. Reports and releases go on."),
         ("stopped, waiting", "over; the next closes at 22 Nov 2026"),
-        ("stopped", "Stopped: 320 of 2 000 people have come."),
+        ("stopped", "of 2 000 people have a place."),
         ("stopped", "No more updates can be published for this study."),
         ("archived", "Archived: everybody's data was erased, and what was released stays."),
-        ("ended", "All 60 people have come."),
+        ("ended", "All 60 people have a place."),
         ("ended", "No more updates can be published for this study. Whoever comes is served"),
         ("negative", "Below zero because noise was added; shown as it was released."),
         ("answer", "The search has ended, and its answer is numbers."),
@@ -248,7 +248,7 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
     for change in (
         {"cohorts": fewer},
         {"seen": (500, 500, 500), "returned": (5, 5, 60)},
-        {"came": None},
+        {"placed": None},
     ):
         wrong = replace(right, counts=replace(right.counts, **change))
         assert [check.good for check in sentences.health(wrong)].count(False) == 1

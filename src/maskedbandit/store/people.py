@@ -24,11 +24,10 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
         return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
     if session.state in ("draft", "archived"):
         raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
-    all_came = protocol.people is not None and session.people >= protocol.people
-    enrols = session.state == "running" and not all_came and not session.rows.was_erased(person)
+    all_there = protocol.people is not None and session.people >= protocol.people
+    enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
     given = (session.driver.assign if enrols else session.driver.serve)(bits)
     if given.cohort is None or given.place is None:
-        session.people += 1
         return Assigned(given.arm, None, given.propensity)
     period = session.accounts.period(session.now)
     try:
@@ -46,7 +45,6 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
     session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))
     if seen is not None:
         note_exposed(session, given.cohort)
-    session.people += 1
     return Assigned(given.arm, ticket, given.propensity)
 
 

@@ -32,7 +32,9 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
     late = now + timedelta(days=found.people_most / per_day + window)
     day = "%-d %B %Y"
     finish, search = f"about {ends.strftime(day)}", list[tuple[str, str]]()
-    if protocol.people is None:
+    if protocol.people is not None:
+        finish += ", later if people come while the policy waits, as they have no place"
+    else:
         people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
         finish += f"; in nine of ten studies by {late.strftime(day)}"
