@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.store import erasure
 from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+from maskedbandit.store.members import Member, members
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
+from maskedbandit.store.verify import verify
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
 
@@ -106,3 +110,26 @@ def test_a_stage_is_planned_for_those_who_may_still_get_a_place(small: Small) ->
     assert small.study.people == 3
     small.study.change_arms("add", "c")
     assert next(each[1] for each in small.study._session.driver.log if each[0] == "stage") == 8 - 3
+
+
+def test_to_archive_reads_each_cohort_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it read the cohort of each person, an archive of many would keep all other studies waiting."""
+    small, read = Small(tmp_path, people=40, policy={"name": "successive_elimination", "least": 10}), list[int]()
+    for i in range(20):
+        small.study.expose(small.ticket(f"person {i}"))
+    assert small.released() == 2
+
+    def counted(database: Database, study: str, cohort: int) -> list[Member]:
+        read.append(cohort)
+        return members(database, study, cohort)
+
+    monkeypatch.setattr(erasure, "members", counted)
+    assert small.study.erase("person 0") == 1
+    small.study.stop()
+    small.study.archive()
+    assert sorted(read[1:]) == [0, 1]
+    database = connect(small.address)
+    assert database.rows("SELECT COUNT(*) FROM place WHERE person IS NOT NULL OR leaf IS NULL") == [(0,)]
+    verify(database, witness_of(database, small.folder), "small")
+    database.close()
+    small.study.close()
