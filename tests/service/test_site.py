@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from maskedbandit.service import session
+from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.page import site, visit
 from maskedbandit.service.session import LENGTH, NAME
 from maskedbandit.store.connection import connect
@@ -223,3 +224,14 @@ def many_keys(eyes: Eyes) -> set[int]:
 def test_keys_cannot_be_guessed_fast(eyes: Eyes) -> None:
     eyes.service.host.strangers.rate, eyes.service.host.strangers.burst = 1, 20
     assert many_keys(eyes) == {401, 429}
+
+
+def test_a_form_for_a_study_whose_holder_does_not_answer_is_refused_on_a_page(eyes: Eyes) -> None:
+    eyes.sign_in("owner")
+    token, service = eyes.token("/studies/small"), eyes.service
+    service.run(service.host.drop("small"))
+    service.host._held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", service.host._client)
+    found = eyes.post("/studies/small/pause", csrf=token)
+    assert found.status == service.study("pause", key="owner").status == 503
+    assert b"send it again" in found.body
+    assert "content-security-policy" in found.headers
