@@ -289,3 +289,13 @@ def test_a_ticket_that_was_reported_under_is_nobody_elses_after_a_loss_of_power(
         report("bob")
     assert len({message.value for message in reports.next("small", 10)}) == 1
     reports.close()
+
+
+def test_a_ticket_of_another_person_is_no_silence_of_the_service(client, service, caplog) -> None:
+    one = client(channel=CHANNEL)
+    ann = one.assign("ann")
+    service.assign = lambda study, unit, real=service.assign: real(study, "ann")
+    found = one.assign("bob")
+    assert (found.arm, found.ticket, found.source, found.why) == ("plain", None, "fallback", "ticket_of_another")
+    assert "ticket_of_another" in caplog.text
+    assert one.assign("ann").ticket == ann.ticket
