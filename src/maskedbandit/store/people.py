@@ -51,8 +51,8 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
 def expose(session: Session, ticket: str) -> None:
     """The person saw the arm."""
     place = session.rows.place(ticket)
+    check_kept(session, place)
     if place.exposed is None:
-        check_in_time(session, place)
         session.rows.expose(ticket, session.now)
         note_exposed(session, place.cohort)
 
@@ -66,8 +66,8 @@ def report(session: Session, ticket: str, value: float, event: str, metric: str)
         if known[event] != float(value):
             raise Conflict("this report came before, with another value: the first one stands")
         return Reported(again=True)
+    check_kept(session, place)
     if place.exposed is None:
-        check_in_time(session, place)
         raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
     if session.now > place.exposed + session.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
         raise Late("the window in which this outcome counts is over")
@@ -91,10 +91,13 @@ def spent(session: Session, ticket: str) -> Loss:
     return session.accounts.spent(place.person, place.period)
 
 
-def check_in_time(session: Session, place: Place) -> None:
+def check_kept(session: Session, place: Place) -> None:
     """Raise `Late` if the place went back, or should have."""
-    if place.returned is not None or session.now > place.assigned + session.protocol.reward.exposure:
-        raise Late("nobody said in time that the arm was seen: the place went to another person")
+    if place.exposed is None:
+        if place.returned is not None or session.now > place.assigned + session.protocol.reward.exposure:
+            raise Late("nobody said in time that the arm was seen: the place went to another person")
+    elif place.returned is not None:
+        raise Late("the database was restored from a copy, and the place went to another person")
 
 
 def note_exposed(session: Session, cohort: int) -> None:
