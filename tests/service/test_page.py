@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
+from maskedbandit.reports.forecast import Forecast
 from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
@@ -373,3 +376,13 @@ def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views:
         text = render_study(replace(running, protocol=protocol), OWNER, "")
         assert ("the sum of all rewards, cut at 6: what is above that is in no mean" in text) is person
         assert ("every mean from 0 to 6 was as likely" in text) is person
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_a_forecast_beyond_all_calendars_has_a_page(search: bool) -> None:
+    """Of a study of too many people for those who come in a day."""
+    table = {**EXAMPLE, "people": "" if search else "10000000000"}
+    found = Forecast(1e10, 1.0, 1e300, 1.0, 1.0, 1.0, 0.0)
+    said = dict(in_words(Protocol.from_table(table_of(table)), found, 1e-3, datetime(2026, 1, 30, tzinfo=UTC)))
+    assert "the year 2126 or later" in said["Finish"]
+    assert ("nine of ten" in said["Finish"]) == search
