@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
 import pytest
 
-from maskedbandit.service import session
+from maskedbandit.service import events, session
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.page import site, visit
 from maskedbandit.service.session import LENGTH, NAME
@@ -235,3 +236,13 @@ def test_a_form_for_a_study_whose_holder_does_not_answer_is_refused_on_a_page(ey
     assert found.status == service.study("pause", key="owner").status == 503
     assert b"send it again" in found.body
     assert "content-security-policy" in found.headers
+
+
+def test_the_ledger_is_downloaded_whole(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
+    for verb in ("pause", "resume", "pause", "resume"):
+        assert eyes.service.study(verb, key="owner").status == 200
+    monkeypatch.setattr(events, "MOST", 2)
+    eyes.sign_in("owner")
+    found = eyes.get("/studies/small/ledger.json").json["entries"]
+    assert [json.loads(each["body"])["kind"] for each in found] == ["started", *2 * ["paused", "resumed"]]
+    assert [each["number"] for each in found] == [0, 1, 2, 3, 4]
