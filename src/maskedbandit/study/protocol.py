@@ -207,6 +207,11 @@ class Protocol:
         return outcomes_of(found, self.reward, self.guardrail)
 
     @property
+    def stages(self) -> bool:
+        """Whether its arms may change: a running sum over all releases cannot begin anew with a stage."""
+        return not self.channel.law().counter > 0
+
+    @property
     def on_devices(self) -> bool:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
         return self.outcomes[0].on_devices
