@@ -224,3 +224,22 @@ def test_the_page_of_the_largest_outcomes(service: Inside) -> None:
     assert found.releases
     for render in (render_study, render_ledger, render_statement):
         assert "inf" not in render(found, OWNER, "token").replace("information", "")
+
+
+def test_all_flags_have_the_offers_with_which_one_flag_came(service: Inside) -> None:
+    """Without its offer nothing could be reported of a ticket. Cohorts differ in size, and a stage ends meanwhile."""
+    service.begin(**ON_DEVICES)
+    one = "/ofrep/v1/evaluate/flags/small"
+    offered = list[str]()
+    for i in range(50):
+        if i == 40:
+            assert service.study("arms/a/pause", key="owner").status == 200
+        first = service.ask("POST", one, {"context": {"targetingKey": f"person {i}"}}).json["metadata"]
+        service.study("expose", {"ticket": first["ticket"]})
+        offered.append(first["offer"])
+        if i % 8 == 0:
+            every = service.ask("POST", one[:-6], {"context": {"targetingKey": f"person {i}"}}).json["flags"]
+            assert [each["metadata"] for each in every] == [first | {"again": True}]
+        service.tick(40 if i % 24 == 23 else 0)
+    assert {offer.count("\n") for offer in offered} == {1}  # a line for each outcome
+    assert len(set(offered)) > 2
