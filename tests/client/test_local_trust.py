@@ -14,6 +14,7 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
+from maskedbandit.client.answers import Assigned
 from maskedbandit.client.device import Noisy
 from maskedbandit.client.known import KnownArms
 from maskedbandit.client.outbox import Outbox
@@ -266,3 +267,35 @@ def test_rewards_to_which_nobody_agreed_are_not_sent(client, service, network, c
         one.report(ticket, rewards)
     assert one.flush()
     assert not service.reports
+
+
+def test_a_ticket_that_was_reported_under_is_nobody_elses_after_a_loss_of_power(tmp_path) -> None:
+    """The file that says whose a ticket is has lost its last rows; the one with the reports never does."""
+    given = Assigned("a", ticket="f" * 32, propensity=Fraction(1, 2), offer=OFFER)
+    reports = Outbox(tmp_path / "small.outbox")
+
+    def report(unit: str) -> None:
+        known = KnownArms(tmp_path / "small.known")
+        assert known.remember("small", unit, given)
+        person = known.offer("small", "f" * 32).person
+        known.close()
+        reports.put_device_report("small", person, "f" * 32, "", lambda spent: engine.noisy(CHANNEL, OFFER, 1))
+
+    report("ann")
+    report("ann")  # a retry has the same bytes
+    for file in tmp_path.glob("small.known*"):
+        file.unlink()
+    with pytest.raises(AlreadySpent, match="another person has reported"):
+        report("bob")
+    assert len({message.value for message in reports.next("small", 10)}) == 1
+    reports.close()
+
+
+def test_a_ticket_of_another_person_is_no_silence_of_the_service(client, service, caplog) -> None:
+    one = client(channel=CHANNEL)
+    ann = one.assign("ann")
+    service.assign = lambda study, unit, real=service.assign: real(study, "ann")
+    found = one.assign("bob")
+    assert (found.arm, found.ticket, found.source, found.why) == ("plain", None, "fallback", "ticket_of_another")
+    assert "ticket_of_another" in caplog.text
+    assert one.assign("ann").ticket == ann.ticket

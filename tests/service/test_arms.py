@@ -197,3 +197,49 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
         assert told() == before
     service.tick()
     assert told() != before
+
+
+def test_arms_of_a_tree_stay_and_the_page_offers_nothing_else(service: Inside) -> None:
+    """What the API answers to it is one of the statuses that its document lists."""
+    service.begin(channel={"name": "tree", "epsilon": 1, "length": 1000}, policy="ucb1")
+    page = render_study(seen(service), OWNER, "token")
+    assert 'id="do-add-arm"' not in page
+    assert "/arms/a/pause" not in page
+    paths = service.ask("GET", "/openapi.json", key=None).json["paths"]
+    for verb, body in (("arms", {"name": "c"}), ("arms/a/pause", None), ("arms/a/resume", None)):
+        answer = service.study(verb, body, key="owner")
+        assert (answer.status, answer.code) == (422, "invalid_value")
+        listed = paths[f"/v1/studies/{{study}}/{verb.replace('/a/', '/{arm}/')}"]["post"]["responses"]
+        assert str(answer.status) in listed
+
+
+def test_the_page_of_the_largest_outcomes(service: Inside) -> None:
+    """They are bounded, as their sums would have no page otherwise."""
+    large = {"least": -1e15, "most": 1e15}
+    guardrail = {"name": "harm", **large, "harm": {"above": 1e14}}
+    service.begin(reward={**large, "window": "20 seconds", "exposure": "10 seconds"}, guardrail=guardrail)
+    play(service, {"a": 1e15, "b": -1e15}, range(12))
+    service.tick(40)
+    found = seen(service)
+    assert found.releases
+    for render in (render_study, render_ledger, render_statement):
+        assert "inf" not in render(found, OWNER, "token").replace("information", "")
+
+
+def test_all_flags_have_the_offers_with_which_one_flag_came(service: Inside) -> None:
+    """Without its offer nothing could be reported of a ticket. Cohorts differ in size, and a stage ends meanwhile."""
+    service.begin(**ON_DEVICES)
+    one = "/ofrep/v1/evaluate/flags/small"
+    offered = list[str]()
+    for i in range(36):
+        if i == 30:
+            assert service.study("arms/a/pause", key="owner").status == 200
+        first = service.ask("POST", one, {"context": {"targetingKey": f"person {i}"}}).json["metadata"]
+        service.study("expose", {"ticket": first["ticket"]})
+        offered.append(first["offer"])
+        if i % 8 == 0:
+            every = service.ask("POST", one[:-6], {"context": {"targetingKey": f"person {i}"}}).json["flags"]
+            assert [each["metadata"] for each in every] == [first | {"again": True}]
+        service.tick(40 if i % 24 == 23 else 0)
+    assert {offer.count("\n") for offer in offered} == {1}  # a line for each outcome
+    assert len(set(offered)) > 2

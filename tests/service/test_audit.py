@@ -172,6 +172,23 @@ def test_a_service_that_is_not_there() -> None:
             asyncio.run(reached(url, key).__aenter__())
 
 
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1}, {"epsilon": "1"}, {"epsilon": "3/2", "delta": "1e-6"}, {"rho": "1/2"}]
+)
+def test_the_twin_of_a_study_may_spend_a_thousand_times_as_much(budget: dict) -> None:
+    made = throw_away(Protocol.from_table(TABLE | {"budget": budget}), "twin", 2)
+    first = next(iter(budget))
+    assert Fraction(made.table["budget"][first]) == 1000 * Fraction(budget[first])
+    assert made.table["budget"].get("delta") == budget.get("delta")
+
+
+def test_a_guardrail_of_which_all_outcomes_are_large_has_a_limit_in_an_audit() -> None:
+    """The most that is not the most: rounded to it, it would be refused."""
+    guardrail = {"name": "harm", "least": 1e9, "most": 1e9 + 1, "harm": {"above": 1e9 + 0.5}}
+    made = throw_away(Protocol.from_table(TABLE | {"guardrail": guardrail}), "audit-1")
+    assert 1 - 1e-6 < made.guardrail.limit < 1
+
+
 def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
     table = TABLE | {"reward": {"least": -1, "most": 3, "default": 0, "window": "1 day"}, "signed_by": "ab" * 32}
     made = throw_away(Protocol.from_table(table), "audit-1")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
 from maskedbandit.errors import FencedOff
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.messages import Assign
+from tests.service.inside import TABLE, Inside
 
 
 class Broken:
@@ -29,6 +31,40 @@ def test_nobody_waits_for_ever() -> None:
             assert all(isinstance(each, FencedOff) for each in answers)
 
     asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+class Listens:
+    """A client of HTTP that notes what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str]] = []
+
+    async def request(self, method: str, url: str, **more: Any) -> httpx.Response:
+        self.sent.append((method, url))
+        return httpx.Response(200, json={})
+
+
+@pytest.mark.parametrize("query", ["", "?simulated=1"])
+def test_a_request_is_relayed_with_its_query(service: Inside, query: str) -> None:
+    """Without it a study with nobody real would begin as one with real people."""
+    client, path = Listens(), f"/v1/studies/small/start{query}"
+    service.host._held["small"] = Elsewhere("small", "host 1 x", "http://there", client)
+    assert service.ask("POST", path, None, "owner").status == 200
+    assert client.sent == [("POST", f"http://there{path}")]
+
+
+@pytest.mark.parametrize("state", ["draft", "running", "archived"])
+def test_a_study_whose_holder_is_gone_is_let_go(service: Inside, state: str) -> None:
+    """In whichever state it is: somebody will ask for it."""
+    service.ask("POST", "/v1/studies", TABLE, "owner")
+    for verb in {"draft": [], "running": ["start"], "archived": ["start", "stop", "archive"]}[state]:
+        assert service.study(verb, key="owner").status == 200
+    service.run(service.host.drop("small"))
+    service.host._held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", Broken())
+    service.tick()
+    assert not isinstance(service.host._held.get("small"), Elsewhere)
+    answer = service.study("start", key="owner")
+    assert answer.status == 200 if state == "draft" else answer.code == "not_running"
 
 
 def test_the_document_is_written_once(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
+from maskedbandit.reports.forecast import Forecast
 from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
@@ -217,14 +220,14 @@ def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role:
     ("stage", "said"),
     [
         ("usual draft", "A draft: nobody is given an arm until it is started."),
-        ("started", "Running: 0 of 2 000 people have come. Nothing was released yet."),
+        ("started", "Running: 0 of 2 000 people have a place. Nothing was released yet."),
         ("running", "leads in what was released."),
         ("paused", "No places are given until it is resumed. Reports and releases go on."),
         ("stopped, waiting", "over; the next closes at 22 Nov 2026"),
-        ("stopped", "Stopped: 320 of 2 000 people have come."),
+        ("stopped", "of 2 000 people have a place."),
         ("stopped", "No more updates can be published for this study."),
         ("archived", "Archived: everybody's data was erased, and what was released stays."),
-        ("ended", "All 60 people have come."),
+        ("ended", "All 60 people have a place."),
         ("ended", "No more updates can be published for this study. Whoever comes is served"),
         ("negative", "Below zero because noise was added; shown as it was released."),
         ("answer", "The search has ended, and its answer is numbers."),
@@ -248,7 +251,7 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
     for change in (
         {"cohorts": fewer},
         {"seen": (500, 500, 500), "returned": (5, 5, 60)},
-        {"came": None},
+        {"placed": None},
     ):
         wrong = replace(right, counts=replace(right.counts, **change))
         assert [check.good for check in sentences.health(wrong)].count(False) == 1
@@ -373,3 +376,13 @@ def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views:
         text = render_study(replace(running, protocol=protocol), OWNER, "")
         assert ("the sum of all rewards, cut at 6: what is above that is in no mean" in text) is person
         assert ("every mean from 0 to 6 was as likely" in text) is person
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_a_forecast_beyond_all_calendars_has_a_page(search: bool) -> None:
+    """Of a study of too many people for those who come in a day."""
+    table = {**EXAMPLE, "people": "" if search else "10000000000"}
+    found = Forecast(1e10, 1.0, 1e300, 1.0, 1.0, 1.0, 0.0)
+    said = dict(in_words(Protocol.from_table(table_of(table)), found, 1e-3, datetime(2026, 1, 30, tzinfo=UTC)))
+    assert "the year 2126 or later" in said["Finish"]
+    assert ("nine of ten" in said["Finish"]) == search

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
 import pytest
 
-from maskedbandit.service import session
+from maskedbandit.service import events, session
+from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.page import site, visit
 from maskedbandit.service.session import LENGTH, NAME
 from maskedbandit.store.connection import connect
@@ -223,3 +225,24 @@ def many_keys(eyes: Eyes) -> set[int]:
 def test_keys_cannot_be_guessed_fast(eyes: Eyes) -> None:
     eyes.service.host.strangers.rate, eyes.service.host.strangers.burst = 1, 20
     assert many_keys(eyes) == {401, 429}
+
+
+def test_a_form_for_a_study_whose_holder_does_not_answer_is_refused_on_a_page(eyes: Eyes) -> None:
+    eyes.sign_in("owner")
+    token, service = eyes.token("/studies/small"), eyes.service
+    service.run(service.host.drop("small"))
+    service.host._held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", service.host._client)
+    found = eyes.post("/studies/small/pause", csrf=token)
+    assert found.status == service.study("pause", key="owner").status == 503
+    assert b"send it again" in found.body
+    assert "content-security-policy" in found.headers
+
+
+def test_the_ledger_is_downloaded_whole(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
+    for verb in ("pause", "resume", "pause", "resume"):
+        assert eyes.service.study(verb, key="owner").status == 200
+    monkeypatch.setattr(events, "MOST", 2)
+    eyes.sign_in("owner")
+    found = eyes.get("/studies/small/ledger.json").json["entries"]
+    assert [json.loads(each["body"])["kind"] for each in found] == ["started", *2 * ["paused", "resumed"]]
+    assert [each["number"] for each in found] == [0, 1, 2, 3, 4]

@@ -223,7 +223,7 @@ def check_bounded(played: Played, viewer: Viewer) -> None:
     assert played.database.change(later, min(says["step"] for _, says in unseen)) > 1
     played.database.change("DELETE FROM entry WHERE number >= ?", unseen[0][0])
     expected = view(played.database, played.witness(), "newsletter", at)
-    unknown = msgspec.structs.replace(expected, counts=msgspec.structs.replace(expected.counts, came=None))
+    unknown = msgspec.structs.replace(expected, counts=msgspec.structs.replace(expected.counts, placed=None))
     assert found == unknown
 
 
@@ -261,12 +261,12 @@ def test_what_was_not_published_is_shown_once_it_is(quick: Played) -> None:
     played = quick
     unseen_release(played)
     found = now(played)
-    assert found.counts.came is None
+    assert found.counts.placed is None
     assert "not known yet" in render_study(found, OWNER, "")
     played.study.tick()
     later = now(played)
     assert len(later.releases) > len(found.releases)
-    assert later.counts.came == played.study.people
+    assert later.counts.placed == played.study.people
 
 
 def test_another_copy_is_not_shown(played: Played) -> None:
@@ -309,7 +309,7 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
         assert sum(sum(column.arms) for column in counts.columns) == len(rows)
         for cohort in counts.cohorts:
             assert cohort.dealt == sum(row[4] == cohort.number for row in kept) <= cohort.size
-        assert (counts.came, found.answer) == (played.study.people, played.study.answer)
+        assert (counts.placed, found.answer) == (played.study.people, played.study.answer)
 
     check()
     played.study.start()

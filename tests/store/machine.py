@@ -186,7 +186,6 @@ class Machine(Stage):
             "pause": study.pause,
             "erase": lambda: study.erase(unit),
         }[what]
-        people = model.people
         place = failing_witness if how == "witness" else partial(failing_commit, how=how)
         with place(study):
             try:
@@ -205,7 +204,7 @@ class Machine(Stage):
             study.apply([])  # it comes back by itself
         if how != "before":
             self.waits(name)
-            self.catch_up(name, what, unit, ticket, people)
+            self.catch_up(name, what, unit, ticket)
 
     @precondition(lambda self: len(self.copies) < 3)
     @rule()

@@ -67,7 +67,6 @@ class Model:
 
     charges: Counter[tuple[str, int]]  # by person and period; both studies have this one
     state: str = "draft"
-    people: int = 0
     time: int = 0
     given: dict[str, Given] = field(default_factory=dict)  # by ticket
     gone: list[Given] = field(default_factory=list)  # erased
@@ -94,6 +93,11 @@ class Model:
         return found[0] if found else None
 
     @property
+    def people(self) -> int:
+        """Who has a place: whoever is served without one, however often, does not count."""
+        return sum(each.returned is None for each in self.places)
+
+    @property
     def period(self) -> int:
         return self.time // PERIOD
 
@@ -117,7 +121,7 @@ class Model:
 
     def assign(self, ticket: str, given: Given) -> None:
         """A person got a place that nobody has."""
-        assert self.enrols, f"a place was given while the study is {self.state} and {self.people} came"
+        assert self.enrols, f"a place was given while the study is {self.state} and {self.people} have one"
         assert self.arms[given.arm] not in self.paused, "a person was given an arm that is paused"
         assert given.cohort not in self.ended, "a cohort of an earlier stage was filled up"
         assert self.of(given.unit) is None
@@ -127,7 +131,6 @@ class Model:
         assert given.cohort not in self.releases, "a place of a released cohort was dealt"
         self.given[ticket] = given
         self.charges[given.unit, self.period] += 1
-        self.people += 1
 
     def may_expose(self, ticket: str) -> type[Exception] | None:
         if (found := self.given.get(ticket)) is None:

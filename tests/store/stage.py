@@ -232,7 +232,6 @@ class Stage(RuleBasedStateMachine):
         elif given.ticket is None:
             erased = any(each.unit == unit for each in model.gone)
             assert erased or not (model.enrols and left), "nobody got a place although there was one"
-            model.people += 1
         else:
             self.adopt(name, where, unit, given.ticket)
             assert given.arm == model.given[given.ticket].arm
@@ -286,23 +285,18 @@ class Stage(RuleBasedStateMachine):
             where,
         )
 
-    def stored(self, name: str) -> tuple[int, set[str]]:
-        database = self.use.studies[name].database
+    def stored(self, name: str) -> set[str]:
         find = "SELECT ticket FROM place WHERE study = ? AND erased IS NULL"
-        people = database.rows("SELECT people FROM study WHERE study = ?", name)[0][0]
-        return people, {ticket for (ticket,) in database.rows(find, name)}
+        return {ticket for (ticket,) in self.use.studies[name].database.rows(find, name)}
 
-    def catch_up(self, name: str, what: str, unit: str, ticket: str | None, people: int) -> None:
+    def catch_up(self, name: str, what: str, unit: str, ticket: str | None) -> None:
         """The model after an operation that was done though nobody was told."""
         model = self.use.models[name]
         if what == "assign":
-            stored, tickets = self.stored(name)
-            fresh = tickets - model.given.keys()
+            fresh = self.stored(name) - model.given.keys()
             assert len(fresh) <= 1
-            assert people <= stored <= people + 1
             for each in fresh:
                 self.adopt(name, self.use, unit, each)
-            model.people = stored
         elif what == "expose" and not model.may_expose(ticket):
             model.expose(ticket)
         elif what == "report" and not model.may_report(ticket, 1):

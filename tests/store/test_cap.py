@@ -118,7 +118,7 @@ def test_a_protocol_without_a_cap_is_what_it_was() -> None:
         ({"cap": "3"}, "cap is '3'"),
         ({"cap": 3, "rule": "last"}, "rule is 'last': it must be sum, or left out"),
         ({"cap": 3, "least": -1}, "least of the reward is -1.0: it must be 0, if there is a cap"),
-        ({"cap": 10, "most": 1e308}, r"most of the reward is 1e\+308: it must be .* finite product with the cap, 10"),
+        ({"cap": 10, "most": 1e308}, r"most of the reward is 1e\+308: it must be a number from -1e\+15 to 1e\+15"),
     ],
 )
 def test_caps_that_mean_nothing_are_refused(reward: dict[str, Any], said: str) -> None:

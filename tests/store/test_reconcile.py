@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import BehindWitness, InvalidValue
+from maskedbandit.errors import BehindWitness, InvalidValue, Late
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.connection import connect
 from maskedbandit.store.reconcile import bring_back, burn, exported
@@ -119,7 +119,7 @@ def test_a_gap_is_brought_back(restored) -> None:
     assert "were brought back" in house.reconcile(bring_back, export)
     with house.open() as study:
         assert study.releases() == releases
-        assert study.people == 400
+        assert study.people == sum(each.n for each in releases)  # the places of all others went back
     house.verify()
     house.play(400, 700)  # and it goes on
     assert house.verify().releases > len(releases)
@@ -148,6 +148,22 @@ def test_a_gap_is_burned(restored) -> None:
         assert study.assign("person 650").again
     with pytest.raises(InvalidValue, match="nothing is missing here"):
         house.reconcile(burn)
+
+
+def test_a_place_that_was_burned_takes_no_report(restored) -> None:
+    """It went to another person, so an outcome that was acknowledged would be lost."""
+    house, _, _ = restored
+    house.reconcile(burn)
+    with house.open() as study:
+        house.now = study.time
+        find = "SELECT reward.ticket, value FROM place JOIN reward USING (ticket) WHERE returned >= 0 AND exposed >= ?"
+        in_time = study.database.rows(find, house.now - study.protocol.reward.window)
+        assert in_time
+        for ticket, value in in_time:
+            assert study.report(ticket, value).again  # a retry has no effect
+            for do in (partial(study.expose, ticket), partial(study.report, ticket, 1, "another event")):
+                with pytest.raises(Late, match="the place went to another person"):
+                    do()
 
 
 def test_an_export_that_does_not_fit_changes_nothing(restored, tmp_path_factory) -> None:

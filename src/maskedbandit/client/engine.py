@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
 UNREACHABLE = "unreachable"
+ANOTHERS = "ticket_of_another"  # the service gave the ticket to another person before
 LONGEST_EVENT = 128
 LARGEST = sys.float_info.max
 MISTAKES = {401: Unauthorized, 403: Forbidden, 404: UnknownStudy}  # others than of a moment, or of one person
@@ -165,7 +166,7 @@ class Engine:
             raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
         try:
             if given is not None and not known.remember(study, unit, given):
-                given = None
+                given, code = None, ANOTHERS
             if given is not None:
                 self._said = ""
                 return given

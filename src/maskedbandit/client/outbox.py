@@ -26,6 +26,7 @@ CREATE INDEX IF NOT EXISTS message_of_ticket ON message (study, ticket, id);
 CREATE TABLE IF NOT EXISTS device_report (
     study TEXT, person TEXT, metric TEXT, ticket TEXT NOT NULL, value REAL NOT NULL, epsilon TEXT NOT NULL,
     PRIMARY KEY (study, person, metric));
+CREATE INDEX IF NOT EXISTS device_report_of_ticket ON device_report (study, ticket);
 """
 _PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)"
 _FIRST_OF_TICKETS = """
@@ -81,13 +82,17 @@ class Outbox:
         """Write down what a person's device sends: drawn once, also if it is asked for again after it was sent.
 
         `draw` is told what the person's other outcomes have cost. A service that gives a person a second ticket, to get
-        a second draw for the same outcome, gets none.
+        a second draw for the same outcome, gets none; nor does one that gives a second person a ticket that was
+        reported under, which is known here even where a loss of power took whose the ticket is.
         """
         with self._file.transaction() as connection:
             find = "SELECT metric, ticket, value, epsilon FROM device_report WHERE study = ? AND person = ?"
             had = {name: kept for name, *kept in connection.execute(find, (study, person))}
             if any(before != ticket for before, _, _ in had.values()):
                 raise AlreadySpent("this person has reported in this study before, with another ticket")
+            others = "SELECT 1 FROM device_report WHERE study = ? AND ticket = ? AND person <> ?"
+            if connection.execute(others, (study, ticket, person)).fetchone():
+                raise AlreadySpent("another person has reported in this study before, with this ticket")
             if metric not in had:
                 value, epsilon = draw(sum((Fraction(each) for *_, each in had.values()), Fraction(0)))
                 had[metric] = [ticket, value, str(epsilon)]

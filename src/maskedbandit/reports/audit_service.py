@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -31,6 +32,7 @@ from maskedbandit.errors import (
     StorageFailed,
 )
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
+from maskedbandit.privacy.exact import exact
 from maskedbandit.reports.audit import USUAL, Advance, How, Part
 from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, Service
 from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
@@ -50,7 +52,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
     if factor > 1:
         channel["epsilon"] = str(factor * epsilon_of(agreed(protocol)))
-        budget = {key: value if key in ("delta", "period") else 1000 * value for key, value in budget.items()}
+        budget |= {key: str(1000 * exact(key, budget[key])) for key in ("epsilon", "rho") if key in budget}
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
@@ -73,7 +75,9 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
 def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:
     """The same guardrail, with a limit that no arm is found beyond."""
     kept = {key: value for key, value in given.items() if key in ("name", "least", "most", "rule", "share")}
-    return kept | {"harm": {"above": guardrail.outcome.in_units(1 - 1e-9)}, "alpha": 1e-9}
+    outcome = guardrail.outcome
+    limit = min(outcome.in_units(1 - 1e-9), math.nextafter(outcome.most, outcome.least))  # most is no limit
+    return kept | {"harm": {"above": limit}, "alpha": 1e-9}
 
 
 def agreed(protocol: Protocol) -> Channel:

@@ -62,7 +62,7 @@ class Column(Struct, frozen=True):
 class Counts(Struct, frozen=True):
     """Everything operational; each tuple by arm."""
 
-    came: int | None  # with or without a place; None while it is not known how many may be shown
+    placed: int | None  # people with a place; None while it is not known how many may be shown
     dealt: tuple[int, ...]  # people with a place that they keep
     seen: tuple[int, ...]  # those of them who saw the arm
     unseen: int  # those who may still see it
@@ -79,7 +79,7 @@ def counts(
     database: Database,
     study: str,
     protocol: Protocol,
-    came: int,
+    placed: int,
     released: Mapping[int, int],
     begun: Mapping[int, Row],
     horizon: Horizon,
@@ -103,7 +103,7 @@ def counts(
     step, columns = in_columns(counted, k)
     deck, asked = deck_of(database, study, protocol, released, begun, horizon.step)
     return Counts(
-        came if horizon.whole else None,
+        placed if horizon.whole else None,
         tuple(dealt),
         tuple(seen),
         sum(dealt) - sum(seen),

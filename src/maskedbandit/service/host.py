@@ -230,19 +230,25 @@ class Host:
     async def _go_round(self) -> None:
         """Read the keys, hold what is not held yet, and do what is due."""
 
-        def question(database: Database) -> list[tuple[str, str, int]]:
+        def question(database: Database) -> list[tuple[str, bool, str, int]]:
             self.keys.read(database)
-            witness, studies = self.witness.as_now(), [each for each in listed(database) if each.state in LIVE]
+            witness, studies = self.witness.as_now(), listed(database)
             for each in studies:
+                if each.state not in LIVE:
+                    continue
                 seen = witness.seen(each.name)
                 held, entries = isinstance(self._held.get(each.name), Held), seen.head.entries if seen else 0
                 if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
                     self.metrics.study(each.name, each.state, each.people, entries, held)  # all of it was published
-            return [(each.name, *lease_of(database, each.name)) for each in studies]
+            return [
+                (each.name, each.state in LIVE, *lease_of(database, each.name))
+                for each in studies
+                if each.state in LIVE or isinstance(self._held.get(each.name), Elsewhere)
+            ]
 
         troubles: dict[str, str] = {}
         self._refused.clear()
-        for name, holder, lease in await asyncio.get_running_loop().run_in_executor(
+        for name, live, holder, lease in await asyncio.get_running_loop().run_in_executor(
             self._own_thread, self._ask, question
         ):
             held = self._held.get(name)
@@ -251,7 +257,8 @@ class Host:
             ):
                 await self.drop(name)  # it ended, or somebody else has it
             try:
-                await self.hold(name)
+                if live:
+                    await self.hold(name)
             except MaskedBanditError as why:
                 troubles[name] = str(why)
         here = {name: held for name, held in self._held.items() if isinstance(held, Held)}

@@ -123,8 +123,8 @@ class StudyState(Struct):
     about: str
     state: str
     simulated: bool  # all its people are
-    people: int  # who came so far
-    of: int | None  # how many come in all; null if a search ends with its answer
+    people: int  # with a place
+    of: int | None  # how many get one in all; null if a search ends with its answer
     arms: list[str]
     in_play: list[str]  # those that people may get
     policy: str

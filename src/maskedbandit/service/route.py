@@ -220,8 +220,10 @@ async def relayed(call: Call, holder: Elsewhere) -> Answer:
     kept: dict[str, str] = {
         name: given[name] for name in ("authorization", "content-type", "idempotency-key") if name in given
     }
+    query = call.scope["query_string"].decode("latin-1")
+    path = f"{call.scope['path']}?{query}" if query else call.scope["path"]
     try:
-        found = await holder.relay(call.scope["method"], call.scope["path"], kept, call.raw)
+        found = await holder.relay(call.scope["method"], path, kept, call.raw)
     except FencedOff as why:
         return refused(call.scope["path"], why)
     return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)

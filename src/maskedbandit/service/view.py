@@ -115,9 +115,9 @@ class View(Struct, frozen=True):
     @property
     def over(self) -> bool:
         """Whether nothing will be released any more: no cohort waits, and no place will be given."""
-        came, people = self.counts.came, self.protocol.people
-        all_came = came is not None and people is not None and came >= people
-        ended = self.state in ("stopped", "archived") or all_came or self.answer is not None
+        placed, people = self.counts.placed, self.protocol.people
+        all_placed = placed is not None and people is not None and placed >= people
+        ended = self.state in ("stopped", "archived") or all_placed or self.answer is not None
         return ended and not any(each.state == "waiting" for each in self.counts.cohorts)
 
     @property
@@ -138,7 +138,7 @@ class Summary(Struct, frozen=True):
     about: str
     state: str
     simulated: bool
-    came: int | None
+    placed: int | None
     people: int | None
     releases: int
 
@@ -148,15 +148,21 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
     witness = witness.as_now()
     found = []
     with database.still():
-        for name, came, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
+        for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
             seen, protocol, entries_there = witness.seen(name), _protocol(text), entries(database, name)
             published = entries_there[: seen.head.entries if seen else 0]
             about = protocol.about
             kinds = [entry.says["kind"] for entry in published]
-            came = int(came) if len(published) == len(entries_there) else None
+            placed = int(placed) if len(published) == len(entries_there) else None
             found.append(
                 Summary(
-                    name, about, state_of(kinds), _simulated(published), came, protocol.people, kinds.count("released")
+                    name,
+                    about,
+                    state_of(kinds),
+                    _simulated(published),
+                    placed,
+                    protocol.people,
+                    kinds.count("released"),
                 )
             )
     return found

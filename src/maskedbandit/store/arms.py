@@ -20,7 +20,7 @@ def change(session: Session, what: str, name: str, payload: Any = None) -> None:
     """Pause, resume or add an arm, or raise `NotRunning` or `Conflict` if that cannot be."""
     if session.state not in ("running", "paused"):
         raise NotRunning(f"{session.name} is {session.state}: its arms change only while it is running or paused")
-    if session.protocol.channel.law().counter > 0:
+    if not session.protocol.stages:
         allowed = "one whose releases are independent: a running sum cannot begin anew with a stage"
         raise InvalidValue("channel", session.protocol.channel, allowed)
     if what == "add":

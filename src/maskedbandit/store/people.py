@@ -24,11 +24,10 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
         return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
     if session.state in ("draft", "archived"):
         raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
-    all_came = protocol.people is not None and session.people >= protocol.people
-    enrols = session.state == "running" and not all_came and not session.rows.was_erased(person)
+    all_there = protocol.people is not None and session.people >= protocol.people
+    enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
     given = (session.driver.assign if enrols else session.driver.serve)(bits)
     if given.cohort is None or given.place is None:
-        session.people += 1
         return Assigned(given.arm, None, given.propensity)
     period = session.accounts.period(session.now)
     try:
@@ -46,15 +45,14 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
     session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))
     if seen is not None:
         note_exposed(session, given.cohort)
-    session.people += 1
     return Assigned(given.arm, ticket, given.propensity)
 
 
 def expose(session: Session, ticket: str) -> None:
     """The person saw the arm."""
     place = session.rows.place(ticket)
+    check_kept(session, place)
     if place.exposed is None:
-        check_in_time(session, place)
         session.rows.expose(ticket, session.now)
         note_exposed(session, place.cohort)
 
@@ -68,8 +66,8 @@ def report(session: Session, ticket: str, value: float, event: str, metric: str)
         if known[event] != float(value):
             raise Conflict("this report came before, with another value: the first one stands")
         return Reported(again=True)
+    check_kept(session, place)
     if place.exposed is None:
-        check_in_time(session, place)
         raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
     if session.now > place.exposed + session.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
         raise Late("the window in which this outcome counts is over")
@@ -93,10 +91,13 @@ def spent(session: Session, ticket: str) -> Loss:
     return session.accounts.spent(place.person, place.period)
 
 
-def check_in_time(session: Session, place: Place) -> None:
+def check_kept(session: Session, place: Place) -> None:
     """Raise `Late` if the place went back, or should have."""
-    if place.returned is not None or session.now > place.assigned + session.protocol.reward.exposure:
-        raise Late("nobody said in time that the arm was seen: the place went to another person")
+    if place.exposed is None:
+        if place.returned is not None or session.now > place.assigned + session.protocol.reward.exposure:
+            raise Late("nobody said in time that the arm was seen: the place went to another person")
+    elif place.returned is not None:
+        raise Late("the database was restored from a copy, and the place went to another person")
 
 
 def note_exposed(session: Session, cohort: int) -> None:

@@ -90,7 +90,6 @@ class Session:
     """
 
     state: str
-    people: int  # who came so far, also without a place
     now: int  # the latest time that the study has seen; it never goes back
     arms: Standing
     driver: Driver
@@ -136,6 +135,11 @@ class Session:
         """What may be told of the study."""
         self.database.check_own()
         return self._shown
+
+    @property
+    def people(self) -> int:
+        """How many people have a place: each is one person, however often the application asks for them."""
+        return self.driver.deck.dealt
 
     def enter(self, **says: Any) -> None:
         """Add an entry to the ledger, within a transaction."""
@@ -242,8 +246,8 @@ class Session:
             take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
-            find = "SELECT fence, state, people, clock, project, protocol, seed FROM study WHERE study = ?"
-            self._fence, self.state, self.people, self.now, *written_down = database.rows(find, name)[0]
+            find = "SELECT fence, state, clock, project, protocol, seed FROM study WHERE study = ?"
+            self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
             with readable(name):

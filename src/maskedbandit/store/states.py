@@ -40,7 +40,4 @@ def archive(session: Session) -> None:
     if any(places.full for places in session.driver.deck.unreleased()):
         raise NotRunning(f"{session.name} waits for rewards of a full cohort: archive it after its last release")
     move(session, "archived")
-    session.write()
-    find = "SELECT ticket FROM place WHERE study = ? AND erased IS NULL"
-    for (ticket,) in session.database.rows(find, session.name):
-        erase(session, ticket)
+    erase(session, "erased IS NULL")

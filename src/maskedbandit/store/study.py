@@ -77,7 +77,7 @@ class Study:
 
     @property
     def people(self) -> int:
-        """How many people were given an arm."""
+        """How many people have a place."""
         return self._session.shown.people
 
     @property

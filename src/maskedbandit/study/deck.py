@@ -91,13 +91,13 @@ class Deck:
     >>> deck, bits = Deck(), Bits()
     >>> deck.add(Decision(arm=1, n=3, close=TOGETHER))
     >>> deck.add(Decision(arm=0, n=1, close=1))
-    >>> sorted(deck.deal(bits)[0].arm for user in range(4)), deck.left
-    ([0, 1, 1, 1], 0)
+    >>> sorted(deck.deal(bits)[0].arm for user in range(4)), deck.left, deck.dealt
+    ([0, 1, 1, 1], 0, 4)
     """
 
     def __init__(self) -> None:
         self.cohorts: list[Places] = []
-        self._epoch = 0
+        self._epoch, self._asked = 0, 0  # decisions that are not dealt with the next, and places so far
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
         self._with_places: dict[int, Places] = {}  # by number, in the order of numbers
         self._unreleased: dict[int, Places] = {}
@@ -106,6 +106,11 @@ class Deck:
     def left(self) -> int:
         """Places that are left to be dealt."""
         return sum(places.left for places in self._with_places.values())
+
+    @property
+    def dealt(self) -> int:
+        """Places that are dealt, in all cohorts."""
+        return self._asked - sum(places.left for places in self._unreleased.values())
 
     @property
     def empty(self) -> bool:
@@ -140,6 +145,7 @@ class Deck:
             self.cohorts.append(places)
             self._unreleased[places.cohort] = places
         places.size, places.complete = places.size + n, close in (1, TOGETHER)
+        self._asked += n
         if not places.complete:
             self._growing[arm] = places
         self._epoch += close != TOGETHER

@@ -207,13 +207,18 @@ class Protocol:
         return outcomes_of(found, self.reward, self.guardrail)
 
     @property
+    def stages(self) -> bool:
+        """Whether its arms may change: a running sum over all releases cannot begin anew with a stage."""
+        return not self.channel.law().counter > 0
+
+    @property
     def on_devices(self) -> bool:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
         return self.outcomes[0].on_devices
 
     @cached_property
     def people(self) -> int | None:
-        """How many people the study has in all; None if it ends with the answer of a search."""
+        """How many people get a place in all; None if the study ends with the answer of a search."""
         if self.policy.goal == "identify":
             if "people" in self.table:
                 raise InvalidValue("people", self.table["people"], "left out: this policy stops by itself, see delta")
@@ -232,9 +237,9 @@ class Protocol:
             raise InvalidValue("delta", delta, "a probability between 0 and 1")
         return float(delta)
 
-    def aim_of_stage(self, number: int, came: int) -> int | float:
-        """The same in stage `number`, from 2 on, before which so many people came: see store/standing.py."""
-        return self.aim / (number * (number - 1)) if self.people is None else max(self.people - came, 1)
+    def aim_of_stage(self, number: int, placed: int) -> int | float:
+        """The same in stage `number`, from 2 on, before which so many people got a place: see store/standing.py."""
+        return self.aim / (number * (number - 1)) if self.people is None else max(self.people - placed, 1)
 
     @cached_property
     def signed_by(self) -> str | None:

@@ -18,6 +18,7 @@ from maskedbandit.study.naming import refuse_unknown
 
 UNITS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}  # milliseconds
 LONGEST = 10 * 366 * UNITS["day"]
+MOST = 1e15  # of an outcome: sums of those of many people are finite, and have a page
 RULES = ("first", "last", "sum")
 
 
@@ -51,11 +52,11 @@ class Reward:
         refuse_unknown("key of [reward]", given, ("least", "most", "rule", "cap", "default", "window", "exposure"))
         bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
         for key, value in bounds.items():
-            if not number(value):
-                raise InvalidValue(f"{key} of the reward", value, "a finite number")
+            if not number(value) or abs(value) > MOST:
+                raise InvalidValue(f"{key} of the reward", value, f"a number from {-MOST:g} to {MOST:g}")
         least, most = float(bounds["least"]), float(bounds["most"])
         default = given.get("default", least)
-        if not least < most or most - least == float("inf"):
+        if not least < most:
             raise InvalidValue("most of the reward", most, f"above its least, {least:g}")
         if not number(default) or not least <= default <= most:
             raise InvalidValue("default of the reward", default, f"a number from {least:g} to {most:g}")
@@ -64,8 +65,6 @@ class Reward:
         cap = capped(given.get("cap", 1)).cap
         if "cap" in given and rule != "sum":
             raise InvalidValue("rule", rule, "sum, or left out: a cap is of the sum of a person's rewards")
-        if cap * most == float("inf"):
-            raise InvalidValue("most of the reward", most, f"a number that has a finite product with the cap, {cap}")
         if cap > 1 and least != 0:
             raise InvalidValue("least of the reward", least, "0, if there is a cap: the sum of no rewards is 0")
         window = duration("window", given.get("window", "1 day"), 0)

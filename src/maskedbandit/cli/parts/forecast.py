@@ -16,6 +16,8 @@ from maskedbandit.reports.forecast import RUNS, Forecast, forecast
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 
+CENTURY = 36_525  # days
+
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
     """The forecast of a protocol."""
@@ -25,17 +27,28 @@ def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: fl
     return forecast(protocol.policy, protocol.channel, means, aim, late)
 
 
+def day(now: datetime, days: float) -> str:
+    """The day that is so many days away; calendars end, and so do studies.
+
+    >>> day(datetime(2026, 1, 30, tzinfo=UTC), 2.5), day(datetime(2026, 1, 30, tzinfo=UTC), 1e300)
+    ('1 February 2026', 'the year 2126 or later')
+    """
+    if days > CENTURY:
+        return f"the year {now.year + 100} or later"
+    return (now + timedelta(days=days)).strftime("%-d %B %Y")
+
+
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
     window = protocol.reward.window / UNITS["day"]
-    ends = now + timedelta(days=found.people / per_day + window)
-    late = now + timedelta(days=found.people_most / per_day + window)
-    day = "%-d %B %Y"
-    finish, search = f"about {ends.strftime(day)}", list[tuple[str, str]]()
-    if protocol.people is None:
+    ends, late = (day(now, people / per_day + window) for people in (found.people, found.people_most))
+    finish, search = f"about {ends}", list[tuple[str, str]]()
+    if protocol.people is not None:
+        finish += ", later if people come while the policy waits, as they have no place"
+    else:
         people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
-        finish += f"; in nine of ten studies by {late.strftime(day)}"
+        finish += f"; in nine of ten studies by {late}"
     return [
         *search,
         (

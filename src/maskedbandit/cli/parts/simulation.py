@@ -2,7 +2,8 @@
 
 Person i comes at time i * `every`, sees the arm at once and reports at once, or never with probability `lost`. A cohort
 is closed at the deadline of its last place all the same, so with a window of W the study is that of the lab with a
-delay of W / every. Each person's reward is keyed by the person's number: a simulation that was interrupted goes on.
+delay of W / every. As many people come as the study has places, as in the lab; whoever comes while the policy waits has
+none. Each person's reward is keyed by the person's number: a simulation that was interrupted goes on.
 """
 
 from __future__ import annotations
@@ -112,8 +113,13 @@ class Played(NamedTuple):
     regret: float  # each with the arm that is best for this person
 
 
+def came(study: Study, every: int) -> int:
+    """How many people came so far: the study had seen the time of the last but one when the last one began."""
+    return study.time // every + 2 if every and study.time else study.people
+
+
 def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
-    """Play a running study to its end: all its people, and then the releases that are due."""
+    """Play a running study to its end: all people who come, and then the releases that are due."""
     protocol, simulated, bits = study.protocol, Simulated.of(study.protocol), Bits()
     every, last = simulated.every, protocol.people
     world = simulated.instance.parameters()
@@ -121,7 +127,7 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
     second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
-    first, refused, regret = study.people, 0, 0.0
+    first, refused, regret = came(study, every), 0, 0.0
 
     def person(i: int) -> None:
         nonlocal refused, regret
@@ -171,4 +177,4 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         clock.now = i * every + protocol.reward.window + protocol.reward.exposure + 1
         while study.tick():
             clock.now += protocol.reward.window + 1
-    return Played(study.people - first, refused, regret)
+    return Played(i - first, refused, regret)

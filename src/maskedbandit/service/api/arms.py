@@ -43,6 +43,6 @@ async def add(call: Call, body: NewArm) -> StudyState:
 PATH = "/v1/studies/{study}/arms"
 ROUTES = [
     Route("POST", PATH, (OWNER,), add, NewArm, StudyState, refusals=(404, 409)),
-    Route("POST", f"{PATH}/{{arm}}/pause", STAFF, pause, answer=StudyState, refusals=(404, 409)),
-    Route("POST", f"{PATH}/{{arm}}/resume", (OWNER,), resume, answer=StudyState, refusals=(404, 409)),
+    Route("POST", f"{PATH}/{{arm}}/pause", STAFF, pause, answer=StudyState, refusals=(404, 409, 422)),
+    Route("POST", f"{PATH}/{{arm}}/resume", (OWNER,), resume, answer=StudyState, refusals=(404, 409, 422)),
 ]

@@ -12,20 +12,23 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
 from maskedbandit.service.api.people import ask
 from maskedbandit.service.bodies import BadBody
+from maskedbandit.service.counts import deck_of
 from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.database import Database
-from maskedbandit.store.standing import amended, of_arms
+from maskedbandit.store.standing import amended, of_arms, stages
 from maskedbandit.store.studies import listed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.signatures import is_signed
 
+EVER = 2**62  # more steps than the log of any study has
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
 
 
@@ -132,14 +135,19 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
     if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
         return None
     person = witness.pseudonyms(protocol.project).of(body.unit)
-    find = "SELECT arm, ticket, propensity FROM place WHERE study = ? AND person = ? AND returned IS NULL"
+    find = (
+        "SELECT arm, ticket, propensity, cohort, place FROM place WHERE study = ? AND person = ? AND returned IS NULL"
+    )
     row = database.one(find, name, person)
     if row is None:
         return None
-    if row[0] >= protocol.k:
-        protocol = amended(protocol, of_arms(database, name))
-    arm, payload = protocol.arms[row[0]]
-    return Assigned(name, arm, payload, row[1], row[2], True)
+    number, ticket, propensity, cohort, place = row
+    changes, offer = of_arms(database, name), None
+    arm, payload = amended(protocol, changes).arms[number]
+    if protocol.on_devices:
+        deck, _ = deck_of(database, name, protocol, {}, stages(changes), EVER)
+        offer = to_lines(each.at(place) for each in protocol.offers(deck.cohorts[cohort].size))
+    return Assigned(name, arm, payload, ticket, propensity, True, offer)
 
 
 ROUTES = [

@@ -26,19 +26,19 @@ def state(view: View) -> Markup:
 
 
 def _stands(view: View) -> str:
-    came, people = view.counts.came, view.protocol.people
+    placed, people = view.counts.placed, view.protocol.people
     if view.state == "draft":
         return "A draft: nobody is given an arm until it is started."
     if view.state == "archived":
         return "Archived: everybody's data was erased, and what was released stays."
-    if came is None:
+    if placed is None:
         return f"{view.state.capitalize()}."
     if people is None:
-        return f"{view.state.capitalize()}: {counted(came, 'person has', 'people have')} come."
-    if came >= people:
-        all_came = f"all {count(people)} people have come."
-        return all_came.capitalize() if view.state == "running" else f"{view.state.capitalize()}: {all_came}"
-    return f"{view.state.capitalize()}: {count(came)} of {count(people)} people have come."
+        return f"{view.state.capitalize()}: {counted(placed, 'person has', 'people have')} a place."
+    if placed >= people:
+        all_placed = f"all {count(people)} people have a place."
+        return all_placed.capitalize() if view.state == "running" else f"{view.state.capitalize()}: {all_placed}"
+    return f"{view.state.capitalize()}: {count(placed)} of {count(people)} people have a place."
 
 
 def _leads(view: View) -> Markup:
@@ -164,7 +164,7 @@ def health(view: View) -> list[Check]:
         times = max(round(100 * chance), 1)
         text = f"A difference as large as here comes about by chance in about {times} of 100 studies."
         found.append(Check(True, "All arms are seen about equally often.", text))
-    if view.counts.came is None:
+    if view.counts.placed is None:
         text = "The newest entries of the ledger are not at their witness, so nothing after them is shown."
         found.append(Check(False, "The witness is behind.", text))
     return found

@@ -119,11 +119,12 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
                 visit.host.visitors.take(request.client.host if request.client else "")
             if request.method == "POST":
                 await visit.read_form()
-            found = await handler(visit)
+            try:
+                found = await handler(visit)
+            except HeldElsewhere as other:
+                found = await elsewhere(visit, other)
         except Unauthorized:
             found = RedirectResponse("/sign-in", 303)
-        except HeldElsewhere as other:
-            found = await elsewhere(visit, other)
         except Exception as why:
             said = said_of(f"page {request.url.path}", why)
             found = HTMLResponse(render.render_problem(said.title, said.detail, visit.who, visit.csrf), said.status)
