@@ -50,8 +50,10 @@ def due(found: Play, horizon: int, wait: int) -> list[tuple[int, list[int]]]:
     """Arm and users of the cohorts that were closed so many users before the users ran out, and not later."""
     cohorts, deck, users = [], [], [[] for _ in range(ARMS)]
     for (arm, n, close), start in zip(found.decisions, found.starts, strict=True):
+        if n == 0:  # nobody is asked for
+            continue
         deck.append((arm, n, close))
-        if n == 0 or close == TOGETHER:
+        if close == TOGETHER:
             continue
         end = start + sum(n for _, n, _ in deck)
         if end > horizon:
