@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from maskedbandit.service.joined import Joined
+from tests.service.live import live
 
 HEAD, BODY, NEXT = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n", b"{}", b"data: 1\n\n"
 
@@ -81,3 +84,17 @@ def test_what_is_not_written_goes_to_the_transport() -> None:
     found: list[Any] = []
     told(lambda transport: found.extend([transport.is_closing(), transport.get_extra_info("peername")]))
     assert found == [False, "peername"]
+
+
+def test_once_the_wire_is_closed_nothing_is_kept() -> None:
+    assert told(lambda transport: transport.close(), head) == ["closed", HEAD]  # whose wire knows what to do
+    assert told(head, lambda transport: transport.forget(), None) == []
+
+
+def test_who_says_no_more_after_a_request_is_answered(tmp_path: Path) -> None:
+    with live(tmp_path / "data") as server:
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+                client.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                client.shutdown(socket.SHUT_WR)
+                assert client.recv(12) == b"HTTP/1.1 200"

@@ -54,3 +54,10 @@ def test_answers_are_counted_as_the_library_counts_them() -> None:
 def test_a_time_in_the_wrong_bucket_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "bisect_left", lambda ends, seconds: sum(seconds >= end for end in ends))
     assert ours() != theirs()
+
+
+def test_a_scrape_may_ask_for_some_by_name() -> None:
+    found = Metrics()
+    found.answered("/a", 200, 0.1)
+    asked = found.registry.restricted_registry(["maskedbandit_requests_total"])
+    assert 'maskedbandit_requests_total{route="/a",status="200"} 1.0' in generate_latest(asked).decode()

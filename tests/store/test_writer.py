@@ -107,6 +107,7 @@ def waiting_at_turns(folder: Path, monkeypatch: pytest.MonkeyPatch, apart: int) 
 
 
 def test_a_transaction_has_all_whom_a_loop_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "LONGEST", 60.0)  # however slow the machine is
     assert waiting_at_turns(tmp_path / "together", monkeypatch, 0) == [20]
     assert waiting_at_turns(tmp_path / "in turn", monkeypatch, 1) == [20]
     assert waiting_at_turns(tmp_path / "apart", monkeypatch, writer.ROUNDS + 1)[0] == 1
@@ -114,6 +115,34 @@ def test_a_transaction_has_all_whom_a_loop_has_read(tmp_path: Path, monkeypatch:
     assert waiting_at_turns(tmp_path / "too many", monkeypatch, 0) == [20, 12, 4]
     monkeypatch.setattr(writer, "ROUNDS", 0)
     assert waiting_at_turns(tmp_path / "not waited for", monkeypatch, 1)[0] == 1
+
+
+def test_a_transaction_begins_in_time_though_somebody_comes_in_every_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LONGEST", 0.0)
+    assert waiting_at_turns(tmp_path / "in turn", monkeypatch, 1)[0] < 5
+
+
+def test_after_what_no_future_may_fail_with_it_goes_on(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/study.db"
+    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
+
+    def stop() -> None:
+        raise StopIteration
+
+    async def come(its: Writer) -> list[Any]:
+        both = await asyncio.gather(its.submit(stop), its.submit(int), return_exceptions=True)
+        return [*both, await its.submit(int)]
+
+    with opened(address, folder=tmp_path / "witness") as study:
+        loop = asyncio.new_event_loop()
+        with Writer(study, loop) as its:
+            wrong, beside, after = loop.run_until_complete(asyncio.wait_for(come(its), 60))
+        loop.close()
+    assert isinstance(wrong, RuntimeError)
+    assert isinstance(beside, RuntimeError)  # it is in the same transaction
+    assert after == 0
 
 
 def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:

@@ -20,19 +20,24 @@ class Joined:
 
     def write(self, data: bytes) -> None:
         """Send it, soon."""
-        if self._kept:
+        if self._kept or self.is_closing():  # what is kept then would never be sent
             kept, self._kept = self._kept, b""
             self._transport.write(kept + data)
         else:
             self._kept = data
-            self._later(self._send)
+            self._later(self.flush)
+
+    def forget(self) -> None:
+        """Send nothing more."""
+        self._kept = b""
 
     def close(self) -> None:
         """Send what is kept, and end."""
-        self._send()
+        self.flush()
         self._transport.close()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
+        """Send what is kept."""
         if self._kept:
             kept, self._kept = self._kept, b""
             self._transport.write(kept)
@@ -43,4 +48,15 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """A client has come."""
-        super().connection_made(Joined(transport))  # type: ignore[arg-type]
+        self.joined = Joined(transport)
+        super().connection_made(self.joined)  # type: ignore[arg-type]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone: what is kept for it is nobody's."""
+        self.joined.forget()
+        super().connection_lost(exc)
+
+    def eof_received(self) -> None:
+        """The client sends no more, after which the loop closes the transport by itself."""
+        self.joined.flush()
+        return super().eof_received()

@@ -70,6 +70,8 @@ class Metrics:
             times.add_metric([route], list(zip(ends, accumulate(counts), strict=True)), self._seconds.get(route, 0.0))
         yield from (requests, failed, times)
 
+    describe = collect  # the names, for a scrape that asks for some of them
+
     def study(self, name: str, state: str, people: int, entries: int, held: bool) -> None:
         """How a study stands."""
         self._held.labels(name).set(held)

@@ -66,6 +66,7 @@ def serve(
     config = uvicorn.Config(
         application(host, companions),
         http=Protocol,
+        ws="none",
         access_log=False,  # a line for each report would tell who reports
         log_config=None,
         server_header=False,

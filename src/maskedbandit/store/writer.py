@@ -1,9 +1,9 @@
 """One thread that writes for many: whatever waits while it writes goes into its next transaction.
 
 A transaction waits for the disk once, however many operations are in it, so many callers together are served faster
-than one after the other. There is no timer: a lone operation is written at once. In an event loop, "at once" is when
-the loop has read all that came: a transaction then has all who wait, and not the half of them that came while it wrote
-for the others; and the two threads seldom want the interpreter at the same time.
+than one after the other. Without an event loop a lone operation is written at once. With one, it is written when the loop
+has read all that came, or after three milliseconds of its turns: a transaction then has all who wait, and not the half
+of them that came while it wrote for the others; and the two threads seldom want the interpreter at the same time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from maskedbandit.store.study import Study
 
 MOST = 512  # operations in a transaction
 ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
+LONGEST = 0.003  # seconds: a loop that has much else to do goes round seldom, and each time somebody may have come
 
 
 class Waiting(NamedTuple):
@@ -69,7 +70,7 @@ class Writer:
                 self._turns.put(True)
         if self._loop and self._idle:
             self._idle = False
-            self._when_all_came(self._loop)
+            self._when_all_came(self._loop, self._loop.time())
         return future
 
     @property
@@ -90,14 +91,14 @@ class Writer:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _when_all_came(self, loop: AbstractEventLoop, before: int = 0, quiet: int = 0) -> None:
-        """Let the thread write once the loop has gone round without anything new."""
+    def _when_all_came(self, loop: AbstractEventLoop, start: float, before: int = 0, quiet: int = 0) -> None:
+        """Let the thread write once the loop has gone round without anything new, or has taken too long."""
         now = len(self._waiting)
         quiet = quiet + 1 if now == before else 0
-        if quiet == ROUNDS or now >= MOST:
+        if quiet == ROUNDS or now >= MOST or loop.time() - start > LONGEST:
             self._turns.put(True)
         else:
-            loop.call_soon(self._when_all_came, loop, now, quiet)
+            loop.call_soon(self._when_all_came, loop, start, now, quiet)
 
     def _write(self) -> None:
         while self._turns.get():
@@ -128,11 +129,13 @@ class Writer:
 
     def _end_turn(self, loop: AbstractEventLoop, batch: list[Waiting], done: list[Done] | BaseException) -> None:
         """Tell those who wait, and go on with those who came meanwhile."""
-        settle(batch, done)
-        if self._waiting:
-            self._when_all_came(loop)
-        else:
-            self._idle = True
+        try:
+            settle(batch, done)
+        finally:
+            if self._waiting:
+                self._when_all_came(loop, loop.time())
+            else:
+                self._idle = True
 
 
 def settle(batch: list[Waiting], done: list[Done] | BaseException) -> None:
@@ -144,5 +147,7 @@ def settle(batch: list[Waiting], done: list[Done] | BaseException) -> None:
             continue
         if why is None:
             each.future.set_result(result)
+        elif isinstance(why, StopIteration):  # no future may fail with it
+            each.future.set_exception(RuntimeError("an operation stopped an iteration"))
         else:
             each.future.set_exception(why)
