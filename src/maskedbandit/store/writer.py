@@ -1,9 +1,9 @@
 """One thread that writes for many: whatever waits while it writes goes into its next transaction.
 
 A transaction waits for the disk once, however many operations are in it, so many callers together are served faster
-than one after the other. Without an event loop a lone operation is written at once. With one, it is written when the loop
-has read all that came, or after three milliseconds of its turns: a transaction then has all who wait, and not the half
-of them that came while it wrote for the others; and the two threads seldom want the interpreter at the same time.
+than one after the other. Without an event loop a lone operation is written at once. With one, it is written when the
+loop has read all that came, or after three milliseconds of its turns: a transaction then has all who wait, and not the
+half of them that came while it wrote for the others; and the two threads seldom want the interpreter at the same time.
 """
 
 from __future__ import annotations
