@@ -89,6 +89,15 @@ def test_where_devices_dropped_out_the_oldest_epoch_that_awaits_more_is_meant():
     assert f.n[:2, 1].tolist() == [8, 7]
 
 
+def test_where_devices_dropped_out_and_releases_overtook_each_other_none_is_lost():
+    """The second epoch's was taken for the first's, so what is larger than all that are awaited is the second's."""
+    f, _ = in_flight((100, 10), (50, 10))
+    arrive(f, 0, 45, 1.0)
+    arrive(f, 0, 95, 2.0)
+    assert f.n[:2, 0].tolist() == [45, 95]
+    assert f.awaited[:2].tolist() == [1, 1]
+
+
 def test_sizes_in_flight_differ():
     f, _ = in_flight((10, 3), (11, 3))
     assert unlike(f, 0, 10) == 12

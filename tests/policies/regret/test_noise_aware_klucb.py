@@ -17,6 +17,7 @@ from maskedbandit.policies.regret.noise_aware_klucb import (
     NoiseAwareKLUCB,
     choose,
     exploration_rate,
+    first_batch,
     index,
     level,
 )
@@ -207,6 +208,15 @@ class TestIndex:
         s = self.told(mb.channels.Central(epsilon=0.5).law(), [(50, 20.0)])
         s.asked[0] += 25
         assert level(s, 0) == pytest.approx(exploration_rate(s, 75, 50) * 50 / 75)
+
+    def test_the_first_batch_is_the_smallest_in_whichever_order_releases_come(self):
+        law = mb.channels.Central(epsilon=0.05).law()
+        releases = [(152, 70.0), (456, 210.0)]
+        levels = [
+            exploration_rate(s, 608, first_batch(s, 0))
+            for s in (self.told(law, order, horizon=20_000) for order in (releases, releases[::-1]))
+        ]
+        assert levels[0] == levels[1] > exploration_rate(self.told(law, releases, horizon=20_000), 608, 456)
 
     def test_an_index_that_need_not_be_computed_changes_no_decision(self):
         channel = mb.channels.Central(epsilon=1)

@@ -110,12 +110,12 @@ def unlike(f: Flight, arm: int, n: int) -> int:
 @kernel
 def arrive(f: Flight, arm: int, n: int, total: float) -> None:
     """Store a release in the row to which it belongs."""
-    found, exact = -1, False
+    found, best = -1, -1  # fits exactly, with some users lost, or not at all as others were taken for it
     for row in range(ROWS):
-        if f.number[row] > 0 and f.asked[row, arm] >= n and f.n[row, arm] == 0:
-            same = f.asked[row, arm] == n
-            if found < 0 or (same and not exact) or (same == exact and f.number[row] < f.number[found]):
-                found, exact = row, same
+        if f.number[row] > 0 and f.asked[row, arm] > 0 and f.n[row, arm] == 0:
+            fit = int(f.asked[row, arm] >= n) + int(f.asked[row, arm] == n)
+            if fit > best or (fit == best and f.number[row] < f.number[found]):
+                found, best = row, fit
     if found >= 0:
         f.n[found, arm], f.total[found, arm] = n, total
         f.awaited[found] -= 1

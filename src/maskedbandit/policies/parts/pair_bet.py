@@ -5,10 +5,11 @@ its density if both arms have the same mean. One difference delta is fixed by si
 
     Lambda = sum_e  ln p_e(D_e + w delta) - ln p_e(D_e)
 
-is the bet that the mean of a is below that of c by delta. If it is not below, E exp(Lambda) <= 1: a level is exceeded
-with probability <= exp(-level). A day that adds the same to both arms changes no D_e. Noise counts as what it is: an
-epoch can say nothing false that is louder than its own noise, and a noisy epoch counts less than one whose noise is
-small beside its users, where a Chernoff bound for the sum of all pays for the noise of each.
+is the bet that the mean of a is below that of c by delta. If it is not below, E exp(Lambda) is about 1 or less, as was
+computed for noise of a scale of 1/2 or more: a level is exceeded with probability about exp(-level) or less. A day that
+adds the same to both arms changes no D_e. Noise counts as what it is: an epoch can say nothing false that is louder
+than its own noise, and a noisy epoch counts less than one whose noise is small beside its users, where a Chernoff bound
+for the sum of all pays for the noise of each.
 
 delta is where the Chernoff bound of epochs.py reaches f' = level^2 / (level + 2), as in theory/bet.py, lam its tilt:
 
@@ -17,7 +18,7 @@ delta is where the Chernoff bound of epochs.py reaches f' = level^2 / (level + 2
 
 p_e is the density of a normal variable, for the rewards, and of both noises. The variance of the former is Bennett's, 2
 R_e(lam) / lam^2, which is more than theirs, as their tails may be heavier. Noise of several draws counts as one draw of
-the same variance, whose tails are heavier. For single epochs, E exp(Lambda) was computed: docs/contemporaneous.md.
+the same variance, whose tails are heavier. docs/contemporaneous.md has what was computed of E exp(Lambda).
 """
 
 from __future__ import annotations

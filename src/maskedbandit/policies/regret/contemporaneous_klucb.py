@@ -8,8 +8,8 @@ the leader L, n_c its users whose rewards were released and m_c those in flight,
 
 n_1 of each arm in the first epoch: less where the first epoch takes more than a hundredth of the horizon, as in
 NoiseAwareKLUCB. c is a challenger while I_c (n_c + m_c) / n_c <= f_c: users in flight count as if they showed what the
-others did. Where Laplace noise is added to whole sums of bits, I_c is
-by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs released,
+others did. Where Laplace noise of scale 1/2 or more is added to whole sums of bits,
+I_c is by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs that both arms share,
 
     g = f_c + ln(max{1, n_1 / 10}) / j,      l = g n_c / (n_c + m_c),      I_c = (f_c / g) max{0, Lambda + l}^2 / (4 l),
 
@@ -78,6 +78,7 @@ BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, an
 SHORT = 100.0  # times the users in the first epoch: f is lower where the horizon is shorter
 REST = 0.75  # of the horizon, in the evidence that rules an arm out
 AFFORDED = 10.0  # users that a bet may cost in the mean by failing at the first epoch
+LEAST_NOISE = 0.5  # its scale, where bets were computed to be fair: epsilon = 2 under central trust
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
 
 
@@ -123,11 +124,14 @@ def first_size(s: State, law: Law) -> int:
 @kernel
 def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
     """I_c."""
-    epochs, n, m = s.clock[RELEASED], float(s.n[c]), float(s.flying[c])
-    if not (is_laplace(law) and is_known(law)) or epochs > MOST or s.pairs.weight[c, leader] == 0.0:
+    epochs, n, m, shared = s.clock[RELEASED], float(s.n[c]), float(s.flying[c]), 0
+    by_bet = is_laplace(law) and is_known(law) and law.scale >= LEAST_NOISE
+    if not by_bet or epochs > MOST or s.pairs.weight[c, leader] == 0.0:
         return evidence(s.pairs, law, c, leader)
+    for e in range(epochs):
+        shared += s.kept.n[e, c] > 0 and s.kept.n[e, leader] > 0
     f = level(s, n + m, first)
-    needed = f + math.log(max(1.0, s.kept.n[0, c] / AFFORDED)) / epochs
+    needed = f + math.log(max(1.0, first / AFFORDED)) / shared
     so_far = needed * n / (n + m)
     more = max(0.0, bet(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
     return f / needed * more * more / (4 * so_far)

@@ -100,10 +100,19 @@ def bets(s: State, law: Law, a: int) -> bool:
 
 
 @kernel
+def first_batch(s: State, a: int) -> int:
+    """Users of the first batch of an arm, which is the smallest: releases may overtake each other."""
+    least = s.users[a, 0]
+    for j in range(1, min(s.m[a], MOST)):
+        least = min(least, s.users[a, j])
+    return least
+
+
+@kernel
 def level(s: State, a: int) -> float:
     """What the bets on the releases must reach, if users in flight will show the same as those before."""
     caution = math.log(max(1.0, s.users[a, 0] / AFFORDED)) / s.m[a]
-    return (exploration_rate(s, s.asked[a], s.users[a, 0]) + caution) * (s.n[a] / s.asked[a])
+    return (exploration_rate(s, s.asked[a], first_batch(s, a)) + caution) * (s.n[a] / s.asked[a])
 
 
 @kernel
@@ -112,7 +121,7 @@ def index(s: State, law: Law, a: int) -> float:
     if bets(s, law, a):
         return bet_bound(law, releases(s, a), s.n[a], level(s, a))
     n = s.asked[a]
-    f = exploration_rate(s, n, s.users[a, 0])
+    f = exploration_rate(s, n, first_batch(s, a))
     return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, f)
 
 
