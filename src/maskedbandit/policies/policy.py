@@ -21,7 +21,7 @@ class Policy(ABC):
 
     goal: ClassVar[Literal["regret", "identify", "answer", "select", "contextual"]]
     ask: ClassVar[Any]  # kernel (state, law, rng) -> Decision
-    tell: ClassVar[Any]  # kernel (state, arm, n, total) -> None
+    tell: ClassVar[Any]  # kernel (state, arm, n >= 1, total) -> None
 
     @abstractmethod
     def init(self, k: int, aim: Any) -> Any:
