@@ -283,7 +283,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics that count reports."""
 
     def answered(self: Metrics, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(route, str(status)).inc()
+        self._answers[route, status] += 1
 
     monkeypatch.setattr(Metrics, "answered", answered)
 

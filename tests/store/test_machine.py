@@ -170,7 +170,11 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     ),
     "a cohort that closes when n reports came": (machine(), {(release, "due"): full_and_reported}, "was due"),
     "a report that counts after the release": (machine(study_kind=TakesLate), {}, "was not refused"),
-    "places that are forgotten": (machine(), {(study, "Session"): ForgetsReturned}, "a place was forgotten"),
+    "places that are forgotten": (
+        machine(),
+        {(study, "Session"): ForgetsReturned},
+        "a place was forgotten|the number of people is another",
+    ),
     "a charge after the arm was shown": (machine(study_kind=ChargesLater), {}, "over the budget|charge"),
     "a refund": (machine(study_kind=Refunds), {}, "a charge was lost|over the budget"),
     "a release that is drawn again": (machine(), {(study, "Session"): DrawsAgain}, "a release was changed|was changed"),
