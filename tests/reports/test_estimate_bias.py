@@ -72,13 +72,17 @@ def test_runs_in_which_an_arm_has_no_release_are_left_out() -> None:
 
 @pytest.mark.slow
 def test_adaptivity_biases_means_and_the_correction_takes_most_of_it_away() -> None:
-    """The mean of the worst of three arms, of 2 000 runs: it is not unbiased. Corrected, in 150 of them, it may be."""
+    """The mean of the worst of three arms, of 2 000 runs: it is not unbiased. Corrected, in 150 of them, it may be.
+
+    The seeds are fixed; with others the last comparison would fail in about one of 2 000, as its difference is 3.4
+    standard errors. The other false alarms are those of `mean_is`.
+    """
     policy, channel, world = (
         mb.policies.NoiseAwareKLUCB(),
         mb.channels.Central(epsilon=0.5),
         mb.Bernoulli([0.5, 0.5, 0.4]),
     )
-    kept = mb.simulate(policy, channel, world, 10_000, 2000, 5, keep_releases=True)
+    kept = mb.simulate(policy, channel, world, 30_000, 2000, 5, keep_releases=True)
     of = [rows[rows[:, 0] == 2] for rows in kept.recorded or ()]
     plain = np.array([rows[:, 2].sum() / rows[:, 1].sum() for rows in of])
     corrected = np.array([mb.estimate(kept, run=i, simulations=50).arm("2").corrected for i in range(150)])

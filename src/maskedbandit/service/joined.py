@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import get_running_loop
-from typing import Any
+from asyncio import Transport, get_running_loop
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -49,7 +49,7 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """A client has come."""
         self.joined = Joined(transport)
-        super().connection_made(self.joined)  # type: ignore[arg-type]
+        super().connection_made(cast(Transport, self.joined))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone: what is kept for it is nobody's."""

@@ -64,6 +64,12 @@ KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
     *("guardrail", "simulation"),
 )
+FOR_THE_LAB = {  # goals of policies that no study is played with, and what is allowed in their place
+    "contextual": "one of arms without contexts, such as contemporaneous_klucb",
+    "select": "one for regret or for the best arm: an answer of several arms is for the lab",
+    # whoever does not show up leaves a cohort of fixed size open, and an arm without release
+    "answer": "one for regret or for a search: a fixed number of people is for the lab, as some do not show up",
+}
 MOST_PEOPLE, MOST_ABOUT = 10**12, 1000
 
 
@@ -172,16 +178,7 @@ class Protocol:
     def policy(self) -> Policy:
         """The policy, as the experiments of the lab name it."""
         found: Policy = TABLES.made("policy", self.table.get("policy", "contemporaneous_klucb"))
-        if found.goal == "contextual":
-            raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
-        if found.goal == "select":
-            raise InvalidValue(
-                "policy", found, "one for regret or for the best arm: an answer of several arms is for the lab"
-            )
-        if (
-            found.goal == "answer"
-        ):  # whoever does not show up leaves a cohort of fixed size open, and an arm without release
-            allowed = "one for regret or for a search: a fixed number of people is for the lab, as some do not show up"
+        if allowed := FOR_THE_LAB.get(found.goal):
             raise InvalidValue("policy", found, allowed)
         return found
 

@@ -80,11 +80,11 @@ class State(NamedTuple):
 
 
 @kernel
-def exploration_rate(s: State, n: int, first_batch: int) -> float:
-    """f, for an arm with n rewards; without noise close to that of KL-UCB++ [MG17]."""
+def exploration_rate(s: State, n: int, n_1: int) -> float:
+    """f, for an arm with n rewards, n_1 in its first batch; without noise close to that of KL-UCB++ [MG17]."""
     if s.anytime == 1:
         return math.log(s.clock[USERS] + 1.0)
-    return math.log1p(s.horizon / n * min(1.0, s.horizon / (SHORT * s.n.size * max(1, first_batch))))
+    return math.log1p(s.horizon / n * min(1.0, s.horizon / (SHORT * s.n.size * max(1, n_1))))
 
 
 @kernel
@@ -111,8 +111,9 @@ def first_batch(s: State, a: int) -> int:
 @kernel
 def level(s: State, a: int) -> float:
     """What the bets on the releases must reach, if users in flight will show the same as those before."""
-    caution = math.log(max(1.0, s.users[a, 0] / AFFORDED)) / s.m[a]
-    return (exploration_rate(s, s.asked[a], first_batch(s, a)) + caution) * (s.n[a] / s.asked[a])
+    n_1 = first_batch(s, a)
+    caution = math.log(max(1.0, n_1 / AFFORDED)) / s.m[a]
+    return (exploration_rate(s, s.asked[a], n_1) + caution) * (s.n[a] / s.asked[a])
 
 
 @kernel
