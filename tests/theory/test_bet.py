@@ -14,7 +14,7 @@ import pytest
 from maskedbandit.core import Kernel
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import COINS, GAUSSIAN, KARY, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, SUB_GAMMA, Law
-from maskedbandit.theory.bet import TOLERANCE, bet_bound, evidence, refutes, shift
+from maskedbandit.theory.bet import TOLERANCE, bet_bound, evidence, shift
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.likelihood import Releases, allowance, is_known
 from tests.theory.test_evidence import chances
@@ -25,13 +25,13 @@ LAWS = {
     "skellam": Law(SKELLAM, scale=1.0, grid=1, per_release=1),
     "coins": Law(COINS, scale=0.5, grid=1, per_release=6),
 }
-Bound = Callable[[Law, Releases, int, float], float]
+Bound = Callable[[Law, Releases, int, float, float], float]
 bound: Any = None  # stands for a kernel, see `bounds_of`
 
 
 def bounds(law: Law, totals: np.ndarray, n: np.ndarray, level: float, found: np.ndarray) -> None:
     for i in range(totals.shape[0]):
-        found[i] = bound(law, Releases(totals[i], n, n.size), n.sum(), level)
+        found[i] = bound(law, Releases(totals[i], n, n.size), n.sum(), level, 1.0)
 
 
 @cache
@@ -73,7 +73,18 @@ def test_forgetting_half_of_the_noise_is_rejected() -> None:
         check_coverage(LAWS["laplace"], [6, 4], 4.0, assumed=LAWS["laplace"]._replace(scale=0.5))
 
 
-def check_fair(law: Law, n: list[int], by: Callable[[Law, Releases, float, float], float] = evidence) -> None:
+def refutes(law: Law, known: Releases, n: int, level: float, q: float) -> bool:
+    """Whether q is refuted by its bet."""
+    level += allowance(law, known)
+    return gain(law, known, q, shift(law, known.m, n, level, q)) > level
+
+
+def gain(law: Law, known: Releases, q: float, w: float) -> float:
+    """Lambda(q), of the bet on q - w."""
+    return float(evidence(law, known, q, w)[0])
+
+
+def check_fair(law: Law, n: list[int], by: Callable[[Law, Releases, float, float], float] = gain) -> None:
     """Where q is the mean, the bet on z(q) gains at most 1 on average."""
     for q in (0.1, 0.5, 0.9, 1.0):
         w, total = shift(law, len(n), sum(n), 3.0, q), 0.0
@@ -94,11 +105,11 @@ def gained(assumed: Law, draws: float, paid: Callable[[Law, Releases], float]) -
     """The largest mean gain of the bet against the true mean, if the noise of a release of ten has so many draws."""
     law, gains = assumed._replace(per_release=draws, honest=1.0), []
     for q in (0.1, 0.5, 0.9):
-        w, gain = shift(assumed, 1, 10, 3.0, q), 0.0
+        w, mean = shift(assumed, 1, 10, 3.0, q), 0.0
         for r, p in chances(law, 10, q).items():
             known = Releases(np.array([r]), np.array([10]), 1)
-            gain += p * math.exp(evidence(assumed, known, q, w) - paid(assumed, known)) if p > 1e-9 else 0.0
-        gains.append(gain)
+            mean += p * math.exp(gain(assumed, known, q, w) - paid(assumed, known)) if p > 1e-9 else 0.0
+        gains.append(mean)
     return max(gains)
 
 
@@ -115,7 +126,7 @@ def test_a_bet_that_is_chosen_after_the_releases_is_rejected() -> None:
     """A mutant: the better one of two bets."""
 
     def better(law: Law, known: Releases, q: float, w: float) -> float:
-        return max(evidence(law, known, q, w), evidence(law, known, q, w / 2))
+        return max(gain(law, known, q, w), gain(law, known, q, w / 2))
 
     with pytest.raises(AssertionError, match="gains"):
         check_fair(LAWS["laplace"], [9], by=better)
@@ -136,7 +147,7 @@ class TestSearch:
         """The bound is at least every mean that is not refuted."""
         n = int(known.n.sum())
         open_to_doubt = [q for q in self.MEANS if not refutes(law, known, n, level, float(q))]
-        found = by(law, known, n, level)
+        found = by(law, known, n, level, 1.0)
         assert found >= max(open_to_doubt, default=0.0), f"{open_to_doubt[-1]} is not refuted, and the bound is {found}"
 
     @pytest.mark.parametrize(("scale", "n", "r"), NOT_MONOTONE)
@@ -148,8 +159,8 @@ class TestSearch:
         self.check(law, known, self.LEVEL)
 
     def test_bisection_as_if_evidence_grew_is_rejected(self) -> None:
-        def bisected(law: Law, known: Releases, n: int, level: float) -> float:
-            low, high = 0.5, 1.0
+        def bisected(law: Law, known: Releases, n: int, level: float, most: float) -> float:
+            low, high = 0.5, most
             while high - low > 1e-4:
                 q = (low + high) / 2
                 low, high = (low, q) if refutes(law, known, n, level, q) else (q, high)
@@ -168,22 +179,34 @@ class TestSearch:
             r = np.rint(n * rng.random() + 3 * rng.standard_normal(n.size))
             self.check(LAWS[name], Releases(r, n, n.size), float(rng.choice([0.3, 1.0, 4.0])))
 
+    @pytest.mark.parametrize("name", ["laplace", "gaussian"])
+    def test_it_is_sought_up_to_a_value_alone(self, name: str) -> None:
+        rng, law = np.random.Generator(np.random.PCG64(4)), LAWS[name]
+        for _ in range(40):
+            n = rng.integers(1, 60, rng.integers(1, 4))
+            known = Releases(np.rint(n * rng.random() + 3 * rng.standard_normal(n.size)), n, n.size)
+            most, size = float(rng.uniform(0.05, 0.95)), int(n.sum())
+            found, whole = bet_bound(law, known, size, 2.0, most), bet_bound(law, known, size, 2.0, 1.0)
+            assert found == most if not refutes(law, known, size, 2.0, most) else found < most
+            near = 0.02 * shift(law, n.size, size, 2.0, found)
+            assert found == pytest.approx(min(whole, most), abs=near)
+
     @pytest.mark.parametrize(("n", "share"), [([200], 0.4), ([100, 50, 75], 0.1), ([500, 250], 0.9), ([40, 20], 0.7)])
     def test_it_is_not_far_too_high(self, n: list[int], share: float) -> None:
         law = Law(LAPLACE, scale=4.0, grid=1, per_release=1)
         known = Releases(np.rint(np.array(n) * share), np.array(n), len(n))
-        found, level = bet_bound(law, known, sum(n), 3.0), 3.0
+        found, level = bet_bound(law, known, sum(n), 3.0, 1.0), 3.0
         below = found - 0.01 * shift(law, len(n), sum(n), level, found)
         assert not refutes(law, known, sum(n), level * (1 + TOLERANCE), below)
 
     def test_a_mean_of_one_is_the_bound_where_it_is_not_refuted(self) -> None:
-        assert bet_bound(LAWS["laplace"], Releases(np.array([12.0]), np.array([10]), 1), 10, 3.0) == 1.0
+        assert bet_bound(LAWS["laplace"], Releases(np.array([12.0]), np.array([10]), 1), 10, 3.0, 1.0) == 1.0
 
     @pytest.mark.parametrize("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
     def test_it_is_finite_whatever_was_released(self, x: float) -> None:
         known = Releases(np.array([x, 3.0]), np.array([100, 10]), 2)
         for law in LAWS.values():
-            assert 0.0 <= bet_bound(law, known, 110, 5.0) <= 1.0
+            assert 0.0 <= bet_bound(law, known, 110, 5.0, 1.0) <= 1.0
 
 
 class TestAlternative:

@@ -56,57 +56,46 @@ def shift(law: Law, m: int, n: int, level: float, q: float) -> float:
 
 @large_kernel
 @lean_kernel
-def evidence(law: Law, known: Releases, q: float, w: float) -> float:
-    """Lambda(q), of the bet on q - w."""
-    found = 0.0
+def evidence(law: Law, known: Releases, q: float, w: float) -> tuple[float, float]:
+    """Lambda(q), of the bet on q - w, and its slope where w stays."""
+    found, slope = 0.0, 0.0
     for j in range(known.m):
-        here = of_release(law, known.n[j], known.total[j], q)[0]
-        if here == -math.inf:
-            return math.inf
-        found += of_release(law, known.n[j], known.total[j], q - w)[0] - here
-    return found
+        here, there = of_release(law, known.n[j], known.total[j], q), of_release(law, known.n[j], known.total[j], q - w)
+        if here[0] == -math.inf:
+            return math.inf, math.inf
+        found += there[0] - here[0]
+        slope += there[1] - here[1]
+    return found, slope
 
 
 @large_kernel
 @lean_kernel
-def refutes(law: Law, known: Releases, n: int, level: float, q: float) -> bool:
-    """Whether q is refuted by its bet; n is the number of rewards in all releases."""
-    level += allowance(law, known)
-    return evidence(law, known, q, shift(law, known.m, n, level, q)) > level
+def bet_bound(law: Law, known: Releases, n: int, level: float, most: float) -> float:
+    """U, or a little more, from releases of n rewards in all; or `most`, if that is not refuted.
 
-
-@large_kernel
-@lean_kernel
-def bet_bound(law: Law, known: Releases, n: int, level: float) -> float:
-    """U, or a little more, from releases of n rewards in all.
-
-    All above `high` is refuted, and what is not lies below it. In a normal model Lambda / w is linear in q - w / 2, the
-    middle of the chord, so that secants find the bound in a few steps.
+    All from `high` to `most` is refuted, and what is not lies below it. In a normal model Lambda is linear but for what
+    w changes, so that Newton's steps find the bound at once.
 
     >>> import numpy as np
     >>> from maskedbandit.law import LAPLACE
     >>> law, known = Law(LAPLACE, scale=2.0, grid=1, per_release=1), Releases(np.array([31.0, 130.0]), [50, 200], 2)
-    >>> round(float(bet_bound(law, known, 250, 5.0)), 2)
+    >>> round(float(bet_bound(law, known, 250, 5.0, 1.0)), 2)
     0.75
     """
     level += allowance(law, known)
     x = 0.0
     for j in range(known.m):
         x += known.total[j]
-    middle, slope, rise = min(max(x / n, 0.0), 1.0), 0.0, math.inf  # of Lambda / w
-    w = shift(law, known.m, n, level, max(middle, 0.01))
-    bottom, low, high, narrowest, one_is_open = 0.0, 0.0, 1.0, shift(law, known.m, n, level, 1.0), True
+    bottom, low, high, narrowest, tried = 0.0, 0.0, most, shift(law, known.m, n, level, most), False
+    q = max(x / n, 0.0) + narrowest  # its bet is near the mean of all releases
     for step in range(STEPS):
-        q = middle + w / 2 + (level * (1 + TOLERANCE / 2) / min(w, narrowest) - slope) / rise
-        if step == 0:
-            q = middle + w  # its bet is on the mean of all releases
-        if q >= 1.0 and one_is_open:
-            q, one_is_open = 1.0, False
-        elif not low < q < high or step % 4 == 3:
+        if q >= most == high and not tried:
+            q, tried = most, True
+        elif not low < q < high or step % 8 == 7:
             q = (low + high) / 2
         w = shift(law, known.m, n, level, q)
-        found = evidence(law, known, q, w)
-        if found > level and found * min(w, narrowest) > level * w:  # from q to `high` too
+        found, slope = evidence(law, known, q, w)
+        if found > level * max(1.0, w / narrowest):  # so all from q to `high` is refuted
             low, high, narrowest = bottom, q, w
             if found <= level * (1 + TOLERANCE):
                 return high
@@ -116,8 +105,6 @@ def bet_bound(law: Law, known: Releases, n: int, level: float) -> float:
                 bottom = q
         if high - low < NARROW * w:
             return high
-        if math.isfinite(found):
-            steeper = (found / w - slope) / (q - w / 2 - middle) if q - w / 2 != middle else 0.0
-            rise = steeper if steeper > 0.0 else rise
-            middle, slope = q - w / 2, found / w
+        if slope > 0.0:
+            q += (level * max(1.0, w / narrowest) * (1 + TOLERANCE / 2) - found) / slope
     return high

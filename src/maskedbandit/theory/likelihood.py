@@ -99,7 +99,7 @@ def closer(law: Law, scale: float, count: float, z: float) -> float:
 @large_kernel
 @lean_kernel
 def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
-    """ln p_n(r; mu) and its slope in mu, on a channel that adds noise to whole sums; the slope is for 0 < mu < 1.
+    """ln p_n(r; mu) and its slope in mu, on a channel that adds noise to whole sums.
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=2.0, grid=1, per_release=1)
@@ -107,12 +107,16 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     [0.9762, 0.5166]
     """
     scale, count = standing(law, n, r) if loses_draws(law) else (law.scale, draws_of_one(law, n))
-    if mu <= 0.0 or mu >= 1.0:
-        return log_noise(law, scale, count, r if mu <= 0.0 else r - n), 0.0
+    if mu <= 0.0:
+        return log_noise(law, scale, count, r), n * (closer(law, scale, count, r) - 1)
+    if mu >= 1.0:
+        ratio = closer(law, scale, count, r - n + 1)
+        return log_noise(law, scale, count, r - n), n * (1 - 1 / ratio) if ratio > 0.0 else -math.inf
     odds, laplace, normal = mu / (1 - mu), is_laplace(law) and count == 1.0, is_gaussian(law)
     up = bounded_exp(1 / scale if laplace else 1 / (count * scale * scale))
     down = 1 / up
-    top, end = 0, n  # the first x whose term is larger than the next
+    # the first x whose term is larger than the next is between those of either distribution
+    top, end = int(max(0.0, min(n * mu - 1, r - 1))), int(min(float(n), max(n * mu + 1, r + 1)))
     while top < end:
         x = (top + end) // 2
         ratio = (up if r - x >= 1.0 else down) if laplace else closer(law, scale, count, r - x)

@@ -13,11 +13,11 @@ from maskedbandit.core import kernel
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import draws, steps
 from maskedbandit.policies.regret.noise_aware_klucb import (
+    FIRST_BATCH,
     MOST,
     NoiseAwareKLUCB,
     choose,
     exploration_rate,
-    first_batch,
     index,
     level,
 )
@@ -52,7 +52,7 @@ def by_chernoff(law, known, f, epsilon):
 
 @kernel
 def by_bets(law, known, f, epsilon):
-    return bet_bound(law, known, known.n.sum(), f)
+    return bet_bound(law, known, known.n.sum(), f, 1.0)
 
 
 @kernel
@@ -175,6 +175,7 @@ class TestIndex:
     def told(law, releases, horizon=10**6, policy=POLICY):
         """The state after these releases of arm 0."""
         s = policy.init(2, horizon)
+        s.clock[FIRST_BATCH] = releases[0][0]
         for n, total in releases:
             s.asked[0] += n
             s.flight[0] += 1
@@ -186,15 +187,15 @@ class TestIndex:
         s = self.told(law, releases)
         known = Releases(np.array([90.0, 41.0]), np.array([200, 100]), 2)
         dropouts = mb.channels.Distributed(epsilon=0.5, honest=0.8).law()
-        indices = [index(s, noise, 0) for noise in (law, dropouts)]
-        assert indices == [bet_bound(noise, known, 300, level(s, 0)) for noise in (law, dropouts)]
+        indices = [index(s, noise, 0, 1.0) for noise in (law, dropouts)]
+        assert indices == [bet_bound(noise, known, 300, level(s, 0), 1.0) for noise in (law, dropouts)]
         assert indices[0] < indices[1]
         many = self.told(law, [(10, 4.0)] * (MOST + 1))
         anytime = self.told(law, releases, policy=NoiseAwareKLUCB(anytime=True))
         for state, noise in ((many, law), (anytime, law), (s, mb.channels.Raw().law())):
             n, m = state.n[0], state.m[0]
-            assert index(state, noise, 0) == chernoff_bound(
-                noise, state.total[0], m, n, exploration_rate(state, n, state.users[0, 0])
+            assert index(state, noise, 0, 1.0) == chernoff_bound(
+                noise, state.total[0], m, n, exploration_rate(state, n, 200 if m == 2 else 10)
             )
 
     @pytest.mark.parametrize(("n", "more"), [(60, 0.0), (100, 0.0), (700, math.log(7))])
@@ -209,31 +210,29 @@ class TestIndex:
         s.asked[0] += 25
         assert level(s, 0) == pytest.approx(exploration_rate(s, 75, 50) * 50 / 75)
 
-    def test_the_first_batch_is_the_smallest_in_whichever_order_releases_come(self):
-        law = mb.channels.Central(epsilon=0.05).law()
-        releases = [(152, 70.0), (456, 210.0)]
-        levels = [
-            exploration_rate(s, 608, first_batch(s, 0))
-            for s in (self.told(law, order, horizon=20_000) for order in (releases, releases[::-1]))
-        ]
-        assert levels[0] == levels[1] > exploration_rate(self.told(law, releases, horizon=20_000), 608, 456)
+    def test_the_first_batch_is_that_which_was_asked_for(self):
+        """In whichever order releases come, and also where the second batch is smaller."""
+        law, levels = mb.channels.Central(epsilon=0.1).law(), list[float]()
+        for order in ((154, 77), (77, 154)):
+            s = POLICY.init(100, 10**6)
+            asked = POLICY.ask(s, law, None)
+            assert (asked.n, s.clock[FIRST_BATCH]) == (154, 154)
+            for n in order:
+                POLICY.tell(s, 0, n, n / 2)
+            s.asked[0] = 231
+            levels.append(level(s, 0))
+        rate = math.log1p(10**6 / 231 * 10**6 / (200 * 100 * 154))
+        assert levels == pytest.approx([rate + math.log(1.54) / 2] * 2)
 
-    def test_an_index_that_need_not_be_computed_changes_no_decision(self):
-        channel = mb.channels.Central(epsilon=1)
-        without = mutant(choose, "one_bet = unknown == 1", "one_bet = False and unknown == 1")
-
-        class Thorough(NoiseAwareKLUCB):
-            ask = mutant(NoiseAwareKLUCB.ask, choose=without)
-
-        short, long = (interpreted(policy, channel, C2, 20_000, seed=5) for policy in (POLICY, Thorough()))
-        assert short.decisions == long.decisions
-
-        class Hasty(NoiseAwareKLUCB):
-            ask = mutant(
-                NoiseAwareKLUCB.ask, choose=mutant(choose, "if one_bet and not refutes", "if one_bet or refutes")
-            )
-
-        assert interpreted(Hasty(), channel, C2, 20_000, seed=5).decisions != long.decisions
+    @pytest.mark.parametrize(("of_the_other", "arm"), [(0.2, 0), (0.9, 1)])
+    def test_one_index_is_sought_up_to_the_largest_of_the_others(self, of_the_other, arm):
+        law = mb.channels.Central(epsilon=1).law()
+        s = self.told(law, [(200, 90.0)])
+        s.value[1] = of_the_other
+        assert choose(s, law, None) == arm
+        assert s.value[0] == pytest.approx(index(s, law, 0, 1.0), rel=0.01) if arm == 1 else math.isnan(s.value[0])
+        s.value[0] = math.nan
+        assert mutant(choose, "if value >= known", "if value > 0.0")(s, law, None) == 0  # whatever the other one shows
 
 
 class TestRegret:

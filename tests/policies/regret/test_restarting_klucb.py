@@ -140,7 +140,7 @@ def test_windows_are_long_where_releases_are_late():
     known = np.flatnonzero(~np.isnan(s.known.value))
     assert known.size == 2  # and their indices are for the longer window from the first choice on
     for arm in known:
-        assert s.known.value[arm] == index(within(s, s.clock[LENGTH]), law, arm)
+        assert s.known.value[arm] == index(within(s, s.clock[LENGTH]), law, arm, 1.0)
 
 
 def regret(policy, world, horizon=200_000, runs=10, channel=CENTRAL, **how) -> float:

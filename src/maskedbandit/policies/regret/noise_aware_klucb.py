@@ -51,7 +51,7 @@ from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, fi
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.bet import bet_bound, refutes
+from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.likelihood import Releases, is_known
 
@@ -59,6 +59,7 @@ MOST = 64  # releases of one arm that are kept; with more, its index is the Cher
 AFFORDED = 100.0  # users that a bound by bets may cost in the mean by failing at the first batch
 SHORT = 200.0  # times the users in all first batches: the level is lower where the horizon is shorter
 FOREVER = 2**50
+FIRST_BATCH = 1  # of the clock
 
 
 class State(NamedTuple):
@@ -72,7 +73,7 @@ class State(NamedTuple):
     flight: np.ndarray  # [k] see batches.py
     m: np.ndarray  # [k] releases in it
     value: np.ndarray  # [k] index; nan: to be computed
-    clock: np.ndarray  # [1] see batches.py
+    clock: np.ndarray  # [2] see batches.py; users in each first batch
     horizon: int
     anytime: int
     ratio: float
@@ -100,29 +101,20 @@ def bets(s: State, law: Law, a: int) -> bool:
 
 
 @kernel
-def first_batch(s: State, a: int) -> int:
-    """Users of the first batch of an arm, which is the smallest: releases may overtake each other."""
-    least = s.users[a, 0]
-    for j in range(1, min(s.m[a], MOST)):
-        least = min(least, s.users[a, j])
-    return least
-
-
-@kernel
 def level(s: State, a: int) -> float:
     """What the bets on the releases must reach, if users in flight will show the same as those before."""
-    n_1 = first_batch(s, a)
+    n_1 = s.clock[FIRST_BATCH]
     caution = math.log(max(1.0, n_1 / AFFORDED)) / s.m[a]
     return (exploration_rate(s, s.asked[a], n_1) + caution) * (s.n[a] / s.asked[a])
 
 
 @kernel
-def index(s: State, law: Law, a: int) -> float:
-    """The upper confidence bound of an arm."""
+def index(s: State, law: Law, a: int, most: float) -> float:
+    """The upper confidence bound of an arm; if it is by bets, and larger than `most`, then `most`."""
     if bets(s, law, a):
-        return bet_bound(law, releases(s, a), s.n[a], level(s, a))
+        return bet_bound(law, releases(s, a), s.n[a], level(s, a), most)
     n = s.asked[a]
-    f = exploration_rate(s, n, first_batch(s, a))
+    f = exploration_rate(s, n, s.clock[FIRST_BATCH])
     return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, f)
 
 
@@ -130,20 +122,23 @@ def index(s: State, law: Law, a: int) -> float:
 def choose(s: State, law: Law, rng: np.random.Generator) -> int:
     """The arm with the largest index.
 
-    If one index alone has to be computed, it need not be if the arm's bet does not refute the largest of the others.
+    If one index alone has to be computed, it does not matter by how much it is above the largest of the others.
     """
-    highest_known, one, unknown = 0.0, -1, 0
+    known, one, unknown = 0.0, -1, 0
     for a in range(s.n.size):
         if s.anytime == 1 or math.isnan(s.value[a]):
             one, unknown = a, unknown + 1
         else:
-            highest_known = max(highest_known, s.value[a])
-    one_bet = unknown == 1 and 0.0 < highest_known < 1.0 and bets(s, law, one)
-    if one_bet and not refutes(law, releases(s, one), s.n[one], level(s, one), highest_known):
-        return one
-    for a in range(s.n.size):
-        if s.anytime == 1 or math.isnan(s.value[a]):
-            s.value[a] = index(s, law, a)
+            known = max(known, s.value[a])
+    if unknown == 1 and 0.0 < known < 1.0:
+        value = index(s, law, one, known)
+        if value >= known:
+            return one
+        s.value[one] = value
+    else:
+        for a in range(s.n.size):
+            if s.anytime == 1 or math.isnan(s.value[a]):
+                s.value[a] = index(s, law, a, 1.0)
     return highest(s.value, rng)
 
 
@@ -209,7 +204,7 @@ class NoiseAwareKLUCB(Policy):
             raise InvalidValue("anytime", self.anytime, "true or false")
 
     def init(self, k: int, horizon: int) -> State:
-        n, asked, flight, m, clock = (np.zeros(size, np.int64) for size in (k, k, k, k, 1))
+        n, asked, flight, m, clock = (np.zeros(size, np.int64) for size in (k, k, k, k, 2))
         settings = int(self.anytime), float(self.ratio), int(self.least)
         return State(
             np.zeros(k),
@@ -232,7 +227,7 @@ class NoiseAwareKLUCB(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            users = smallest(s, law)
+            users = s.clock[FIRST_BATCH] = smallest(s, law)
             return first(s, users, FURTHER * users, EARLY)
         best = choose(s, law, rng)
         s.value[best] = math.nan

@@ -43,7 +43,7 @@ from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first, gr
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret import noise_aware_klucb
-from maskedbandit.policies.regret.noise_aware_klucb import MOST, NoiseAwareKLUCB, choose, smallest, store
+from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST, NoiseAwareKLUCB, choose, smallest, store
 from maskedbandit.theory.change import Sum, has_changed
 
 NUMBER, LENGTH, END, BEGAN = range(4)
@@ -173,7 +173,7 @@ class RestartingKLUCB(Policy):
                 s.clock[LENGTH] = max(s.clock[LENGTH], PATIENCE * s.clock[NUMBER] * early)
             s.clock[END] = s.known.clock[USERS] + s.clock[LENGTH]
         of = within(s, s.clock[LENGTH])
-        users = smallest(of, law)
+        users = of.clock[FIRST_BATCH] = smallest(of, law)
         if not ready(of.n):
             return first(of, users, FURTHER * users, EARLY)
         most = max(users, s.clock[LENGTH] // PARTS)
