@@ -44,7 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
@@ -127,6 +127,7 @@ def index(s: State, law: Law, a: int) -> float:
 
 
 @large_kernel
+@lean_kernel
 def choose(s: State, law: Law, rng: np.random.Generator) -> int:
     """The arm with the largest index.
 
@@ -155,7 +156,8 @@ def quiet(s: State, law: Law, n: int) -> bool:
     return n >= 2 * radius(law, 1, n, f)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def smallest(s: State, law: Law) -> int:
     """Users in the first batch of every arm."""
     most = FOREVER if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
@@ -229,7 +231,7 @@ class NoiseAwareKLUCB(Policy):
         return means_of(s.total, s.n)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = smallest(s, law)
@@ -239,6 +241,6 @@ class NoiseAwareKLUCB(Policy):
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         store(s, arm, n, total)
