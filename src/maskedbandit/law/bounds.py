@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import large_kernel, lean_kernel
+from maskedbandit.core import lean_kernel
 from maskedbandit.law.counts import draws, steps, width
 from maskedbandit.law.properties import is_laplace, is_response, unit_variance
 from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, SKELLAM, SUB_GAMMA, Law
@@ -23,7 +23,6 @@ def deviation(law: Law, m: int, n: int) -> float:
     return wide * math.sqrt(unit_variance(law) * draws(law, m, n))
 
 
-@large_kernel
 @lean_kernel
 def cumulant(law: Law, scale: float, count: float, g: int, lam: float) -> float:
     """log E exp(lam Z), Z the sum of `count` draws of this scale in steps of 1/g; a bound if Gaussian or sub-gamma."""
@@ -75,13 +74,31 @@ def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     return cumulant(law, width(law, m), draws(law, m, n), g, lam)
 
 
-@large_kernel
 @lean_kernel
-def chernoff_radius(law: Law, scale: float, count: float, g: int, x: float) -> float:
-    """The least (cumulant(lam) + x) / lam, for `count` draws of this scale in steps of 1/g.
+def radius(law: Law, m: int, n: int, x: float) -> float:
+    """A confidence radius: the noise of m releases over n pulls in all exceeds it with probability <= 2 exp(-x).
 
-    It falls, then rises, so a golden section finds it.
+    On a tree, the m releases are the first m of an arm.
+
+    >>> radius(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 1, 500, 3.0)
+    30.0
     """
+    if is_response(law):
+        return math.sqrt(n * x / 2) / (1 - 2 * law.flip)
+    count, scale = draws(law, m, n), width(law, m)
+    if count == 0.0:
+        return 0.0
+    if law.kind == GAUSSIAN:
+        return scale * math.sqrt(2 * count * x)
+    if law.kind == LAPLACE and count == 1.0:
+        return scale * x  # P(|Z| >= y) = 2 b^y / (1 + b) on whole steps, b = exp(-1/scale)
+    if law.kind == SUB_GAMMA:
+        return scale * (math.sqrt(2 * count * law.variance * x) + law.tail * x)  # [BLM13, Sec. 2.4]
+    if law.kind != LAPLACE and law.kind != SKELLAM and law.kind != COINS:
+        return math.nan
+    # Chernoff: the least (cumulant(lam) + x) / lam; it falls, then rises, so a golden section finds it
+    # the grids of m cohorts may differ: Laplace noise has heavier tails on a finer one, Skellam on a coarser one
+    g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
     low, high = 0.0, 1.0 / scale
     if law.kind == SKELLAM:
         high = 1.0 / g
@@ -108,30 +125,3 @@ def chernoff_radius(law: Law, scale: float, count: float, g: int, x: float) -> f
             b = low + golden * (high - low)
             at_b = (cumulant(law, scale, count, g, b) + x) / b
     return min(at_a, at_b)
-
-
-@lean_kernel
-def radius(law: Law, m: int, n: int, x: float) -> float:
-    """A confidence radius: the noise of m releases over n pulls in all exceeds it with probability <= 2 exp(-x).
-
-    On a tree, the m releases are the first m of an arm.
-
-    >>> radius(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 1, 500, 3.0)
-    30.0
-    """
-    if is_response(law):
-        return math.sqrt(n * x / 2) / (1 - 2 * law.flip)
-    count, scale = draws(law, m, n), width(law, m)
-    if count == 0.0:
-        return 0.0
-    if law.kind == GAUSSIAN:
-        return scale * math.sqrt(2 * count * x)
-    if law.kind == LAPLACE and count == 1.0:
-        return scale * x  # P(|Z| >= y) = 2 b^y / (1 + b) on whole steps, b = exp(-1/scale)
-    if law.kind == SUB_GAMMA:
-        return scale * (math.sqrt(2 * count * law.variance * x) + law.tail * x)  # [BLM13, Sec. 2.4]
-    if law.kind != LAPLACE and law.kind != SKELLAM and law.kind != COINS:
-        return math.nan
-    # the grids of m cohorts may differ: Laplace noise has heavier tails on a finer one, Skellam on a coarser one
-    g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
-    return chernoff_radius(law, scale, count, g, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import large_kernel, lean_kernel
+from maskedbandit.core import lean_kernel
 from maskedbandit.law.record import COINS, HONAKER, HYBRID, KARY, LAPLACE, Law
 
 
@@ -34,7 +34,6 @@ def wider(law: Law, levels: int) -> float:
     return math.sqrt(levels) if 0 <= law.kind <= COINS else math.nan
 
 
-@large_kernel
 @lean_kernel
 def nodes(law: Law, m: int) -> float:
     """Noise in the running sum of an arm's first m releases on a tree: its variance, in draws of `width(law, m)`.
