@@ -61,7 +61,7 @@ def large_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     Other kernels become part of whatever calls them, and are optimized again with it. That is faster for what is called
     once a user, and makes a loop compile for minutes if they are large.
     """
-    return marked(function, apart=True, forceinline=False)
+    return marked(function, apart=True)
 
 
 def lean_kernel(function: Callable[P, R]) -> Kernel[P, R]:

@@ -23,4 +23,4 @@ def at_mark(
     return mark
 
 
-marked: Kernel[Any, int] = Kernel(at_mark, forceinline=True)  # part of the loop: a call with arrays costs more than it
+marked: Kernel[Any, int] = Kernel(at_mark)

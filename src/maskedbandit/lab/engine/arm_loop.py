@@ -21,16 +21,16 @@ most decisions do; rehearsals and services have one for each (study/decisions.py
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import TOGETHER
+from maskedbandit.core import TOGETHER, large_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import marked
-from maskedbandit.lab.engine.deck import Progress, best_released, empty_deck, placed
-from maskedbandit.lab.engine.in_flight import empty, first_due, full, larger, pop, push, twice_as_long
+from maskedbandit.lab.engine.deck import Deck, Progress, best_released, empty_deck, placed
+from maskedbandit.lab.engine.in_flight import InFlight, empty, first_due, full, larger, pop, push, twice_as_long
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
     BAD_CLOSE,
@@ -80,6 +80,25 @@ loses: Any = None
 kept: Any = None
 
 
+class Books(NamedTuple):
+    """What a run keeps."""
+
+    open_n: npt.NDArray[np.int64]  # [k] users in the open cohort
+    open_total: npt.NDArray[np.float64]  # [k]
+    seen_n: npt.NDArray[np.int64]  # [k] rewards in all releases, where they are late
+    seen_total: npt.NDArray[np.float64]  # [k]
+    flight: InFlight
+    closed: npt.NDArray[np.float64]  # [slots, 4] arm, number of users, sum and epoch of what is in flight
+    deck: Deck
+
+
+@large_kernel
+def blank(k: int) -> Books:
+    """The books of a run that begins. (In the loop, each way to make an array would be compiled for every policy.)"""
+    open_n, open_total, seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
+    return Books(open_n, open_total, seen_n, seen_total, empty(8), np.zeros((8, 4)), empty_deck(k))
+
+
 def loop(
     s: Any,
     law: Law,
@@ -99,11 +118,8 @@ def loop(
 ) -> int:
     """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
     k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
-    open_n, open_total = np.zeros(k, np.int64), np.zeros(k)
-    flight, aloft = empty(8), 0
-    closed = np.zeros((8, 4))  # arm, number of users, sum and epoch of what is in flight, by slot
-    deck, cohorts, left = empty_deck(k), 0, 0  # on the deck: so many cohorts, and so many places that are left
-    seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k)  # in all releases, where rewards are late
+    open_n, open_total, seen_n, seen_total, flight, closed, deck = blank(k)
+    aloft, cohorts, left = 0, 0, 0  # in flight; on the deck; places of the deck that are left
     t, mark, regret, rewards, releases, epoch = 0, 0, 0.0, 0.0, 0, 0
     next_mark = marks[0]
     size, released_size, scale, width, count = 0, 0, 0, 0.0, 0.0  # of the last cohort that was closed, and released

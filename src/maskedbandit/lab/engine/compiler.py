@@ -131,7 +131,8 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     )
     own.__qualname__ = f"{function.__qualname__}_{name}"  # kernels that share a name must not share linked symbols
     njit: Any = numba.njit
-    found = njit(**OPTIONS, **INNER, **inherited)(own)
+    # part of whatever calls it: a call with many arrays costs more than most kernels do
+    found = njit(**OPTIONS, **INNER, **inherited, forceinline=not apart)(own)
     found._cache = KernelCache(name, apart=apart)
     KEPT.append(found)
     # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
@@ -176,13 +177,9 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
         typeof_impl.register(Kernel)(
             lambda value, context: types.Dispatcher(compiled_kernel(value.function, tuple(value.options.items())))
         )
-    # the bound kernels become part of the loop: a call with many arrays costs more than most of them do
-    inner = {
-        name: Kernel(kernel.function, **({"forceinline": True} | kernel.options)) for name, kernel in bound.items()
-    }
-    name = f"maskedbandit_loop_{digest(function, inner)}"
+    name = f"maskedbandit_loop_{digest(function, bound)}"
     module = sys.modules[name] = ModuleType(name)  # Numba asks for it by name when it loads the loop from disk
-    module.__dict__.update(function.__globals__, **inner, __name__=name, __file__=__file__)
+    module.__dict__.update(function.__globals__, **bound, __name__=name, __file__=__file__)
     loop = FunctionType(function.__code__, module.__dict__, function.__name__)
     loop.__qualname__ = name
     njit: Any = numba.njit

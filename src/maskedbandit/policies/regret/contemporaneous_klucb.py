@@ -105,7 +105,8 @@ def level(s: State, users: float, first: int) -> float:
     return math.log1p(REST * s.horizon / users * min(1.0, s.horizon / (SHORT * s.n.size * max(1, first))))
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def first_size(s: State, law: Law) -> int:
     """Users of every arm in the first epoch."""
     most = max(s.least, s.horizon // s.n.size)

@@ -44,7 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
@@ -119,6 +119,7 @@ def index(s: State, law: Law, a: int, most: float) -> float:
 
 
 @large_kernel
+@lean_kernel
 def choose(s: State, law: Law, rng: np.random.Generator) -> int:
     """The arm with the largest index.
 
@@ -150,7 +151,8 @@ def quiet(s: State, law: Law, n: int) -> bool:
     return n >= 2 * radius(law, 1, n, f)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def smallest(s: State, law: Law) -> int:
     """Users in the first batch of every arm."""
     most = FOREVER if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
@@ -224,7 +226,7 @@ class NoiseAwareKLUCB(Policy):
         return means_of(s.total, s.n)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = s.clock[FIRST_BATCH] = smallest(s, law)
@@ -234,6 +236,6 @@ class NoiseAwareKLUCB(Policy):
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         store(s, arm, n, total)
