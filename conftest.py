@@ -2,9 +2,11 @@
 
 import gc
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
+from maskedbandit.privacy.sampling import Bits
 from tests.thrift import left_to_slow
 
 
@@ -23,3 +25,9 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before those that the command line leaves out are left out."""
     left_to_slow(config, items)
+
+
+@pytest.fixture
+def same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bits that this process would ask the system for are from a seed: they are the same in every run."""
+    monkeypatch.setattr(Bits.__init__, "__defaults__", (Random(1).randbytes,))

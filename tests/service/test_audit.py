@@ -34,6 +34,7 @@ from tests.service.live import live
 from tests.service.sound_audits import NEWSLETTER, shown
 from tests.statistics import ALPHA
 
+pytestmark = pytest.mark.usefixtures("same_bits")  # so that an audit in this process shows the same in every run
 SMALL = Protocol.from_table(TABLE)
 RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule": "first"}})
 HARM = {"guardrail": {"name": "harm", "harm": {"above": 3}, "least": 1, "most": 7, "rule": "first", "share": "1/3"}}
@@ -67,6 +68,7 @@ def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_broken_service_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With other bits, each bound would be at least 5 deviations above 1: a chance to fail of less than 1e-6."""
     BROKEN[name](monkeypatch.setattr)
     assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 4000), ERROR).violation
 
