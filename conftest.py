@@ -3,10 +3,12 @@
 import gc
 from collections.abc import Iterator
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store import studies
 from tests.thrift import left_to_slow
 
 
@@ -27,7 +29,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_to_slow(config, items)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All bits that this process would ask the system for are from a seed: they are the same in every run."""
-    monkeypatch.setattr(Bits.__init__, "__defaults__", (Random(1).randbytes,))
+    """What this process would ask the system for is from a seed: what a test draws is the same in every run.
+
+    It holds for noise, places and the seeds of studies, and not for processes that a test starts.
+    """
+    source = Random("what tests draw").randbytes  # a seed that no test has for itself
+    monkeypatch.setattr(Bits.__init__, "__defaults__", (source,))
+    monkeypatch.setattr(studies, "secrets", SimpleNamespace(token_hex=lambda n: source(n).hex()))

@@ -34,7 +34,6 @@ from tests.service.live import live
 from tests.service.sound_audits import NEWSLETTER, shown
 from tests.statistics import ALPHA
 
-pytestmark = pytest.mark.usefixtures("same_bits")  # so that an audit in this process shows the same in every run
 SMALL = Protocol.from_table(TABLE)
 RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule": "first"}})
 HARM = {"guardrail": {"name": "harm", "harm": {"above": 3}, "least": 1, "most": 7, "rule": "first", "share": "1/3"}}
