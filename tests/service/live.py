@@ -21,6 +21,7 @@ from tests.service.inside import Reply
 ROOT = Path(__file__).parents[2]
 COMMAND = ("-m", "maskedbandit", "serve")
 LATE = 600  # seconds after which a test has failed, on a machine however slow
+PATIENT = {"window": "1 hour", "exposure": "1 hour"}  # of a study in which nobody may be late
 
 
 def own_port() -> int:
