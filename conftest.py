@@ -2,9 +2,13 @@
 
 import gc
 from collections.abc import Iterator
+from random import Random
+from types import SimpleNamespace
 
 import pytest
 
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store import studies
 from tests.thrift import left_to_slow
 
 
@@ -23,3 +27,26 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before those that the command line leaves out are left out."""
     left_to_slow(config, items)
+
+
+def repeat_bits(patch: pytest.MonkeyPatch) -> None:
+    """Have what this process would ask the system for come from a seed: noise, places and the seeds of studies."""
+    source = Random("what tests draw").randbytes  # a seed that no test has for itself
+    patch.setattr(Bits.__init__, "__defaults__", (source,))
+    patch.setattr(studies, "secrets", SimpleNamespace(token_hex=lambda n: source(n).hex()))
+
+
+@pytest.fixture(autouse=True)
+def same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test draws is the same in every run, but in processes that it starts."""
+    repeat_bits(monkeypatch)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[object]:
+    """So is what fixtures draw that several tests share: they are made before any of one test alone."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        repeat_bits(patch)
+        return (yield)

@@ -64,7 +64,7 @@ class Environment:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         where = [self.home / "bin" / command[0], *command[1:]]
-        return subprocess.run(where, cwd=self.work, env=self.env(), capture_output=True, text=True, timeout=300)
+        return subprocess.run(where, cwd=self.work, env=self.env(), capture_output=True, text=True, timeout=1200)
 
     def says(self, *command: str) -> str:
         done = self.run("maskedbandit", *command)

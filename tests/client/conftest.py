@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.client import Client, delivery
+from maskedbandit.client import AsyncClient, Client, delivery
+from maskedbandit.client.openfeature import MaskedBanditProvider
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
 Made = Callable[..., Client]
@@ -18,6 +19,8 @@ Made = Callable[..., Client]
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery, "pause", lambda *waits: 0.001)
+    for each in (Client, AsyncClient, MaskedBanditProvider):  # this machine may be busy
+        monkeypatch.setattr(each.flush, "__defaults__", (600.0,))
 
 
 @pytest.fixture

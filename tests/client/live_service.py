@@ -17,6 +17,7 @@ from maskedbandit.service.server import Server, bound
 from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
+from tests.service.live import LATE, own_port
 
 
 class LiveService:
@@ -24,7 +25,7 @@ class LiveService:
 
     def __init__(self, folder: Path, protocol: Protocol) -> None:
         self.address, self.witness, self.study = f"sqlite:///{folder}/studies.db", folder / "witness", protocol.name
-        self.port = 0  # the first time any that is free, and then that one
+        self.port = own_port()
         new(protocol, self.address, self.witness)
         with opened(self.address, folder=self.witness) as study:
             study.start()
@@ -40,13 +41,12 @@ class LiveService:
     def running(self) -> Iterator[LiveService]:
         """The server listens as long as this lasts."""
         host, listener, ready = Host(self.address, self.witness), bound("127.0.0.1", self.port), threading.Event()
-        self.port = listener.getsockname()[1]
         config = uvicorn.Config(application(host), log_config=None, access_log=False, lifespan="on")
         server = Server(config, host, ready.set)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
-            assert ready.wait(timeout=60)
+            assert ready.wait(LATE)
             yield self
         finally:
             server.should_exit = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -47,9 +46,6 @@ def server(live: LiveService) -> Iterator[None]:
 @pytest.mark.slow
 def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     live = LiveService(tmp_path, small_protocol(reward=WINDOW, policy=ROOMY | {"least": 100}))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        live.port = free.getsockname()[1]
     sent: dict[tuple[str, str], float] = {}
     progress = threading.Semaphore(0)
 

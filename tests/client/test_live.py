@@ -122,7 +122,8 @@ def test_the_mutants_lose_or_double(live, tmp_path, monkeypatch, where, name, mu
 def test_both_outcomes_of_a_person_arrive(tmp_path) -> None:
     guardrail = {"name": "harm", "harm": {"above": 0.2}}
     live = LiveService(tmp_path, small_protocol(reward=WINDOW, policy=ROOMY, guardrail=guardrail))
-    with live.running(), Client(live.url, live.key, live.study, fallback="a", folder=tmp_path / "client") as client:
+    how = {"fallback": "a", "folder": tmp_path / "client", "deadline": 60}
+    with live.running(), Client(live.url, live.key, live.study, **how) as client:
         ann = client.assign("ann")
         client.expose(ann.ticket)
         client.report(ann.ticket, 2, "x")

@@ -48,6 +48,11 @@ N = 20_000
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
 
 
+@pytest.fixture(autouse=True)
+def same_bits() -> None:
+    """Here they are the system's."""
+
+
 def pmf_of_geometric(rate):
     return lambda x: stats.nbinom.pmf(x, 1, -np.expm1(-float(rate)))
 

@@ -36,7 +36,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> type[Recorded]:
 def test_it_ends_with_the_plan(processes: type[Recorded], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "PATIENCE", 0.0)
     with ahead.compiled_ahead("identify", ("central", "local")):
-        assert processes.began.wait(30)
+        assert processes.began.wait(600)
     (process,) = processes.begun
     assert process.returncode is not None
 

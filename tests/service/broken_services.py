@@ -51,13 +51,13 @@ def no_noise_in_every_other_release(put: Set) -> None:
 
 
 def rewards_that_stay(put: Set) -> None:
-    """The sum of a cohort is in the arm's next release as well."""
+    """The sum of a cohort is in the arm's next release as well, twice."""
     before: dict[tuple[int, int], float] = {}
 
     def kept(self: Central, total: float, offer: Any, bits: Any, memory: Any, stream: int, **more: Any) -> float:
         old = before.get((id(memory), stream), 0)
         before[id(memory), stream] = total
-        return ANALYZE(self, total + old, offer, bits, memory, stream, **more)
+        return ANALYZE(self, total + 2 * old, offer, bits, memory, stream, **more)
 
     put(Central, "analyze", kept)
 

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.service.live import LATE
+
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     "--disable-component-update",
@@ -30,7 +32,7 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     assert path, "chromium is missing: `make slow` installs it as root on Debian, with apt-get install chromium"
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(OPTIONS))
+        browser = driver.chromium.launch(executable_path=path, args=list(OPTIONS), timeout=1000 * LATE)
         try:
             yield browser
         finally:

@@ -15,28 +15,39 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from maskedbandit.service.server import bound
 from tests.service.inside import Reply
 
 ROOT = Path(__file__).parents[2]
 COMMAND = ("-m", "maskedbandit", "serve")
+LATE = 600  # seconds after which a test has failed, on a machine however slow
+PATIENT = {"window": "1 hour", "exposure": "1 hour"}  # of a study in which nobody may be late
+
+
+def own_port() -> int:
+    """A port that nobody else is given until the end of the tests, also while no server listens on it."""
+    place = bound("127.0.0.1", 0)
+    port = int(place.getsockname()[1])
+    place.detach()
+    return port
 
 
 class Live:
     """A server process, which may be ended and begun again; its keys stay."""
 
     def __init__(self, folder: Path, database: str | None = None, command: Sequence[str] = COMMAND) -> None:
-        self.folder, self.command = folder, command
+        self.folder, self.command, self.port = folder, command, own_port()
         self.address = database or f"sqlite:///{folder}/studies.db"
         self.witness = folder / "witness"
         self.keys: dict[str, str] = {}
         self.outputs: list[Path] = []  # what the processes wrote, on either stream
         self.process: subprocess.Popen[bytes] | None = None
 
-    def begin(self, port: int = 0, *more: str) -> None:
+    def begin(self, *more: str) -> None:
         """Start a process, and wait until it listens."""
         assert self.process is None
         place = ["--database", self.address, "--witness", str(self.witness)]
-        command = [sys.executable, *self.command, *place, "--port", str(port), "--rate", "1e9", *more]
+        command = [sys.executable, *self.command, *place, "--port", str(self.port), "--rate", "1e9", *more]
         errors = self.folder / f"stderr{len(self.outputs)}"
         self.outputs.append(errors)
         with errors.open("wb") as stream:
@@ -47,8 +58,6 @@ class Live:
             said += line
             if found := re.match(r"(\w+) +key +(mb_\S+)", line.decode()):
                 self.keys[found[1]] = found[2]
-            if found := re.match(r"page +http://127.0.0.1:(\d+)/", line.decode()):
-                self.port = int(found[1])
             if line.startswith(b"keys"):
                 break
         else:
@@ -66,7 +75,7 @@ class Live:
         rest = process.stdout.read()
         process.stdout.close()
         self.outputs[-1].write_bytes(self.outputs[-1].read_bytes() + rest)
-        return process.wait(60)
+        return process.wait(LATE)
 
     @property
     def url(self) -> str:
@@ -81,7 +90,7 @@ class Live:
     def kill_and_begin(self) -> None:
         """End the process at once, and start another where it was."""
         assert self.end(signal.SIGKILL) == -signal.SIGKILL
-        self.begin(self.port)
+        self.begin()
 
     def said(self) -> str:
         """All that the processes wrote."""
@@ -89,7 +98,7 @@ class Live:
 
     def ask(self, method: str, path: str, body: Any = None, key: str | None = "client", **headers: str) -> Reply:
         """The answer to a request."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=LATE)
         try:
             if key is not None:
                 headers["Authorization"] = f"Bearer {self.keys.get(key, key)}"
@@ -113,7 +122,7 @@ class Live:
 
     def send(self, raw: bytes) -> socket.socket:
         """A connection on which these bytes were sent."""
-        connection = socket.create_connection(("127.0.0.1", self.port), 30)
+        connection = socket.create_connection(("127.0.0.1", self.port), LATE)
         connection.sendall(raw)
         return connection
 
@@ -131,7 +140,7 @@ def live(
     made = Live(folder, database, command)
     made.witness = witness or made.witness
     try:
-        made.begin(0, *more)
+        made.begin(*more)
         yield made
     finally:
         made.abandon()

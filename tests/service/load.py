@@ -28,7 +28,8 @@ CODES = {
     "budget_exceeded": "BudgetExceeded",
 }
 CLIENTS = 32  # connections
-TRIES = 1500  # at one request, far more than it takes a server to begin again
+IN_VAIN = 10_000  # people in a row without a place: at least 15 seconds of them, where a release is due in two
+TRIES = 15_000  # at one request, far more than it takes a server to begin again
 TABLE: dict[str, Any] = {  # so little noise that a release tells whether a report was doubled
     "name": "load",
     "people": 10**6,
@@ -55,7 +56,7 @@ class Load:
         self.server, self.fault, self.rng, self.table = server, fault, Random(seed), TABLE
         self.servers = [server, *others]
         self.history = History(TABLE["name"], TABLE["name"])
-        self.answered = self.unknown = self.came = 0
+        self.answered = self.unknown = self.came = self.in_vain = 0
         self.over = False  # the server was told to end, so nothing is sent again
         self.accepted: set[tuple[str, str]] = set()
 
@@ -64,9 +65,7 @@ class Load:
         asyncio.run(self._run(people, kills))
 
     async def _run(self, people: int, kills: int) -> None:
-        self.left, self.most = people, 20 * people + 3000  # who come for a place and find none come again
-        self.killing = asyncio.Event()
-        self.killing.set()
+        self.left = people
         tasks = [asyncio.create_task(self._client()) for _ in range(CLIENTS)]
         for number in range(kills):
             while self.came < people * (number + self.rng.random()) / kills and not all(task.done() for task in tasks):
@@ -79,7 +78,7 @@ class Load:
         return asyncio.run(self._run_until_the_end(answers))
 
     async def _run_until_the_end(self, answers: int) -> int:
-        self.left = self.most = 10**9
+        self.left = 10**9
         tasks = [asyncio.create_task(self._client()) for _ in range(CLIENTS)]
         while self.answered < answers and not any(task.done() for task in tasks):
             await asyncio.sleep(0.005)
@@ -94,7 +93,6 @@ class Load:
         while self.left > 0:
             self.left -= 1
             self.came += 1
-            assert self.came < self.most, "nobody is given a place any more"
             again = self.rng.random() < 0.1
             await self._person(f"u{self.came // 2 if again else self.came}")
 
@@ -104,9 +102,13 @@ class Load:
             return
         if given["ticket"] is None:  # the cohorts are full: another comes after their release
             self.left += 1
+            self.in_vain += 1
+            assert self.in_vain < IN_VAIN, "nobody is given a place any more"
             await asyncio.sleep(0.05)
             return
         ticket = given["ticket"]
+        if not given["again"]:
+            self.in_vain = 0
         await self._do("expose", ticket)
         reports = [(event, float(ticket[int(event)] < "b")) for event in "012"[: self.rng.randrange(4)]]
         await asyncio.gather(*[self._do("report", ticket, value, event) for event, value in reports])

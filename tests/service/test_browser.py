@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 from maskedbandit.cli import main
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from tests.service.browser import LOOKS, chromium, contrast, faults
-from tests.service.live import Live, live
+from tests.service.live import LATE, Live, live
 
 pytestmark = pytest.mark.slow
 FORM = {
@@ -59,6 +59,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def signed_in(browser: Browser, server: Live, look: str = "light") -> Iterator[Page]:
     """A page of an owner who has signed in; no script fails, and nothing is missing or against the page's policy."""
     page, said = browser.new_page(**LOOKS[look]), list[str]()
+    page.set_default_timeout(1000 * LATE)
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(f"{server.url}/sign-in#{server.keys['owner']}")
@@ -109,8 +110,8 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
     page.click("text=Start the study")
     page.wait_for_selector("text=Pause")
     # the application
-    people = [f"person {number}" for number in range(12)]
-    provider = MaskedBanditProvider(demo.url, demo.keys["client"], folder=tmp_path / "outbox")
+    people = [f"person {number}" for number in range(40)]  # who get one arm all with a probability below 1e-11
+    provider = MaskedBanditProvider(demo.url, demo.keys["client"], folder=tmp_path / "outbox", deadline=LATE)
     arms = assigned(provider, people)
     assert set(arms.values()) == {"hello", "welcome"}
     for person in people[:6]:
@@ -118,12 +119,12 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
     api.clear_providers()
     # the server dies, and comes back
     demo.end(signal.SIGKILL)
-    demo.begin(demo.port, "--demo")
-    provider = MaskedBanditProvider(demo.url, demo.keys["client"], folder=tmp_path / "outbox")
+    demo.begin("--demo")
+    provider = MaskedBanditProvider(demo.url, demo.keys["client"], folder=tmp_path / "outbox", deadline=LATE)
     assert assigned(provider, people) == arms
     api.clear_providers()
     page.goto(f"{demo.url}/studies/greeting")
-    assert "12" in page.inner_text("main")
+    assert "40" in page.inner_text("main")
     assert main(["ledger", "verify", "--database", demo.address, "--witness", str(demo.witness)]) == 0
     page.click("text=Verify the ledger")
     page.wait_for_selector(".notice.good")

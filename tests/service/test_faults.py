@@ -88,6 +88,7 @@ def test_lost_doubled_and_overtaken_requests(address: str, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", ["told before the commit", "places in memory"])
 def test_mutants_are_caught(tmp_path: Path, mutant: str) -> None:
+    """One kill was enough in 12 of 12 runs for the first, and in 6 of 6 for the second: nine more cost nothing then."""
     command = "-m", "tests.service.mutant_server", mutant, "serve"
     with pytest.raises(AssertionError):
-        run(tmp_path, None, 300, 4, ALL, command)
+        run(tmp_path, None, 300, 10, ALL, command)

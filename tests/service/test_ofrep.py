@@ -18,7 +18,7 @@ from openfeature.exception import (
 
 from maskedbandit.service.limits import Buckets
 from tests.service.inside import TABLE, Inside, Reply
-from tests.service.live import Live
+from tests.service.live import PATIENT, Live
 from tests.service.test_people import rows
 
 FLAGS = "/ofrep/v1/evaluate/flags"
@@ -104,7 +104,7 @@ def refusal(provider: OFREPProvider, context: EvaluationContext) -> str:
 
 def test_the_stock_provider(server: Live, provider: OFREPProvider) -> None:
     context = EvaluationContext("ann", {"premium": True})
-    table = {"name": "named", "arms": [{"name": "a"}, {"name": "b"}], "project": "other"}
+    table = {"name": "named", "arms": [{"name": "a"}, {"name": "b"}], "project": "other", "reward": PATIENT}
     server.start_study(TABLE | table)
     found = provider.resolve_string_details("named", "c", context)
     assert found.value == found.variant in ("a", "b")

@@ -16,7 +16,7 @@ import pytest
 from maskedbandit.cli import main
 from maskedbandit.store import session
 from tests.service.inside import TABLE, Inside, Reply
-from tests.service.live import Live, live
+from tests.service.live import PATIENT, Live, live
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import Clock
 
@@ -34,7 +34,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Live, Live]]:
     """Two servers over one database and one witness; the first holds the study, which has places for everybody."""
     address = fresh_postgresql()
     with live(tmp_path / "first", address, witness=tmp_path / "witness") as first:
-        first.start_study(TABLE | {"policy": {"name": "successive_elimination", "least": 100}})
+        first.start_study(TABLE | {"policy": {"name": "successive_elimination", "least": 100}, "reward": PATIENT})
         with live(tmp_path / "second", address, witness=tmp_path / "witness") as second:
             second.keys = first.keys
             yield first, second

@@ -16,7 +16,7 @@ from maskedbandit.store.database import Again, Database
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 
-LATE = 60  # seconds after which a test has failed
+LATE = 600  # seconds after which a test has failed
 PEOPLE = ("ann", "bob")
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from dask import config
 from distributed import Client, LocalCluster
 
 import maskedbandit as mb
@@ -20,6 +21,7 @@ LOG = mb.Newsroom(events=400)
 @contextmanager
 def cluster(workers: int, processes: bool) -> Iterator[Client]:
     with (
+        config.set({"distributed.comm.timeouts.connect": "10 minutes"}),  # this machine may be busy
         LocalCluster(n_workers=workers, threads_per_worker=1, processes=processes, **QUIET) as found,
         Client(found, set_as_default=False) as client,
     ):

@@ -20,7 +20,7 @@ from maskedbandit.lab.engine.each_run import Task, each_run, numbered, stretches
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.streams import Streams
 
-WAIT = 60  # seconds after which a test has failed; nothing waits so long that works
+WAIT = 600  # seconds after which a test has failed; nothing waits so long that works
 SPAWNED = partial(ProcessPoolExecutor, 2, mp_context=get_context("spawn"))
 
 

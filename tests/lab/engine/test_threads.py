@@ -8,7 +8,7 @@ import pytest
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 
-WAIT = 60  # seconds after which a test has failed; nothing waits so long that works
+WAIT = 600  # seconds after which a test has failed; nothing waits so long that works
 
 
 def test_calls_share_the_threads() -> None:

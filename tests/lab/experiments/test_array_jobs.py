@@ -45,7 +45,7 @@ channel = "raw"
 delay = 3
 runs = 7
 """
-LATE = 120  # seconds after which a test has failed; what works waits for processes to start, no longer
+LATE = 600  # seconds after which a test has failed; what works waits for processes to start, no longer
 
 
 @pytest.fixture(autouse=True)

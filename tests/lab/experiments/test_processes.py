@@ -26,7 +26,7 @@ theory = "no_privacy"
 theory = "central"
 channel = "central"
 """
-LATE = 60  # seconds after which a test has failed; what works waits for processes to start, no longer
+LATE = 600  # seconds after which a test has failed; what works waits for processes to start, no longer
 
 
 @contextmanager

@@ -1,0 +1,39 @@
+"""What tests draw is the same in every run, in fixtures too, and however often they ask for new bits."""
+
+from os import urandom
+from pathlib import Path
+
+import pytest
+
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store import studies
+from maskedbandit.store.connection import connect
+from tests.store.small_study import small_protocol
+
+DRAWN = [735, 254, 960, 876, 536]
+
+
+def drawn() -> list[int]:
+    return [Bits().below(1000) for _ in range(5)]
+
+
+@pytest.fixture(scope="module")
+def shared() -> list[int]:
+    return drawn()
+
+
+def test_bits_are_the_same(shared: list[int]) -> None:
+    assert shared == drawn() == DRAWN
+
+
+def test_the_bits_of_the_system_are_not() -> None:
+    """The control: they would be by chance once in 10^15 runs."""
+    assert [Bits(urandom).below(1000) for _ in range(5)] != DRAWN
+
+
+def test_the_seed_of_a_study_is_the_same(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/study.db"
+    studies.new(small_protocol(), address, tmp_path)
+    database = connect(address)
+    assert database.rows("SELECT seed FROM study") == [("1a7a8be1cd01df641937ec5a021ab011",)]
+    database.close()
