@@ -244,10 +244,11 @@ class Loss:
         """
         return written(self.curve, self.pure_epsilon, self.delta, self.single)
 
-    @classmethod
-    def from_text(cls, text: str) -> Loss:
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def from_text(text: str) -> Loss:
         """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
-        return cls(*parsed(text))
+        return Loss(*parsed(text))
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
