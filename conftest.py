@@ -2,9 +2,12 @@
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.quick import QUICK
 from tests.thrift import left_to_slow
 
 
@@ -23,3 +26,10 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before those that the command line leaves out are left out."""
     left_to_slow(config, items)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder for one test."""
+    with TemporaryDirectory(dir=QUICK) as folder:
+        yield Path(folder)

@@ -15,6 +15,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.central import Central
 from maskedbandit.reports.audit_bounds import seen_epsilon
+from tests.quick import QUICK
 from tests.service.inside import Inside, inside
 from tests.statistics import same_distribution_of_two
 
@@ -34,9 +35,8 @@ SHORT: dict[str, Any] = {  # everybody sees the arm, and reports, at once
 @contextmanager
 def fast() -> Iterator[Inside]:
     """A service whose database is in memory where there is a folder for that: what is tested here is no disk."""
-    memory = Path("/dev/shm")
     with (
-        TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder,
+        TemporaryDirectory(dir=QUICK) as folder,
         inside(f"sqlite:///{folder}/studies.db", Path(folder) / "witness") as made,
     ):
         yield made
