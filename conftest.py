@@ -2,13 +2,16 @@
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import studies
+from tests.quick import QUICK
 from tests.thrift import left_to_slow
 
 
@@ -50,3 +53,10 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
     with pytest.MonkeyPatch.context() as patch:
         repeat_bits(patch)
         return (yield)
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder for one test."""
+    with TemporaryDirectory(dir=QUICK) as folder:
+        yield Path(folder)

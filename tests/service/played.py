@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
+from tests.quick import QUICK
 
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
 START = 1_795_305_600_000  # 22 November 2026
@@ -33,9 +33,6 @@ BASE: dict[str, Any] = {
     "reward": {"window": "2 hours", "exposure": "10 minutes"},
     "budget": {"epsilon": 1, "period": "90 days"},
 }
-
-
-QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here asks whether a disk keeps what it is told
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+import maskedbandit.reports.audit_reached as audit_reached
 import maskedbandit.reports.audit_service as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
@@ -116,7 +117,10 @@ def test_sound_services_are_not_found_broken() -> None:
 
 
 @pytest.mark.slow
-def test_a_running_service_is_audited_by_its_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_service_is_audited_by_its_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_reached, "WINDOW_FAR", "2 seconds")  # it is near
     given = ["--study", "small", "--error", str(ALPHA), "--json", "--quiet", "--samples"]
 
     def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:

@@ -37,6 +37,30 @@ def test_a_key_that_is_revoked_while_it_is_checked_is_not_remembered(
     database.close()
 
 
+def test_a_key_that_is_made_while_the_clock_reads_is_known_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the clock read before is older, though it comes later."""
+    database, known, made = connect(f"sqlite:///{tmp_path}/studies.db"), Keys(), list[str]()
+    real = keys.listed
+
+    def meanwhile(asked: Any) -> list[keys.Key]:
+        before = real(asked)
+        if not made:
+            made.append(keys.make(database, "owner", None, 0))
+            known.read(database)
+        return before
+
+    monkeypatch.setattr(keys, "listed", meanwhile)
+    known.read(database)
+    assert known.of(made[0], 1).role == "owner"
+    keys.end(database, made[0].split("_")[2], 1)
+    known.read(database)
+    with pytest.raises(Unauthorized):
+        known.of(made[0], 1)
+    database.close()
+
+
 def test_what_is_no_key(tmp_path: Path) -> None:
     database, known = connect(f"sqlite:///{tmp_path}/studies.db"), Keys()
     text = keys.make(database, "owner", None, 0)

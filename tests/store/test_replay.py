@@ -31,8 +31,8 @@ from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from tests.contracts.rules import of_goal
 from tests.golden import MULTI_ARMED, interpreted
+from tests.quick import QUICK
 from tests.statistics import seeded
-from tests.store.stage import QUICK
 from tests.study.plays import SEED
 from tests.study.test_driver_log import Numbered
 

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -111,7 +112,7 @@ class Offer:
         for name in sorted(found.keys() | right.keys()):
             _same(name, found.get(name), right.get(name))
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """What all parties of a cohort agree on, in 32 bytes: a hash of the offer's text without a position."""
         return sha256(self.at(None).to_text().encode()).digest()

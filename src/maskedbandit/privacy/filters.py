@@ -28,6 +28,7 @@ A rule may be chosen when a user is charged for the first time: then nothing abo
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from itertools import starmap
 from typing import NamedTuple
 
@@ -73,6 +74,7 @@ class Filter(NamedTuple):
         return min(_times(self.delta, loss.delta), max(alternatives))
 
 
+@lru_cache(maxsize=64)
 def filters(budget: Loss) -> tuple[Filter, ...]:
     """The rules that keep a user within the budget; one of them suffices, chosen at the user's first charge.
 

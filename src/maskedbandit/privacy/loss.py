@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from operator import index
 
 from maskedbandit.errors import InvalidValue
@@ -151,7 +152,7 @@ class Loss:
         Loss(ε = 0.5)
         """
         width, shift = exact("scale", scale), whole("sensitivity", sensitivity, 1)
-        return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
+        return _discrete_laplace(width, shift)
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
@@ -243,10 +244,11 @@ class Loss:
         """
         return written(self.curve, self.pure_epsilon, self.delta, self.single)
 
-    @classmethod
-    def from_text(cls, text: str) -> Loss:
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def from_text(text: str) -> Loss:
         """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
-        return cls(*parsed(text))
+        return Loss(*parsed(text))
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
@@ -282,6 +284,11 @@ class Loss:
 
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
+
+
+@lru_cache(maxsize=1024)  # with local trust each device computes its losses anew, and all have the same
+def _discrete_laplace(scale: Fraction, shift: int) -> Loss:
+    return Loss(discrete_laplace_curve(scale, shift), shift / scale, Fraction(0))
 
 
 def _plus(x: Bound, y: Bound) -> Bound:

@@ -21,7 +21,7 @@ from maskedbandit.service.host import Host
 from maskedbandit.store.connection import connect
 
 TOGETHER = 1000  # requests in a batch
-ARMS, ARMS_FAR = 200, 500  # cohorts that are released together: here, and where each release takes seconds
+ARMS, ARMS_FAR = 200, 1000  # cohorts that are released together: here, and where each release takes seconds
 NO_WINDOW, WINDOW_FAR = "0 seconds", "4 seconds"  # in which reports must arrive
 MEMORY = Path("/dev/shm")
 WRONG: dict[str, type[MaskedBanditError]] = {
@@ -45,8 +45,8 @@ class Service:
         client: httpx.AsyncClient,
         key: str,
         wait: Wait = a_while,
-        arms: int = ARMS_FAR,
-        window: str = WINDOW_FAR,
+        arms: int = ARMS,
+        window: str = NO_WINDOW,
     ) -> None:
         self._client, self._key, self.wait, self.arms, self.window = client, key, wait, arms, window
 
@@ -84,7 +84,7 @@ async def reached(url: str, key: str) -> AsyncIterator[Service]:
     """A service that runs at an address."""
     check_key(key)
     async with httpx.AsyncClient(base_url=checked_url(url), trust_env=False, timeout=60) as client:
-        yield Service(client, key)
+        yield Service(client, key, arms=ARMS_FAR, window=WINDOW_FAR)
 
 
 @asynccontextmanager
@@ -108,6 +108,6 @@ async def own() -> AsyncIterator[Service]:
         await host.start()
         try:
             async with httpx.AsyncClient(base_url="http://audit", transport=transport, timeout=None) as client:
-                yield Service(client, key, tick, ARMS, NO_WINDOW)
+                yield Service(client, key, tick)
         finally:
             await host.stop()

@@ -34,7 +34,7 @@ from maskedbandit.errors import (
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
 from maskedbandit.privacy.exact import exact
 from maskedbandit.reports.audit import USUAL, Advance, How, Part
-from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, Service
+from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, TOGETHER, Service
 from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import table
@@ -99,7 +99,7 @@ class Audited:
     """A study that is made for an audit."""
 
     def __init__(self, service: Service, protocol: Protocol, key: str) -> None:
-        self.service, self.protocol, self._key = service, protocol, key
+        self.service, self.protocol, self._key, self._channel = service, protocol, key, agreed(protocol)
         self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
 
     async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
@@ -107,27 +107,18 @@ class Audited:
 
         The first person of an arm is in its world.
         """
-        reports, firsts, channel = list[dict[str, Any]](), dict[str, tuple[float, ...]](), agreed(self.protocol)
+        firsts = dict[str, tuple[float, ...]]()
         units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
         self._people += len(units)
-        dealt = await self.service.together(f"{self.path}/assign/batch", units, self._key)
-        for place, each in enumerate(dealt):
-            if each["ticket"] is None:
-                raise StorageFailed("the service gave a person no place: it released less than it was to release")
-            first, sent = each["arm"] not in firsts, list[float]()
-            high = float(first and worlds.get(each["arm"], 0) > 0)
-            for outcome in self.protocol.outcomes:
-                values = outcome.reward.reports(high)  # of one person, however many
-                if outcome.on_devices:
-                    values = [noisy(channel, each["offer"], high, outcome.metric).value]
-                    sent += values
-                for i, value in enumerate(values):
-                    told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
-                    reports.append({"ticket": each["ticket"], **told})
-            if first:
-                firsts[each["arm"]] = float(place), *sent
-        # a late report makes its person one of those with the lowest reward: so less is shown, and never more
-        await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
+        for start in range(
+            0, len(units), TOGETHER
+        ):  # each batch reports before the next is dealt, so as not to be late
+            dealt = await self.service.together(f"{self.path}/assign/batch", units[start : start + TOGETHER], self._key)
+            reports = [
+                told for place, each in enumerate(dealt, start) for told in self._told(each, place, worlds, firsts)
+            ]
+            # a late report makes its person one of those with the lowest reward: so less is shown, and never more
+            await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms
         for _ in range(10 * PATIENCE):
             await self.service.wait(self.protocol.name)
@@ -135,6 +126,26 @@ class Audited:
             if head["entries"] > self._awaited:
                 return firsts
         raise StorageFailed(f"the service released nothing in {PATIENCE} seconds")
+
+    def _told(
+        self, dealt: Any, place: int, worlds: dict[str, int], firsts: dict[str, tuple[float, ...]]
+    ) -> list[dict[str, Any]]:
+        """The reports of a person; the first of an arm is noted."""
+        if dealt["ticket"] is None:
+            raise StorageFailed("the service gave a person no place: it released less than it was to release")
+        first, sent, reports = dealt["arm"] not in firsts, list[float](), list[dict[str, Any]]()
+        high = float(first and worlds.get(dealt["arm"], 0) > 0)
+        for outcome in self.protocol.outcomes:
+            values = outcome.reward.reports(high)  # of one person, however many
+            if outcome.on_devices:
+                values = [noisy(self._channel, dealt["offer"], high, outcome.metric).value]
+                sent += values
+            for i, value in enumerate(values):
+                told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
+                reports.append({"ticket": dealt["ticket"], **told})
+        if first:
+            firsts[dealt["arm"]] = float(place), *sent
+        return reports
 
     async def totals(self) -> dict[str, list[list[float]]]:
         """All releases of each arm, in their order: the sums of all outcomes."""

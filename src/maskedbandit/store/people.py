@@ -78,7 +78,7 @@ def report(session: Session, ticket: str, value: float, event: str, metric: str)
 def offers(session: Session, ticket: str) -> tuple[Offer, ...]:
     """What the person's device is offered for each outcome, if it adds the noise itself."""
     place = session.rows.place(ticket)
-    found = session.protocol.offers(session.driver.cohorts[place.cohort].size)
+    found = session.offers(session.driver.cohorts[place.cohort].size)
     return tuple(offer.at(place.place) for offer in found)
 
 

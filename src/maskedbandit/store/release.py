@@ -73,18 +73,19 @@ def release(session: Session, places: Places) -> Release:
     found = members(database, name, cohort)
     if [member.place for member in found] != list(range(n)):
         raise Corrupted(f"cohort {cohort} of {name} has {len(found)} people in {n} places")
-    bits, offers = Bits(), protocol.offers(n)  # fresh bits: none from before a fork or a snapshot
+    bits, offers = Bits(), session.offers(n)  # fresh bits: none from before a fork or a snapshot
     told = [member.reports for member in found], [member.guardrail for member in found]
     total, *more = [
         outcome.released(reports, offer, bits, session.memory, places.arm)
         for outcome, reports, offer in zip(protocol.outcomes, told, offers, strict=False)
     ]
     second = {"guardrail": more[0].hex(), "guardrail_offer": offers[1].digest.hex()} if more else {}
-    loss, digest, step = protocol.price(n), sealed(found), len(session.driver.log)
+    price, digest, step = session.price(n), sealed(found), len(session.driver.log)
+    loss = session.losses[price]
     memory = memory_text(session.memory)
     database.change(
         "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(name, cohort, step, places.arm, n, total, session.losses.number(loss), digest, memory),
+        *(name, cohort, step, places.arm, n, total, price, digest, memory),
     )
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": offers[0].digest.hex()}

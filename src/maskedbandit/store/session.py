@@ -13,6 +13,7 @@ from functools import partial
 from threading import RLock
 from typing import Any, NamedTuple
 
+from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import (
     FencedOff,
     IllegalDecision,
@@ -153,6 +154,12 @@ class Session:
             self._prices[n] = self.losses.number(self.protocol.price(n))
         return self._prices[n]
 
+    def offers(self, n: int) -> tuple[Offer, ...]:
+        """What is offered to a cohort of n, one for each outcome."""
+        if n not in self._offers:
+            self._offers[n] = self.protocol.offers(n)
+        return self._offers[n]
+
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
         return memory_digest(text, self._key)
@@ -235,6 +242,7 @@ class Session:
         database, name = self.database, self.name
         self.losses.forget()
         self._prices: dict[int, int] = {}  # by the size of a cohort
+        self._offers: dict[int, tuple[Offer, ...]] = {}  # too
         with database.transaction():
             now = wall_clock()
             holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]

@@ -32,13 +32,14 @@ class Places:
     closed: bool = False
     ended: bool = False  # with its stage
     release: tuple[int, float] | None = None  # n and total
+    left: int = 0  # places to be dealt: who comes is dealt one of all that are left, so it is read most of all
     _next: int = 0  # all places from here on are left, and
     _returned: set[int] = field(default_factory=set)  # so are these
 
-    @property
-    def left(self) -> int:
-        """Places that are left to be dealt."""
-        return self.size - self._next + len(self._returned)
+    def add(self, n: int) -> None:
+        """Add places."""
+        self.size += n
+        self.left += n
 
     @property
     def full(self) -> bool:
@@ -65,6 +66,7 @@ class Places:
         else:
             place = self._next
             self._next += 1
+        self.left -= 1
         return place
 
     def take(self, place: int) -> None:
@@ -73,15 +75,17 @@ class Places:
         self._returned |= set(range(self._next, place + 1))
         self._next = max(self._next, place + 1)
         self._returned.remove(place)
+        self.left -= 1
 
     def give_back(self, place: int) -> None:
         """Leave a place to be dealt again."""
         self.check_dealt(place, dealt=True)
         self._returned.add(place)
+        self.left += 1
 
     def all_dealt(self, dealt: bool) -> None:
         """Deal all places, or leave all to be dealt again."""
-        self._next = self.size if dealt else 0
+        self._next, self.left = (self.size, 0) if dealt else (0, self.size)
         self._returned.clear()
 
 
@@ -144,7 +148,8 @@ class Deck:
             places = Places(len(self.cohorts), arm, self._epoch)
             self.cohorts.append(places)
             self._unreleased[places.cohort] = places
-        places.size, places.complete = places.size + n, close in (1, TOGETHER)
+        places.add(n)
+        places.complete = close in (1, TOGETHER)
         self._asked += n
         if not places.complete:
             self._growing[arm] = places
