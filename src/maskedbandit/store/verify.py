@@ -77,6 +77,7 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     check_noise(study, protocol, found)
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
+    check_tickets(database, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)
 
 
@@ -118,6 +119,20 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
             raise Corrupted(
                 f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
             )
+
+
+def check_tickets(database: Database, project: str, study: str) -> None:
+    """A person has one place, which the person's account names: whoever comes again is found by it."""
+    twice = "SELECT person FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL GROUP BY person "
+    if database.rows(f"{twice} HAVING COUNT(*) > 1 LIMIT 1", study):
+        raise Corrupted(f"a person of {study} has two places")
+    accounts = database.rows("SELECT person, period, tickets FROM account WHERE project = ?", project)
+    named = {ticket: (person, period) for person, period, tickets in accounts for ticket in tickets.split()}
+    for ticket, *who in database.rows(
+        "SELECT ticket, person, period FROM place WHERE study = ? AND person IS NOT NULL", study
+    ):
+        if named.get(ticket) != tuple(who):
+            raise Corrupted(f"the account of a person of {project} does not name the person's place in {study}")
 
 
 def check_accounts(database: Database, losses: Losses, project: str, study: str) -> tuple[int, Loss]:
