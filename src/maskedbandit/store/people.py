@@ -5,8 +5,8 @@ assign (the place, and its charge) -> expose (the arm was seen) -> report (the o
 
 from __future__ import annotations
 
-import secrets
 from fractions import Fraction
+from os import urandom
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
@@ -31,7 +31,7 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
         return Assigned(given.arm, None, given.propensity)
     period = session.accounts.period(session.now)
     milliseconds = session.now % 2**32  # first, so that rows that come together stand together on disk
-    ticket = f"{milliseconds:08x}{secrets.token_hex(12)}"
+    ticket = f"{milliseconds:08x}{urandom(12).hex()}"
     try:
         size = session.driver.cohorts[given.cohort].size
         protocol.channel.check_size(size, session.memory, given.arm)
