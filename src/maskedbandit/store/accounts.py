@@ -116,15 +116,22 @@ class Accounts:
         """The number of the period in which a time lies."""
         return FOREVER if self.terms.period is None else now // self.terms.period
 
-    def tickets(self, people: Sequence[str]) -> list[str]:
-        """The tickets of the places of these people, in all studies of the project; the accounts are read at once."""
+    def tickets(self, people: Sequence[str]) -> dict[str, list[str]]:
+        """The tickets of the places of these people, in all studies of the project, if they were ever charged.
+
+        The accounts are read at once.
+        """
         missing = [person for person in people if person not in self._found]
         if missing:
             find = "SELECT person, period, first, spent, tickets FROM account WHERE project = ? AND person IN keys"
             self._found |= {person: {} for person in missing}
             for person, period, *account in self._database.rows_in(find, self.project, keys=missing):
                 self._found[person][period] = tuple(account)
-        return [ticket for person in people for *_, named in self._found[person].values() for ticket in named.split()]
+        return {
+            person: [ticket for *_, named in found.values() for ticket in named.split()]
+            for person in people
+            if (found := self._found[person])
+        }
 
     def charge(self, person: str, period: int, loss: int, ticket: str) -> None:
         """Add a loss to what the person has spent in a period, or raise `BudgetExceeded` and change nothing.
@@ -133,8 +140,10 @@ class Accounts:
         """
         if person not in self._found:
             self.tickets([person])
-        *before, tickets = self._new.get((person, period)) or (*self._found[person].get(period, ())[:2], "")
-        self._new[person, period] = *self._charged(tuple(before) or None, loss), f"{tickets}{ticket} "
+        new = self._new.get((person, period))
+        account = new or self._found[person].get(period)
+        tickets = f"{new[2] if new else ''}{ticket} "
+        self._new[person, period] = *self._charged(account and account[:2], loss), tickets
 
     def write(self) -> None:
         """Write the charges, or raise `Again` if another process charged one of these people since they were read."""

@@ -189,7 +189,7 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
     for cohort in {row[0] for row in found}:
         database.change("UPDATE place SET returned = assigned WHERE study = ? AND cohort = ?", study, cohort)
     find = "SELECT person, ticket FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL"
-    others = dict(database.rows(find, study))  # places of other cohorts that people have
+    others: dict[str, str] = dict(database.rows(find, study))  # places of other cohorts that people have
     for cohort, leaf, hidden, place, arm, person, propensity, loss, period, assigned, exposed in found:
         ticket = charged.get(hidden, hidden)  # nobody asks for one that only the lost database had
         for statement in ("DELETE FROM reward", "DELETE FROM place"):

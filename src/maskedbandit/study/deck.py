@@ -110,7 +110,7 @@ class Deck:
     @property
     def dealt(self) -> int:
         """Places that are dealt, in all cohorts."""
-        return self._asked - sum(places.left for places in self._unreleased.values())
+        return self._asked - sum([places.left for places in self._unreleased.values()])
 
     @property
     def empty(self) -> bool:
@@ -176,16 +176,15 @@ class Deck:
 
         The propensity is exactly the probability with which the user got this arm: places of the arm / all places.
         """
-        dealing = self.dealing
-        lefts = [places.left for places in dealing]
-        total = sum(lefts)
+        dealing = [(places, places.left) for places in self._with_places.values()]
+        total = sum([left for _, left in dealing])
         rest = bits.below(total) if len(dealing) > 1 else 0
-        for places, left in zip(dealing, lefts, strict=True):
+        for places, left in dealing:
             chosen = places
             if rest < left:
                 break
             rest -= left
-        of_arm = sum([left for places, left in zip(dealing, lefts, strict=True) if places.arm == chosen.arm])
+        of_arm = sum([left for places, left in dealing if places.arm == chosen.arm])
         place = chosen.deal()
         self.sort(chosen)
         return chosen, place, Fraction(of_arm, total)
