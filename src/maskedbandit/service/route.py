@@ -130,7 +130,7 @@ class Route:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
-        host: Host = scope["app"].state.host
+        host: Host = scope["app"].service_host
         start = perf_counter()
         try:
             call = Call(host, scope, receive, send)
@@ -149,7 +149,7 @@ class Route:
             await found(scope, receive, send)
             return
         if not isinstance(found, Answer):
-            found = Answer(encode(found), status=self.status)
+            found = Answer(encode(found), JSON, self.status)
         host.metrics.answered(self.path, found.status, perf_counter() - start)
         await respond(send, found)
 
