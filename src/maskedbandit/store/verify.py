@@ -126,13 +126,13 @@ def check_tickets(database: Database, project: str, study: str) -> None:
     twice = "SELECT person FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL GROUP BY person "
     if database.rows(f"{twice} HAVING COUNT(*) > 1 LIMIT 1", study):
         raise Corrupted(f"a person of {study} has two places")
-    accounts = database.rows("SELECT person, period, tickets FROM account WHERE project = ?", project)
-    named = {ticket: (person, period) for person, period, tickets in accounts for ticket in tickets.split()}
-    for ticket, *who in database.rows(
-        "SELECT ticket, person, period FROM place WHERE study = ? AND person IS NOT NULL", study
-    ):
-        if named.get(ticket) != tuple(who):
-            raise Corrupted(f"the account of a person of {project} does not name the person's place in {study}")
+    unnamed = (
+        "SELECT place.ticket FROM place LEFT JOIN account ON account.project = ? AND account.person = place.person "
+        "AND account.period = place.period WHERE place.study = ? AND place.person IS NOT NULL "
+        "AND COALESCE(REPLACE(account.tickets, place.ticket || ' ', '') = account.tickets, TRUE) LIMIT 1"
+    )
+    if database.rows(unnamed, project, study):
+        raise Corrupted(f"the account of a person of {project} does not name the person's place in {study}")
 
 
 def check_accounts(database: Database, losses: Losses, project: str, study: str) -> tuple[int, Loss]:
