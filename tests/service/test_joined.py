@@ -1,17 +1,24 @@
-"""An answer is sent whole, and nothing of it waits for what may never come."""
+"""An answer is sent whole, with the head that the server would make; nothing of it waits for what may never come."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
-from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.service.joined import Joined
+import pytest
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from maskedbandit.service.joined import Cycle
 from tests.service.live import live
 
-HEAD, BODY, NEXT = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n", b"{}", b"data: 1\n\n"
+KIND, LENGTH, COOKIE = (b"content-type", b"text/plain"), (b"Content-Length", b"2"), (b"set-cookie", b"a=1; Path=/")
+WHOLE, STREAM = [KIND, LENGTH], [KIND]
+LOG = logging.getLogger("nobody")
 
 
 class Wire:
@@ -26,75 +33,128 @@ class Wire:
     def close(self) -> None:
         self.told.append("closed")
 
-    def is_closing(self) -> bool:
-        return "closed" in self.told
 
-    def get_extra_info(self, name: str) -> str:
-        return name
+def start(headers: list[tuple[bytes, bytes]], status: int = 200) -> dict[str, Any]:
+    return {"type": "http.response.start", "status": status, "headers": headers}
 
 
-def told(*steps: Callable[[Any], Any] | None, kind: Callable[[Wire], Any] = Joined) -> list[bytes | str]:
-    """What goes over the wire, at the end of these steps; None is a round of the loop."""
+def body(part: bytes = b"{}", more: bool = False) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": part, "more_body": more}
+
+
+def told(
+    kind: type[RequestResponseCycle],
+    *messages: dict[str, Any],
+    method: str = "POST",
+    keep_alive: bool = True,
+    gone: bool = False,
+) -> list[bytes | str]:
+    """What goes over the wire, message by message, and whether the request was then done with."""
     wire = Wire()
 
-    async def go() -> list[bytes | str]:
-        transport = kind(wire)
-        for step in steps:
-            if step:
-                step(transport)
-            else:
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
-        return list(wire.told)
+    async def go() -> None:
+        flow: Any = FlowControl(wire)  # type: ignore[arg-type]
+        done = asyncio.Event()
+        cycle = kind(
+            *({"method": method}, wire, flow, LOG, LOG, False, [], asyncio.Event(), False, keep_alive, done.set)
+        )
+        cycle.disconnected = gone
+        for message in messages:
+            await cycle.send(message)
+            wire.told.append("|")
+        wire.told.append("done" if done.is_set() and cycle.response_complete else "not done")
 
-    return asyncio.run(go())
-
-
-def head(transport: Any) -> None:
-    transport.write(HEAD)
-
-
-def body(transport: Any) -> None:
-    transport.write(BODY)
+    asyncio.run(go())
+    return wire.told
 
 
-def event(transport: Any) -> None:
-    transport.write(NEXT)
+def text(told: list[bytes | str]) -> list[bytes | str]:
+    """The same, whatever came together."""
+    return [b"".join(each for each in told if isinstance(each, bytes)), *(each for each in told if each in WORDS)]
+
+
+WORDS = ("closed", "done", "not done")
+CASES: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {
+    "whole": ((start(WHOLE), body()), {}),
+    "a refusal": ((start(WHOLE, 404), body()), {}),
+    "with a cookie": ((start([*WHOLE, COOKIE]), body()), {}),
+    "with two cookies": ((start([*WHOLE, COOKIE, COOKIE]), body()), {}),
+    "empty": ((start([KIND, (b"content-length", b"0")]), body(b"")), {}),
+    "without a length": ((start(STREAM), body()), {}),
+    "a stream": ((start(STREAM), body(more=True), body(more=True), body(b"")), {}),
+    "in parts": ((start([KIND, (b"content-length", b"4")]), body(more=True), body()), {}),
+    "to HEAD": ((start(WHOLE), body(b"")), {"method": "HEAD"}),
+    "the last one": ((start(WHOLE), body()), {"keep_alive": False}),
+    "said to be the last one": ((start([*WHOLE, (b"connection", b"close")]), body()), {}),
+    "to whoever is gone": ((start(WHOLE), body()), {"gone": True}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_client_is_sent_what_the_server_would_send(case: str) -> None:
+    messages, how = CASES[case]
+    expected = text(told(RequestResponseCycle, *messages, **how))
+    for _ in range(2):  # the second time with a head that was kept
+        assert text(told(Cycle, *messages, **how)) == expected
 
 
 def test_a_head_is_sent_with_its_body() -> None:
-    assert told(head, body) == [HEAD + BODY]
-    assert told(head, body, kind=lambda wire: wire) == [HEAD, BODY], "what a server does by itself"
-    assert told(head, body, head, body) == [HEAD + BODY] * 2
-    assert told(head, body, None, head, None, body, None) == [HEAD + BODY, HEAD, BODY]
+    _, together, *_ = told(Cycle, start(WHOLE), body())
+    assert isinstance(together, bytes)
+    assert together.endswith(b"\r\n\r\n{}")
+    head, _, alone, *_ = told(RequestResponseCycle, start(WHOLE), body())
+    assert (head, alone) == (together[:-2], b"{}"), "what a server does by itself"
 
 
 def test_the_head_of_a_stream_does_not_wait_for_its_first_event() -> None:
-    assert told(head) == []
-    assert told(head, None) == [HEAD]
-    assert told(head, None, event, None, event, None) == [HEAD, NEXT, NEXT]
+    head, end, first, *_ = told(Cycle, start(STREAM), body(b"data: 1\n\n", more=True))
+    assert isinstance(head, bytes)
+    assert (head[-4:], end, first) == (b"\r\n\r\n", "|", b"9\r\ndata: 1\n\n\r\n")
 
 
-def test_nothing_is_lost_at_the_end() -> None:
-    assert told(head, lambda transport: transport.close()) == [HEAD, "closed"]
-    assert told(head, body, lambda transport: transport.close(), None) == [HEAD + BODY, "closed"]
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (start([KIND, (b"content-length", b"3")]), body()),
+        (start([KIND, (b"content-length", b"1")]), body()),
+        (start([*WHOLE, (b"x", b"a\r\nset-cookie: b")]), body()),
+        (start([*WHOLE, (b"x: y\r\nz", b"a")]), body()),
+        (start(WHOLE), start(WHOLE)),
+        (body(),),
+    ],
+)
+def test_what_is_no_answer_is_refused_as_by_the_server(messages: tuple[dict[str, Any], ...]) -> None:
+    for kind in (RequestResponseCycle, Cycle):
+        with pytest.raises(RuntimeError):
+            told(kind, *messages)
 
 
-def test_what_is_not_written_goes_to_the_transport() -> None:
-    found: list[Any] = []
-    told(lambda transport: found.extend([transport.is_closing(), transport.get_extra_info("peername")]))
-    assert found == [False, "peername"]
+def answers(port: int, many: int, at_once: bool) -> list[bytes]:
+    """What many requests on one connection are answered, sent one after the other or all at once."""
+    paths = [b"/healthz" if i % 2 else b"/v1/studies/none/assign" for i in range(many)]
+    asked = [b"POST %b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}" % path for path in paths]
+    came: list[bytes] = []
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client, client.makefile("rb") as file:
+        for each in [b"".join(asked)] if at_once else asked:
+            client.sendall(each)
+            for _ in range(many if at_once else 1):
+                head = b"".join(iter(file.readline, b"\r\n"))
+                length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+                came.append(head.partition(b"\r\n")[0] + file.read(length))
+    return came
 
 
-def test_once_the_wire_is_closed_nothing_is_kept() -> None:
-    assert told(lambda transport: transport.close(), head) == ["closed", HEAD]  # whose wire knows what to do
-    assert told(head, lambda transport: transport.forget(), None) == []
+def test_requests_that_come_together_are_answered_in_their_order(tmp_path: Path) -> None:
+    with live(tmp_path / "data") as server:
+        found = answers(server.port, 20, at_once=True)
+        assert found == answers(server.port, 20, at_once=False)
+        assert all(one != other for one, other in pairwise(found))
 
 
 def test_who_says_no_more_after_a_request_is_answered(tmp_path: Path) -> None:
     with live(tmp_path / "data") as server:
         for _ in range(20):
             with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-                client.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
                 client.shutdown(socket.SHUT_WR)
                 assert client.recv(12) == b"HTTP/1.1 200"

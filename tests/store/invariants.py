@@ -41,6 +41,10 @@ def check_database(database: Database, witness: Witness, models: dict[str, Model
     assert max(accounts.values(), default=0) <= CHARGES, "a person is over the budget"
     places = Counter((row[5], row[7]) for row in rows["place"] if row[5] is not None)
     assert all(accounts[who] >= n for who, n in places.items()), "a place was not charged"
+    tickets = "SELECT person, period, tickets FROM account"
+    named = [(ticket, who, period) for who, period, found in database.rows(tickets) for ticket in found.split()]
+    theirs = [(row[1], row[5], row[7]) for row in rows["place"] if row[5] is not None]
+    assert sorted(named) == sorted(theirs), "an account names other places than its person has"
     return rows
 
 

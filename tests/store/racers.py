@@ -52,15 +52,16 @@ class Naive(Accounts):
 
     barrier: Any = None
 
-    def charge(self, person: str, period: int, loss: int) -> None:
+    def charge(self, person: str, period: int, loss: int, ticket: str) -> None:
         which = self.project, person, period
         find = "SELECT first, spent FROM account WHERE project = ? AND person = ? AND period = ?"
         first, spent = self._charged(self._database.one(find, *which), loss)
         if Naive.barrier is not None:  # the first time all processes have read before anyone writes
             Naive.barrier.wait(LATE)
             Naive.barrier = None
-        new = "INSERT INTO account VALUES (?, ?, ?, ?, ?) ON CONFLICT (project, person, period) DO UPDATE SET spent = ?"
-        self._database.change(new, *which, first, spent, spent)
+        new = "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?)"
+        change = "ON CONFLICT (project, person, period) DO UPDATE SET spent = ?"
+        self._database.change(f"{new} {change}", *which, first, spent, f"{ticket} ", spent)
 
     def write(self) -> None:
         """It is written already."""
@@ -99,7 +100,7 @@ def charge_many(racing: Racing, number: int, barrier: Any, granted: Any) -> None
 
 def charge(accounts: Accounts, losses: Losses, person: str, loss: Loss) -> None:
     """Charge a person."""
-    accounts.charge(person, FOREVER, losses.number(loss))
+    accounts.charge(person, FOREVER, losses.number(loss), "ticket")
     accounts.write()
 
 

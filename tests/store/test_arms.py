@@ -134,9 +134,9 @@ def test_a_place_that_comes_back_after_its_stage(played: Played) -> None:
 def test_a_cohort_that_is_filled_up_after_its_stage_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def always(self: Deck, places: Any) -> None:
         if places.left:
-            self._with_places[places.cohort] = places
+            self._left[places.cohort] = places.left
         else:
-            self._with_places.pop(places.cohort, None)
+            self._left.pop(places.cohort, None)
 
     monkeypatch.setattr(Deck, "sort", always)
     with pytest.raises(AssertionError, match="filled up"):

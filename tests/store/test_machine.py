@@ -17,7 +17,8 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import members, release, session, study
+from maskedbandit.store import erasure, members, release, session, study
+from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.requests import Reported
 from maskedbandit.store.session import Session
 from maskedbandit.store.standing import Standing
@@ -158,6 +159,13 @@ class NeverStale(Session):
         super().__setattr__(name, value)
 
 
+class Nameless(Accounts):
+    """Charges are not said to be for a place."""
+
+    def charge(self, person: str, period: int, loss: int, ticket: str) -> None:
+        super().charge(person, period, loss, "")
+
+
 def machine(base: type[Machine] = Machine, **parts: Any) -> type[Machine]:
     return type("Broken", (base,), parts)
 
@@ -176,6 +184,12 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
         "a place was forgotten|the number of people is another",
     ),
     "a charge after the arm was shown": (machine(study_kind=ChargesLater), {}, "over the budget|charge"),
+    "an account that names no place": (machine(), {(session, "Accounts"): Nameless}, "names other places|got another"),
+    "an account that names a place that was erased": (
+        machine(),
+        {(erasure, "forget_ticket"): lambda *which: None},
+        "an account names other places",
+    ),
     "a refund": (machine(study_kind=Refunds), {}, "a charge was lost|over the budget"),
     "a release that is drawn again": (machine(), {(study, "Session"): DrawsAgain}, "a release was changed|was changed"),
     "arms that are in play again after a restart": (

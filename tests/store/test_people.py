@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from maskedbandit.store.members import Member, members
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
+from maskedbandit.store.witness import Pseudonyms
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
 
@@ -133,3 +135,11 @@ def test_to_archive_reads_each_cohort_once(tmp_path: Path, monkeypatch: pytest.M
     verify(database, witness_of(database, small.folder), "small")
     database.close()
     small.study.close()
+
+
+@pytest.mark.parametrize("unit", ["", "ann", "日本", "x" * 63, "x" * 64, "x" * 1000])
+def test_a_pseudonym_is_a_keyed_hash(unit: str) -> None:
+    for key in (bytes(32), bytes(range(32)), bytes(64)):
+        expected = hmac.digest(key, unit.encode(), "sha256")[:16].hex()
+        names = Pseudonyms(key)
+        assert [names.of(unit), names.of(unit)] == [expected] * 2

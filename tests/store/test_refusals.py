@@ -322,8 +322,11 @@ def test_an_event_that_is_no_name(setting: Setting, event: Any) -> None:
 def test_whoever_was_erased_takes_no_further_part(setting: Setting) -> None:
     """Otherwise one person could be in two releases of a study, and what a lost one cost would not bound both."""
     study = setting.study
-    assert study.assign("ann").ticket
+    ticket = study.assign("ann").ticket
+    assert ticket
+    assert ticket in str(setting.rows())
     assert study.erase("ann") == 1
+    assert ticket not in str(setting.rows()), "a ticket of somebody who was erased is still there"
     assert study.assign("ann").ticket is None
     assert study.erase("ann") == 0
     assert study.assign("bob").ticket

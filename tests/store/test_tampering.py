@@ -262,6 +262,24 @@ CHANGED = {  # what is changed, and what the error line says
         ("INSERT INTO loss VALUES ({half}, '{half_text}')", f"UPDATE account SET first = {{half}} WHERE {ONE}"),
         "the first charge of a person of all was changed",
     ),
+    "account.tickets": (
+        f"UPDATE account SET tickets = substr(tickets, 2) WHERE {ONE}",
+        "does not name the person's place in small",
+    ),
+    "account.tickets to those of another person": (
+        "UPDATE account SET tickets = (SELECT MAX(tickets) FROM account)",
+        "does not name the person's place in small",
+    ),
+    "place of somebody who waits to a person who has another, and was charged for both": (
+        (
+            f"UPDATE account SET spent = {SPENT} WHERE person = (SELECT MIN(person) FROM place WHERE {WAITING})",
+            f"UPDATE place SET person = (SELECT MIN(person) FROM place WHERE {WAITING}) "
+            f"WHERE person = (SELECT MAX(person) FROM place WHERE {WAITING})",
+            "UPDATE account SET tickets = (SELECT GROUP_CONCAT(ticket, ' ') FROM place WHERE person = account.person) "
+            f"WHERE person = (SELECT MIN(person) FROM place WHERE {WAITING})",
+        ),
+        "a person of small has two places",
+    ),
     "account.person": (f"UPDATE account SET person = 'x' WHERE {ONE}", "the account of a person of all was removed"),
     "account.period": (f"UPDATE account SET period = 9 WHERE {ONE}", "the account of a person of all was removed"),
     "account.project": (f"UPDATE account SET project = 'x' WHERE {ONE}", "the account of a person of all was removed"),
@@ -427,6 +445,7 @@ def test_the_noise_that_a_channel_keeps_is_not_changed(tmp_path: Path) -> None:
         ("check_releases", "release.members"),
         ("check_places", "reward.value"),
         ("check_accounts", "account removed"),
+        ("check_tickets", "account.tickets"),
         ("check_burned", "project.burned"),
         ("check_account", "account.spent over the budget"),
     ],

@@ -27,6 +27,7 @@ CODES = {404: "not_found", 405: "method_not_allowed"}
 class Application(Starlette):
     """An application in which what is asked of one study goes straight to its route: clients ask nothing else."""
 
+    service_host: Host
     straight: Mapping[tuple[str, str], Route]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -55,7 +56,7 @@ def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None
 
     found = [Path(route.path, route, methods=[route.method]) for route in routes()]
     app = Application(routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown})
-    app.state.host = host
+    app.service_host = host
     one = STUDIES + "{study}/"
     app.straight = {(each.method, each.path[len(one) :]): each for each in routes() if each.path.startswith(one)}
     return app

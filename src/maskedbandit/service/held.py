@@ -46,7 +46,7 @@ class Held(NamedTuple):
     study: Study
     writer: Writer
 
-    def ask(self, verb: str, body: Any, key: str) -> Any:
+    def ask(self, verb: str, body: Any) -> Any:
         """What a client is answered, after it is on disk."""
         operation = partial(VERBS[verb], self.study, body)
         return self.do(operation, getattr(body, "ticket", None), getattr(body, "unit", None))

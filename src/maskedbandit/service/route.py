@@ -11,7 +11,7 @@ import logging
 import re
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -32,7 +32,7 @@ from maskedbandit.service.problems import problem
 log = logging.getLogger("maskedbandit")
 encode = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
-NAMES = re.compile(NAME)
+NAMES, SENT_HERE = re.compile(NAME), RELAYED.encode()
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -65,7 +65,7 @@ class Call:
     @property
     def relayed(self) -> bool:
         """Whether another process sent this here, as it takes this one for the holder."""
-        return RELAYED.encode() in self.headers
+        return SENT_HERE in self.headers
 
     @property
     def query(self) -> dict[str, str]:
@@ -84,6 +84,7 @@ class Call:
         return None if value is None else value.decode("latin-1")
 
 
+@lru_cache(maxsize=1024)
 def study_name(text: str) -> str:
     """The text, if a study can have this name: no database is asked for others, as not each can read them."""
     if not NAMES.fullmatch(text):
@@ -129,7 +130,7 @@ class Route:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
-        host: Host = scope["app"].state.host
+        host: Host = scope["app"].service_host
         start = perf_counter()
         try:
             call = Call(host, scope, receive, send)
@@ -148,7 +149,7 @@ class Route:
             await found(scope, receive, send)
             return
         if not isinstance(found, Answer):
-            found = Answer(encode(found), status=self.status)
+            found = Answer(encode(found), JSON, self.status)
         host.metrics.answered(self.path, found.status, perf_counter() - start)
         await respond(send, found)
 

@@ -4,6 +4,8 @@ A charge is a conditional update: it changes the account only if it is still as 
 done again. So charges of several processes cannot both fit a budget that has room for one. An account holds the
 person's first charge, which decides by which rule further ones are judged (privacy/budget.py), and the sum of all. Both
 are exact; the text of each loss stands in the database once.
+
+An account also names the places that were charged, by their tickets: it is how the places of a person are found.
 """
 
 from __future__ import annotations
@@ -58,6 +60,18 @@ class Losses:
         self._known.clear()
 
 
+def tickets_of(database: Database, project: str, person: str) -> list[str]:
+    """The tickets of the places that a person was charged for, in all studies of a project."""
+    found = database.rows("SELECT tickets FROM account WHERE project = ? AND person = ?", project, person)
+    return [ticket for (tickets,) in found for ticket in tickets.split()]
+
+
+def forget_ticket(database: Database, study: str, person: str, ticket: str) -> None:
+    """Take a ticket of a study out of the account that names it, as the person's data is erased."""
+    where = "person = ? AND project = (SELECT project FROM study WHERE study = ?)"
+    database.change(f"UPDATE account SET tickets = REPLACE(tickets, ?, '') WHERE {where}", f"{ticket} ", person, study)
+
+
 class Terms(NamedTuple):
     """What a project promises its people."""
 
@@ -76,8 +90,8 @@ class Accounts:
             raise Corrupted(f"project {project} was removed: nobody knows what its people were promised")
         self.terms = Terms(*found)
         self.budget = Budget(losses[self.terms.budget])
-        self._found: dict[tuple[str, int], Row | None] = {}  # accounts as they were read
-        self._new: dict[tuple[str, int], tuple[int, int]] = {}  # and as they are to be
+        self._found: dict[str, dict[int, Row]] = {}  # accounts as they were read, by person and period
+        self._new: dict[tuple[str, int], tuple[int, int, str]] = {}  # as they are to be, and tickets that are new
         self._after: dict[tuple[Row | None, int], tuple[int, int]] = {}  # what accounts become
 
     @staticmethod
@@ -102,37 +116,50 @@ class Accounts:
         """The number of the period in which a time lies."""
         return FOREVER if self.terms.period is None else now // self.terms.period
 
-    def read(self, people: Sequence[str], period: int) -> None:
-        """Read the accounts of these people, so that charges need not ask for each."""
-        find = "SELECT person, first, spent FROM account WHERE project = ? AND period = ? AND person IN keys"
-        missing = [person for person in people if (person, period) not in self._found]
-        if not missing:
-            return
-        self._found |= dict.fromkeys((person, period) for person in missing)
-        for person, *account in self._database.rows_in(find, self.project, period, keys=missing):
-            self._found[person, period] = tuple(account)
+    def tickets(self, people: Sequence[str]) -> dict[str, list[str]]:
+        """The tickets of the places of these people, in all studies of the project, if they were ever charged.
 
-    def charge(self, person: str, period: int, loss: int) -> None:
+        The accounts are read at once.
+        """
+        missing = [person for person in people if person not in self._found]
+        if missing:
+            find = "SELECT person, period, first, spent, tickets FROM account WHERE project = ? AND person IN keys"
+            self._found |= {person: {} for person in missing}
+            for person, period, *account in self._database.rows_in(find, self.project, keys=missing):
+                self._found[person][period] = tuple(account)
+        return {
+            person: [ticket for *_, named in found.values() for ticket in named.split()]
+            for person in people
+            if (found := self._found[person])
+        }
+
+    def charge(self, person: str, period: int, loss: int, ticket: str) -> None:
         """Add a loss to what the person has spent in a period, or raise `BudgetExceeded` and change nothing.
 
-        It is written, and certain, only after `write`.
+        The ticket is that of the place. It is written, and certain, only after `write`.
         """
-        who = person, period
-        if who not in self._found:
-            self.read([person], period)
-        self._new[who] = self._charged(self._new.get(who, self._found[who]), loss)
+        if person not in self._found:
+            self.tickets([person])
+        new = self._new.get((person, period))
+        account = new or self._found[person].get(period)
+        tickets = f"{new[2] if new else ''}{ticket} "
+        self._new[person, period] = *self._charged(account and account[:2], loss), tickets
 
     def write(self) -> None:
         """Write the charges, or raise `Again` if another process charged one of these people since they were read."""
-        found, new = self._found, self._new
-        first = [(self.project, *who, *account) for who, account in new.items() if found[who] is None]
-        more = [(account[1], self.project, *who, *(found[who] or ())) for who, account in new.items() if found[who]]
-        columns, where = "project, person, period, first, spent", "project = ? AND person = ? AND period = ?"
+        first, more = list[Row](), list[Row]()
+        for (person, period), (start, spent, tickets) in self._new.items():
+            who = self.project, person, period
+            if (found := self._found[person].get(period)) is None:
+                first.append((*who, start, spent, tickets))
+            else:
+                more.append((spent, tickets, *who, *found[:2]))
+        columns, where = "project, person, period, first, spent, tickets", "project = ? AND person = ? AND period = ?"
         done = self._database.insert_missing("account", columns, first) if first else 0
         if more:
-            update = f"UPDATE account SET spent = ? WHERE {where} AND first = ? AND spent = ?"
+            update = f"UPDATE account SET spent = ?, tickets = tickets || ? WHERE {where} AND first = ? AND spent = ?"
             done += self._database.each(update, more)
-        if done != len(new):
+        if done != len(self._new):
             raise Again("another process charged the same person")
         self._found, self._new = {}, {}
 

@@ -6,6 +6,7 @@ import secrets
 from itertools import groupby
 from typing import Any
 
+from maskedbandit.store.accounts import forget_ticket
 from maskedbandit.store.members import members
 from maskedbandit.store.session import Session
 
@@ -32,6 +33,7 @@ def erase(session: Session, which: str, *values: Any) -> int:
             )
             if person is not None:
                 database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, person, period, loss)
+                forget_ticket(database, name, person, ticket)
     session.rows.clear()
     return len(found)
 

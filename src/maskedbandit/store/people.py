@@ -5,8 +5,8 @@ assign (the place, and its charge) -> expose (the arm was seen) -> report (the o
 
 from __future__ import annotations
 
-import secrets
 from fractions import Fraction
+from os import urandom
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
@@ -30,16 +30,16 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
     if given.cohort is None or given.place is None:
         return Assigned(given.arm, None, given.propensity)
     period = session.accounts.period(session.now)
+    milliseconds = session.now % 2**32  # first, so that rows that come together stand together on disk
+    ticket = f"{milliseconds:08x}{urandom(12).hex()}"
     try:
         size = session.driver.cohorts[given.cohort].size
         protocol.channel.check_size(size, session.memory, given.arm)
         price = session.price(size)
-        session.accounts.charge(person, period, price)
+        session.accounts.charge(person, period, price, ticket)
     except MaskedBanditError:
         session.driver.give_back(given.cohort, given.place)
         raise
-    milliseconds = session.now % 2**32  # first, so that rows that come together stand together on disk
-    ticket = f"{milliseconds:08x}{secrets.token_hex(12)}"
     where = given.cohort, given.place, given.arm
     seen = None if protocol.reward.exposure else session.now
     session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.accounts import Accounts, Losses, forget_ticket
 from maskedbandit.store.chain import Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database, Row
@@ -188,13 +188,15 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
     charged = {hashed(ticket): ticket for (ticket,) in ours}
     for cohort in {row[0] for row in found}:
         database.change("UPDATE place SET returned = assigned WHERE study = ? AND cohort = ?", study, cohort)
+    find = "SELECT person, ticket FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL"
+    others: dict[str, str] = dict(database.rows(find, study))  # places of other cohorts that people have
     for cohort, leaf, hidden, place, arm, person, propensity, loss, period, assigned, exposed in found:
         ticket = charged.get(hidden, hidden)  # nobody asks for one that only the lost database had
         for statement in ("DELETE FROM reward", "DELETE FROM place"):
             database.change(f"{statement} WHERE study = ? AND ticket = ?", study, ticket)
-        if person is not None:  # who was given another place since has been charged for both
-            back = "UPDATE place SET returned = assigned WHERE study = ? AND person = ? AND returned IS NULL"
-            database.change(back, study, person)
+        if person in others:  # who was given another place since has been charged for both
+            back = "UPDATE place SET returned = assigned WHERE study = ? AND ticket = ?"
+            database.change(back, study, others[person])
         database.change(
             "INSERT INTO place "
             "(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf) "
@@ -202,18 +204,18 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
             *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
         )
         if hidden not in charged and person is not None:
-            charge(database, losses, (project, person, period), loss)
+            charge(database, losses, (project, person, period), loss, f"{ticket} ")
 
 
-def charge(database: Database, losses: Losses, which: tuple[str, str, int], loss: int) -> None:
+def charge(database: Database, losses: Losses, which: tuple[str, str, int], loss: int, tickets: str = "") -> None:
     """Charge a person of a project, in a period, whether or not it fits the budget."""
     before = database.one("SELECT spent FROM account WHERE project = ? AND person = ? AND period = ?", *which)
     if before is None:
-        database.change("INSERT INTO account VALUES (?, ?, ?, ?, ?)", *which, loss, loss)
+        database.change("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?)", *which, loss, loss, tickets)
     else:
         more = losses.number(losses[before[0]] + losses[loss])
-        add = "UPDATE account SET spent = ? WHERE project = ? AND person = ? AND period = ?"
-        database.change(add, more, *which)
+        add = "UPDATE account SET spent = ?, tickets = tickets || ? WHERE project = ? AND person = ? AND period = ?"
+        database.change(add, more, tickets, *which)
 
 
 def charges(database: Database, study: str) -> Counter[Row]:
@@ -246,6 +248,7 @@ def empty(database: Database, study: str, people: set[str]) -> None:
             database.change(
                 f"UPDATE place SET person = NULL, ticket = ?, erased = assigned {where}", gone, study, ticket
             )
+            forget_ticket(database, study, person, ticket)
 
 
 def worst(database: Database, study: str, seen: Seen) -> Loss:

@@ -6,9 +6,11 @@ A server answers one question about a hundred rows in hardly more time than one 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from maskedbandit.errors import UnknownTicket
+from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.database import Database
 
 
@@ -34,8 +36,8 @@ COLUMNS = ", ".join(Place._fields)
 class Rows:
     """The rows of a study that were read in this transaction, with what will be written at its end."""
 
-    def __init__(self, database: Database, study: str) -> None:
-        self._database, self._study = database, study
+    def __init__(self, database: Database, study: str, accounts: Accounts) -> None:
+        self._database, self._study, self._accounts = database, study, accounts
         self.clear()
 
     def clear(self) -> None:
@@ -53,13 +55,14 @@ class Rows:
         database, study = self._database, self._study
         if people := [person for person in people if person not in self._of_people]:
             self._of_people |= dict.fromkeys(people)
-            find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND returned IS NULL AND person IN keys"
-            for row in database.rows_in(find, study, keys=people):
-                found = Place(*row)
-                self._of_people[str(found.person)] = found.ticket
-                self._places.setdefault(found.ticket, found)
-            find = "SELECT person FROM erased WHERE study = ? AND person IN keys"
-            self._erased |= {person for (person,) in database.rows_in(find, study, keys=people)}
+            if charged := self._accounts.tickets(people):  # all others never had a place
+                find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND returned IS NULL AND ticket IN keys"
+                for row in database.rows_in(find, study, keys=list(chain.from_iterable(charged.values()))):
+                    found = Place(*row)
+                    self._of_people[str(found.person)] = found.ticket
+                    self._places.setdefault(found.ticket, found)
+                find = "SELECT person FROM erased WHERE study = ? AND person IN keys"
+                self._erased |= {person for (person,) in database.rows_in(find, study, keys=list(charged))}
         if tickets := [ticket for ticket in tickets if ticket not in self._rewards]:
             find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND ticket IN keys"
             self._places = (

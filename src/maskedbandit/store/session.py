@@ -186,7 +186,6 @@ class Session:
             self._renew()
             self.accounts.renew()
             self.rows.read(tickets, people)
-            self.accounts.read(people, self.accounts.period(max(self.now, self._clock())))
             done = [self._do(operation) for operation in operations]
             self._keep()
             if self.head == before:
@@ -264,7 +263,8 @@ class Session:
 
     def _load(self) -> None:
         database, name = self.database, self.name
-        self.accounts, self.rows = Accounts(database, self.losses, self.project), Rows(database, name)
+        self.accounts = Accounts(database, self.losses, self.project)
+        self.rows = Rows(database, name, self.accounts)
         found = entries(database, name)
         self.head = verified(name, found, self._key.public_key())
         check_start(name, found, self.protocol, self.seed)

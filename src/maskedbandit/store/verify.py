@@ -77,6 +77,7 @@ def recomputed(database: Database, witness: Witness, study: str) -> Verified:
     check_noise(study, protocol, found)
     check_places(database, losses, study, driver)
     people, worst = check_accounts(database, losses, project, study)
+    check_tickets(database, project, study)
     return Verified(head.entries, head.hash, len(releases), people, worst)
 
 
@@ -118,6 +119,20 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
             raise Corrupted(
                 f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
             )
+
+
+def check_tickets(database: Database, project: str, study: str) -> None:
+    """A person has one place, which the person's account names: whoever comes again is found by it."""
+    twice = "SELECT person FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL GROUP BY person "
+    if database.rows(f"{twice} HAVING COUNT(*) > 1 LIMIT 1", study):
+        raise Corrupted(f"a person of {study} has two places")
+    unnamed = (
+        "SELECT place.ticket FROM place LEFT JOIN account ON account.project = ? AND account.person = place.person "
+        "AND account.period = place.period WHERE place.study = ? AND place.person IS NOT NULL "
+        "AND COALESCE(REPLACE(account.tickets, place.ticket || ' ', '') = account.tickets, TRUE) LIMIT 1"
+    )
+    if database.rows(unnamed, project, study):
+        raise Corrupted(f"the account of a person of {project} does not name the person's place in {study}")
 
 
 def check_accounts(database: Database, losses: Losses, project: str, study: str) -> tuple[int, Loss]:

@@ -17,7 +17,6 @@ studies: keep a copy of `keys` where the database's copies are not.
 
 from __future__ import annotations
 
-import hmac
 import json
 import os
 import secrets
@@ -220,12 +219,16 @@ class Pseudonyms:
     '78352bae17eb6789b087bccad1370630'
     """
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes) -> None:  # what HMAC does with its key takes longer than the rest, and is done once
+        block = key.ljust(sha256().block_size, b"\0")
+        self._inner, self._outer = (sha256(bytes(each ^ pad for each in block)) for pad in (0x36, 0x5C))
 
     def of(self, unit: str) -> str:
         """The pseudonym of a person: 128 bits of HMAC-SHA-256."""
-        return hmac.digest(self._key, unit.encode(), sha256)[:16].hex()
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(unit.encode())
+        outer.update(inner.digest())
+        return outer.hexdigest()[:32]
 
 
 @contextmanager

@@ -103,28 +103,28 @@ class Deck:
         self.cohorts: list[Places] = []
         self._epoch, self._asked = 0, 0  # decisions that are not dealt with the next, and places so far
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
-        self._with_places: dict[int, Places] = {}  # by number, in the order of numbers
+        self._left: dict[int, int] = {}  # places that are left, of cohorts that have any, in the order of their numbers
         self._unreleased: dict[int, Places] = {}
 
     @property
     def left(self) -> int:
         """Places that are left to be dealt."""
-        return sum(places.left for places in self._with_places.values())
+        return sum(self._left.values())
 
     @property
     def dealt(self) -> int:
         """Places that are dealt, in all cohorts."""
-        return self._asked - sum(places.left for places in self._unreleased.values())
+        return self._asked - sum([places.left for places in self._unreleased.values()])
 
     @property
     def empty(self) -> bool:
         """Whether no place is left."""
-        return not self._with_places
+        return not self._left
 
     @property
     def dealing(self) -> list[Places]:
         """The cohorts that have places left, by number."""
-        return list(self._with_places.values())
+        return [self.cohorts[number] for number in self._left]
 
     def unreleased(self) -> list[Places]:
         """The cohorts that were not released yet and may be, by number."""
@@ -165,32 +165,32 @@ class Deck:
         """Deal no place that is left, nor one that will be given back."""
         for places in self._unreleased.values():
             places.ended = True
-        self._with_places.clear()
+        self._left.clear()
         self._growing.clear()
 
     def sort(self, places: Places) -> None:
-        """Note whether the cohort has places left to be dealt, after they changed."""
-        if places.left and not places.ended:
-            if places.cohort not in self._with_places:
-                self._with_places = dict(sorted([*self._with_places.items(), (places.cohort, places)]))
+        """Note how many places of the cohort are left to be dealt, after they changed."""
+        left, number = places.left, places.cohort
+        if not left or places.ended:
+            self._left.pop(number, None)
+        elif number in self._left:
+            self._left[number] = left
         else:
-            self._with_places.pop(places.cohort, None)
+            self._left = dict(sorted([*self._left.items(), (number, left)]))
 
     def deal(self, bits: Bits) -> tuple[Places, int, Fraction]:
         """Deal one of the places that are left: its cohort, its number, and the propensity of its arm.
 
         The propensity is exactly the probability with which the user got this arm: places of the arm / all places.
         """
-        dealing = self.dealing
-        lefts = [places.left for places in dealing]
-        total = sum(lefts)
-        rest = bits.below(total) if len(dealing) > 1 else 0
-        for places, left in zip(dealing, lefts, strict=True):
-            chosen = places
+        total, cohorts = sum(self._left.values()), self.cohorts
+        rest = bits.below(total) if len(self._left) > 1 else 0
+        for number, left in self._left.items():
+            chosen = cohorts[number]
             if rest < left:
                 break
             rest -= left
-        of_arm = sum([left for places, left in zip(dealing, lefts, strict=True) if places.arm == chosen.arm])
+        of_arm = sum([left for number, left in self._left.items() if cohorts[number].arm == chosen.arm])
         place = chosen.deal()
         self.sort(chosen)
         return chosen, place, Fraction(of_arm, total)

@@ -22,6 +22,7 @@ from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
+from maskedbandit.store.accounts import tickets_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.standing import amended, of_arms, stages
 from maskedbandit.store.studies import listed
@@ -136,12 +137,14 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
         return None
     person = witness.pseudonyms(protocol.project).of(body.unit)
     find = (
-        "SELECT arm, ticket, propensity, cohort, place FROM place WHERE study = ? AND person = ? AND returned IS NULL"
+        "SELECT arm, ticket, propensity, cohort, place FROM place WHERE study = ? AND ticket = ? AND returned IS NULL"
     )
-    row = database.one(find, name, person)
-    if row is None:
+    rows = [
+        row for ticket in tickets_of(database, protocol.project, person) for row in database.rows(find, name, ticket)
+    ]
+    if not rows:
         return None
-    number, ticket, propensity, cohort, place = row
+    ((number, ticket, propensity, cohort, place),) = rows
     changes, offer = of_arms(database, name), None
     arm, payload = amended(protocol, changes).arms[number]
     if protocol.on_devices:

@@ -35,10 +35,11 @@ async def ask(call: Call, verb: str, study: str, body: Any) -> Any:
     held = await asked_of(call.host, study, call.relayed)
     if verb == "assign":
         call.host.people.take(body.unit)
-        key = held.study.protocol.signed_by if isinstance(held, Held) else None  # the holder asks for it
-        if key and not is_signed(key, study, body.unit, body.token):
-            raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
-    return await held.ask(verb, body, call.bearer)
+    if not isinstance(held, Held):
+        return await held.ask(verb, body, call.bearer)
+    if verb == "assign" and (key := held.study.protocol.signed_by) and not is_signed(key, study, body.unit, body.token):
+        raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
+    return await held.ask(verb, body)
 
 
 async def assign(call: Call, body: Assign) -> Assigned:

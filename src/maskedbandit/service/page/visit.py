@@ -51,7 +51,7 @@ class Visit:
     """A request for a page."""
 
     def __init__(self, request: Request) -> None:
-        self.request, self.host = request, request.app.state.host
+        self.request, self.host = request, request.app.service_host
         self.cookie = request.headers.get("cookie")
         self.who = Visitor(key_of_session(self.host, self.cookie, self.host.clock()))
         self.csrf = form_token(self.host, self.cookie)
