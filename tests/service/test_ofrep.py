@@ -14,6 +14,7 @@ from openfeature.exception import (
     InvalidContextError,
     OpenFeatureError,
     TargetingKeyMissingError,
+    TypeMismatchError,
 )
 
 from maskedbandit.service.limits import Buckets
@@ -99,6 +100,8 @@ def refusal(provider: OFREPProvider, context: EvaluationContext) -> str:
         provider.resolve_object_details("small", {}, context)
     except GeneralError as why:
         return str(why)
+    except TypeMismatchError:  # the arm has no payload: it was given
+        pass
     return ""
 
 
