@@ -67,7 +67,7 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
-    yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])
+    yield json.dumps(["study", *database.rows("SELECT people, latest FROM study WHERE study = ?", study)[0]])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
@@ -120,7 +120,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         state = [STATES[kind] for entry in theirs if (kind := entry.says["kind"]) in STATES][-1]
         if state == "archived":
             empty(database, study, {person for person, *_ in charges(database, study)})
-        keep = "UPDATE study SET people = ?, clock = ?, state = ? WHERE study = ?"
+        keep = "UPDATE study SET people = ?, latest = ?, state = ? WHERE study = ?"
         database.change(keep, people, clock, state, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
