@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses, forget_ticket
+from maskedbandit.store.accounts import Accounts, Losses, forget_ticket, places_of
 from maskedbandit.store.chain import Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database, Row
@@ -241,7 +241,7 @@ def erasures(database: Database, study: str, theirs: Counter[Row], before: Count
 def empty(database: Database, study: str, people: set[str]) -> None:
     """Remove the data of these people from the copy."""
     for person in people:
-        for (ticket,) in database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", study, person):
+        for (ticket,) in places_of(database, study, person, "ticket"):
             where = "WHERE study = ? AND ticket = ?"
             database.change(f"DELETE FROM reward {where}", study, ticket)
             gone = f"erased{secrets.token_hex(16)}"
