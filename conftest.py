@@ -58,5 +58,5 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     """A folder for one test."""
-    with TemporaryDirectory(dir=QUICK) as folder:
+    with TemporaryDirectory(dir=QUICK, ignore_cleanup_errors=True) as folder:  # a process may still be ending there
         yield Path(folder)

@@ -27,7 +27,7 @@ import numba
 numba.njit(lambda x: x)(1.0)
 print(time.process_time() - start)
 """
-NEW = ("UCB1", "NoiseAwareKLUCB", "AdaPUCB", "ThompsonSampling")
+NEW = ("UCB1", "NoiseAwareKLUCB", "ContemporaneousKLUCB", "AdaPUCB", "ThompsonSampling")
 
 
 def spent(code: str, folder: str) -> float:

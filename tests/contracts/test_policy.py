@@ -178,7 +178,9 @@ def test_same_seed_same_run_however_many_threads(policy):
 
 @pytest.mark.parametrize("name", slow(DEAR))
 def test_relabelling_arms_keeps_the_distribution_of_the_run(policy, name):
-    check_relabelling(policy, SHORT if name in ("klucb", "ucb1") else LONG)  # these learn from every single user
+    check_relabelling(
+        policy, SHORT if name in ("klucb", "sw_ucb", "ucb1") else LONG
+    )  # these learn from every single user
 
 
 @pytest.mark.parametrize("name", slow(DEAR))

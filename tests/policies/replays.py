@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -109,6 +110,7 @@ def check_overlaps(policy: Policy, law: Law) -> None:
     assert len(arms) > 1, "what is in flight makes no difference"
 
 
+@cache  # what a table is held against, its negative control is held against, too
 def regrets(policy: Policy, channel: Channel, means: tuple[float, ...], horizon: float, runs: int) -> np.ndarray:
     """Regret of some runs."""
     return mb.simulate(policy, channel, mb.Bernoulli(means), int(horizon), runs=runs, seed=1).regret[:, -1]

@@ -14,6 +14,7 @@ from openfeature.exception import (
     InvalidContextError,
     OpenFeatureError,
     TargetingKeyMissingError,
+    TypeMismatchError,
 )
 
 from maskedbandit.service.limits import Buckets
@@ -97,6 +98,8 @@ def refusal(provider: OFREPProvider, context: EvaluationContext) -> str:
     """What the provider says if it is refused."""
     try:
         provider.resolve_object_details("small", {}, context)
+    except TypeMismatchError:  # an arm without an object
+        return ""
     except GeneralError as why:
         return str(why)
     return ""

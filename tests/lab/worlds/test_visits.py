@@ -108,7 +108,12 @@ EASY = mb.Visits([0.6, 0.1], visits=4, cap=3)
 
 
 PAIRS = [
-    pytest.param(policy, channel, id=f"{type(policy).__name__} {type(channel).__name__}")
+    pytest.param(
+        policy,
+        channel,
+        id=f"{type(policy).__name__} {type(channel).__name__}",
+        marks=[pytest.mark.slow] * isinstance(channel, mb.channels.TwoServers),  # whose loss is summed for a second
+    )
     for policy in (*POLICIES, *SEARCHES)
     for channel in TRUSTS
     if not policy.needs(channel.law())  # whatever is added up
@@ -122,9 +127,16 @@ def test_capped_sums_suit_every_policy_that_rewards_suit() -> None:
             assert policy.needs(channel.carrying(EASY.statistics).law()) == policy.needs(channel.law())
 
 
-@pytest.mark.slow
+@pytest.fixture
+def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+
+
 @pytest.mark.parametrize(("policy", "channel"), PAIRS)
-def test_default_policies_find_the_best_arm_under_every_trust_model(policy: Policy, channel: Channel) -> None:
+def test_default_policies_find_the_best_arm_under_every_trust_model(
+    policy: Policy, channel: Channel, as_python: None
+) -> None:
+    """Each pair would need a compiled loop of its own, for the few decisions of such short runs."""
     if policy.goal == "regret":
         run = mb.simulate(policy, channel, EASY, 20_000, runs=3, seed=2)
         assert (run.pulls.argmax(axis=1) == 0).all()
@@ -132,11 +144,6 @@ def test_default_policies_find_the_best_arm_under_every_trust_model(policy: Poli
     else:
         found = mb.identify(policy, channel, EASY, delta=0.05, runs=3, seed=2, max_pulls=10**6)
         assert found.correct.all()
-
-
-@pytest.fixture
-def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda each: type(each).__name__)

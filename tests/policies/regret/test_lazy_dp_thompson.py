@@ -247,13 +247,6 @@ TABLE = {3: (102, 572, 990, 1908, 3899), 3 / math.log(2): (105, 833, 1324, 2324,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1, 0.1])
-def test_regret_is_that_of_the_table(epsilon):
-    number = dict(zip((500, 1, 0.5, 0.25, 0.1), TABLE[3], strict=True))[epsilon]
-    check_number(regrets(LazyDPThompson(), Central(epsilon=epsilon), C2, 1e5, 40), number)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("beta", TABLE)
 def test_regret_is_that_of_the_whole_table(beta):
     for epsilon, number in zip((500, 1, 0.5, 0.25, 0.1), TABLE[beta], strict=True):

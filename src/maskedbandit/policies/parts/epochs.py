@@ -121,7 +121,8 @@ def arrive(f: Flight, arm: int, n: int, total: float) -> None:
         f.awaited[found] -= 1
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def fold(p: Pairs, law: Law, f: Flight, n: np.ndarray, total: np.ndarray, flying: np.ndarray) -> int:
     """Add all epochs whose releases are there to the pairs and to the arms; how many there were."""
     found = 0
@@ -236,7 +237,8 @@ def evidence(p: Pairs, law: Law, a: int, c: int) -> float:
     return max(0.0, -section.least)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def next_of_plan(plan: np.ndarray, clock: np.ndarray) -> Decision:
     """The next cohort of an epoch, from arm clock[NEXT] on; WAIT if all were asked for."""
     k, arm = plan.size, clock[NEXT]

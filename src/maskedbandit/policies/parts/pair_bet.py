@@ -50,7 +50,8 @@ def kept(k: int) -> Kept:
     return Kept(np.zeros((MOST, k)), np.zeros((MOST, k), np.int64))
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def keep(known: Kept, f: Flight, epochs: int) -> int:
     """Add the epochs whose releases are there, to those before; how many there are then, of which MOST are kept."""
     for row in range(f.number.size):

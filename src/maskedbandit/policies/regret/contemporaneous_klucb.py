@@ -122,7 +122,8 @@ def first_size(s: State, law: Law) -> int:
     return min(high, most)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
     """I_c."""
     epochs, n, m, shared = s.clock[RELEASED], float(s.n[c]), float(s.flying[c]), 0
@@ -138,7 +139,8 @@ def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
     return f / needed * more * more / (4 * so_far)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def judge(s: State, law: Law, rng: np.random.Generator) -> None:
     """Find the leader, and the evidence against all others."""
     k, best, first = s.n.size, NONE_YET, first_size(s, law)
@@ -153,7 +155,8 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
         s.against[c] = 0.0 if c == best.arm else against(s, law, first, c, best.arm)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def challengers(s: State, law: Law) -> bool:
     """Plan an epoch of the leader and its challengers; False if there is none."""
     k, leader, flying, first = s.n.size, s.clock[LEADER], 0, first_size(s, law)
@@ -178,7 +181,8 @@ def challengers(s: State, law: Law) -> bool:
     return largest > 0
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def begin(s: State) -> bool:
     """Put the planned epoch in flight; False if it cannot end by the horizon, or too many are in flight."""
     row, users = free_row(s.flight), 0
