@@ -97,6 +97,8 @@ PURE = Loss.pure(1).to_text()
         "x",
         None,
         b"maskedbandit-loss-1",
+        [],
+        {},
         TEXT + "\n",
         " " + TEXT,
         TEXT + ",",

@@ -33,6 +33,9 @@ class Wire:
     def close(self) -> None:
         self.told.append("closed")
 
+    def is_closing(self) -> bool:
+        return "closed" in self.told
+
 
 def start(headers: list[tuple[bytes, bytes]], status: int = 200) -> dict[str, Any]:
     return {"type": "http.response.start", "status": status, "headers": headers}
@@ -127,6 +130,47 @@ def test_what_is_no_answer_is_refused_as_by_the_server(messages: tuple[dict[str,
     for kind in (RequestResponseCycle, Cycle):
         with pytest.raises(RuntimeError):
             told(kind, *messages)
+
+
+def ended(kind: type[RequestResponseCycle], between: str) -> list[bytes | str]:
+    """What goes over the wire if this comes between the head and the body."""
+    wire = Wire()
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await send(start(WHOLE))
+        if between == "a failure":
+            raise OSError
+        if between == "nothing more":
+            return
+        if between == "the end of the server":
+            cycle.keep_alive = False
+        await send(body())
+        if between == "nothing":
+            await receive()
+
+    flow: Any = FlowControl(wire)  # type: ignore[arg-type]
+    asked = {"method": "POST"}, wire, flow, LOG, LOG, False, [], asyncio.Event(), True, True, lambda: None
+    cycle = kind(*asked)  # type: ignore[arg-type]
+    asyncio.run(cycle.run_asgi(application))
+    return wire.told
+
+
+@pytest.mark.parametrize("between", ["a failure", "nothing more"])
+def test_an_application_that_fails_after_its_head_is_not_waited_for(between: str) -> None:
+    assert ended(RequestResponseCycle, between)[-1] == "closed"
+    told = ended(Cycle, between)
+    assert told[-1] == "closed"
+    assert b"".join(each for each in told if isinstance(each, bytes)).startswith(b"HTTP/1.1 500 "), "of its head"
+
+
+def test_an_answer_is_the_last_one_if_the_server_ends_before_its_body() -> None:
+    assert ended(Cycle, "the end of the server")[-1] == "closed"
+
+
+def test_nobody_is_told_to_go_on_after_an_answer() -> None:
+    for kind in (RequestResponseCycle, Cycle):
+        told = b"".join(each for each in ended(kind, "nothing") if isinstance(each, bytes))
+        assert told.endswith(b"\r\n\r\n{}")
 
 
 def answers(port: int, many: int, at_once: bool) -> list[bytes]:

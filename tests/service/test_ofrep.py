@@ -17,7 +17,10 @@ from openfeature.exception import (
     TypeMismatchError,
 )
 
+from maskedbandit.service.api.ofrep import has
 from maskedbandit.service.limits import Buckets
+from maskedbandit.service.messages import Assign
+from maskedbandit.store.connection import connect
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.live import PATIENT, Live
 from tests.service.test_people import rows
@@ -49,6 +52,24 @@ def test_one_flag_enrols_and_all_flags_never_do(service: Inside) -> None:
     ticket = first["metadata"]["ticket"]
     assert service.study("expose", {"ticket": ticket}, name="one").status == 200
     assert service.study("report", {"ticket": ticket, "value": 1}, name="one").status == 200
+
+
+def test_a_study_is_asked_as_much_of_whoever_is_in_many(service: Inside) -> None:
+    """A page evaluates all flags, and a person may be in all studies of a project."""
+    names = [f"flag{i}" for i in range(6)]
+    for name in names:
+        service.begin(name=name, project="all", budget={"epsilon": 10})
+    database = connect(service.address)
+    real, asked = database.rows, list[str]()
+    database.rows = lambda text, *values: asked.append(text) or real(text, *values)  # type: ignore
+    counted = []
+    for name in names:
+        evaluate(service, name, {"targetingKey": "ann"})
+        asked.clear()
+        assert has(database, service.host.witness, names[0], Assign(unit="ann"))
+        counted.append(len(asked))
+    database.close()
+    assert counted == counted[:1] * len(names)
 
 
 def test_whoever_is_not_enrolled_gets_a_default(service: Inside) -> None:

@@ -21,6 +21,7 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from tests.store.small_study import WINDOW, Clock, small_study
 
+RENAMED = {"clock": "latest"}  # columns, since the first version
 ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
 
 
@@ -58,7 +59,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     rows = {}
     for table in ORDER:
         names = columns(new, table)
-        rows[table] = old.rows(f"SELECT {', '.join(names)} FROM {table}")
+        rows[table] = old.rows(f"SELECT {', '.join(RENAMED.get(name, name) for name in names)} FROM {table}")
         marks = ", ".join("?" for _ in names)
         with new.transaction():
             for row in rows[table]:
@@ -80,6 +81,19 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     new = connect(address)
     verify(new, witness_of(new, folder), "small")
     new.close()
+
+
+def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(address: str, tmp_path: Path) -> None:
+    """It would not name the places of people in their accounts, and whoever came again would get a second place."""
+    with small_study(address, tmp_path / "witness", Clock()) as study:
+        real, ended = study.database.change, "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
+        asked: list[str] = []
+        study.database.change = lambda text, *values: asked.append(text) or real(text, *values)  # type: ignore
+        study.assign("ann")
+        study.tick()
+        assert asked.count(ended) == 2, "each transaction ends with it, as it did in older versions, with this column"
+        with pytest.raises(StorageFailed, match="clock"), study.database.transaction():
+            real(ended.replace("latest", "clock"), 1, "running", 1, "small")
 
 
 def test_tables_are_made_once(address: str) -> None:

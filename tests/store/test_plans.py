@@ -1,4 +1,4 @@
-"""What is asked every second goes to the few rows that it is about, however many people came before."""
+"""What is asked often goes to the few rows that it is about, however many people came before."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.tally import Tally
+from maskedbandit.store.reconcile import empty
 from maskedbandit.store.studies import example
 from maskedbandit.store.study import Study
 
@@ -35,3 +36,17 @@ def test_the_clock_looks_at_places_alone_that_nobody_saw(monkeypatch) -> None:
     with example() as study:
         said = plans(study, monkeypatch, study.tick, "place")
         assert not [each for each in said if "arrivals" in each or "SCAN" in each]
+
+
+@pytest.mark.parametrize("how", ["assign", "erase", "empty"])
+def test_the_places_of_a_person_are_found_by_their_tickets(monkeypatch, how) -> None:
+    with example() as study:
+        study.assign("ann")
+        ask = {
+            "assign": lambda: study.assign("ann"),
+            "erase": lambda: study.erase("ann"),
+            "empty": lambda: empty(study.database, study.name, {study._person("ann")}),
+        }[how]
+        said = [each for each in plans(study, monkeypatch, ask, "FROM place") if "json_each" not in each]
+        assert [each for each in said if " place " in each]
+        assert all("(study=? AND ticket=?)" in each for each in said if " place " in each)

@@ -305,7 +305,7 @@ UNFOUND = {  # what is not found, and why that is all right
     "reward.event": "the value is what was reported, and nothing more is taken after a release",
     "reward.received": "no release depends on it any more",
     "study.people": "it is only shown, and follows from the places when the study is opened",
-    "study.clock": "deadlines follow it, and everybody is charged",
+    "study.latest": "deadlines follow it, and everybody is charged",
     "study.fence": "whoever holds the study is fenced off, and takes it again",
     "study.holder": "as the fence",
     "study.lease": "as the fence",

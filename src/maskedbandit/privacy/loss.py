@@ -244,11 +244,10 @@ class Loss:
         """
         return written(self.curve, self.pure_epsilon, self.delta, self.single)
 
-    @staticmethod
-    @lru_cache(maxsize=64)
-    def from_text(text: str) -> Loss:
+    @classmethod
+    def from_text(cls, text: str) -> Loss:
         """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
-        return Loss(*parsed(text))
+        return _read(text) if type(text) is str else cls(*parsed(text))  # which says what is wrong with it
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
@@ -284,6 +283,11 @@ class Loss:
 
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> Loss:
+    return Loss(*parsed(text))
 
 
 @lru_cache(maxsize=1024)  # with local trust each device computes its losses anew, and all have the same

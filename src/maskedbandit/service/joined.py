@@ -59,14 +59,21 @@ class Cycle(RequestResponseCycle):
             return
         self.start = None
         body = message.get("body", b"")
-        if len(body) != self.length or message.get("more_body") or self.flow.write_paused or self.disconnected:
+        whole = len(body) == self.length and not message.get("more_body")
+        if not whole or not self.keep_alive or self.flow.write_paused or self.disconnected:
             await super().send(start)
             await super().send(message)
             return
         self.response_started = self.response_complete = True
+        self.waiting_for_100_continue = False
         self.transport.write(self.head + body)
         self.message_event.set()
         self.on_response()
+
+    async def send_500_response(self) -> None:
+        """Say that the application failed: of a head that waits nothing was sent."""
+        self.start = None
+        await super().send_500_response()
 
 
 class Protocol(HttpToolsProtocol):

@@ -60,10 +60,12 @@ class Losses:
         self._known.clear()
 
 
-def tickets_of(database: Database, project: str, person: str) -> list[str]:
-    """The tickets of the places that a person was charged for, in all studies of a project."""
-    found = database.rows("SELECT tickets FROM account WHERE project = ? AND person = ?", project, person)
-    return [ticket for (tickets,) in found for ticket in tickets.split()]
+def places_of(database: Database, study: str, person: str, columns: str) -> list[Row]:
+    """These columns of all places that a person was ever given in a study, as the person's accounts name them."""
+    named = "SELECT tickets FROM account WHERE person = ? AND project = (SELECT project FROM study WHERE study = ?)"
+    tickets = [ticket for (tickets,) in database.rows(named, person, study) for ticket in tickets.split()]
+    find = f"SELECT {columns} FROM place WHERE study = ? AND person = ? AND ticket IN keys"
+    return database.rows_in(find, study, person, keys=tickets)
 
 
 def forget_ticket(database: Database, study: str, person: str, ticket: str) -> None:

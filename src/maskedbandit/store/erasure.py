@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
 
-from maskedbandit.store.accounts import forget_ticket
+from maskedbandit.store.accounts import forget_ticket, places_of
+from maskedbandit.store.database import Row
 from maskedbandit.store.members import members
 from maskedbandit.store.session import Session
 
+COLUMNS = "cohort, ticket, person, period, loss"
 
-def erase(session: Session, which: str, *values: Any) -> int:
+
+def erase(session: Session, found: Sequence[Row]) -> int:
     """Remove who had these places, their tickets and rewards: how many; of a released cohort the rows' hashes stay.
 
     What the people were charged is noted, so that it is known after a copy of the database was restored. Each cohort is
     read once.
     """
-    session.write()
     database, name, now = session.database, session.name, session.now
-    find = f"SELECT cohort, ticket, person, period, loss FROM place WHERE study = ? AND {which} ORDER BY cohort"
-    found = database.rows(find, name, *values)
-    for cohort, rows in groupby(found, key=lambda row: row[0]):
+    for cohort, rows in groupby(sorted(found, key=itemgetter(0)), key=itemgetter(0)):
         released = session.driver.cohorts[cohort].release is not None
         leaves = {each.ticket: each.leaf for each in members(database, name, cohort)} if released else {}
         for _, ticket, person, period, loss in rows:
@@ -40,4 +41,13 @@ def erase(session: Session, which: str, *values: Any) -> int:
 
 def erase_person(session: Session, person: str) -> int:
     """Erase a person's data: of how many places."""
-    return erase(session, "person = ?", person)
+    session.write()
+    return erase(session, places_of(session.database, session.name, person, COLUMNS))
+
+
+def erase_all(session: Session) -> None:
+    """Erase the data of all people."""
+    session.write()
+    erase(
+        session, session.database.rows(f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL", session.name)
+    )

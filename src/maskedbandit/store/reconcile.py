@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses, forget_ticket
+from maskedbandit.store.accounts import Accounts, Losses, forget_ticket, places_of
 from maskedbandit.store.chain import Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database, Row
@@ -67,7 +67,7 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
-    yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])
+    yield json.dumps(["study", *database.rows("SELECT people, latest FROM study WHERE study = ?", study)[0]])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
@@ -120,7 +120,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         state = [STATES[kind] for entry in theirs if (kind := entry.says["kind"]) in STATES][-1]
         if state == "archived":
             empty(database, study, {person for person, *_ in charges(database, study)})
-        keep = "UPDATE study SET people = ?, clock = ?, state = ? WHERE study = ?"
+        keep = "UPDATE study SET people = ?, latest = ?, state = ? WHERE study = ?"
         database.change(keep, people, clock, state, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
@@ -241,7 +241,7 @@ def erasures(database: Database, study: str, theirs: Counter[Row], before: Count
 def empty(database: Database, study: str, people: set[str]) -> None:
     """Remove the data of these people from the copy."""
     for person in people:
-        for (ticket,) in database.rows("SELECT ticket FROM place WHERE study = ? AND person = ?", study, person):
+        for (ticket,) in places_of(database, study, person, "ticket"):
             where = "WHERE study = ? AND ticket = ?"
             database.change(f"DELETE FROM reward {where}", study, ticket)
             gone = f"erased{secrets.token_hex(16)}"

@@ -233,7 +233,7 @@ class Session:
                 new = "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?)"
                 self.database.change(new, self.name, entry[1], step, *entry[2:])
         self._written = len(self.driver.log)
-        keep = "UPDATE study SET people = ?, state = ?, clock = ? WHERE study = ?"
+        keep = "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
         self.database.change(keep, self.people, self.state, self.now, self.name)
 
     def _take(self) -> None:
@@ -253,7 +253,7 @@ class Session:
             take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
-            find = "SELECT fence, state, clock, project, protocol, seed FROM study WHERE study = ?"
+            find = "SELECT fence, state, latest, project, protocol, seed FROM study WHERE study = ?"
             self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")

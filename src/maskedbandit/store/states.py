@@ -11,7 +11,7 @@ from typing import Any
 
 from maskedbandit.errors import NotRunning
 from maskedbandit.store.checked import STATES
-from maskedbandit.store.erasure import erase
+from maskedbandit.store.erasure import erase_all
 from maskedbandit.store.session import Session
 
 BEFORE = {
@@ -40,4 +40,4 @@ def archive(session: Session) -> None:
     if any(places.full for places in session.driver.deck.unreleased()):
         raise NotRunning(f"{session.name} waits for rewards of a full cohort: archive it after its last release")
     move(session, "archived")
-    erase(session, "erased IS NULL")
+    erase_all(session)

@@ -22,7 +22,7 @@ from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
-from maskedbandit.store.accounts import tickets_of
+from maskedbandit.store.accounts import places_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.standing import amended, of_arms, stages
 from maskedbandit.store.studies import listed
@@ -136,12 +136,8 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
     if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
         return None
     person = witness.pseudonyms(protocol.project).of(body.unit)
-    find = (
-        "SELECT arm, ticket, propensity, cohort, place FROM place WHERE study = ? AND ticket = ? AND returned IS NULL"
-    )
-    rows = [
-        row for ticket in tickets_of(database, protocol.project, person) for row in database.rows(find, name, ticket)
-    ]
+    columns = "arm, ticket, propensity, cohort, place, returned"
+    rows = [row for *row, returned in places_of(database, name, person, columns) if returned is None]
     if not rows:
         return None
     ((number, ticket, propensity, cohort, place),) = rows

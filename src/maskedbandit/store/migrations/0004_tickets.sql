@@ -3,10 +3,8 @@
 -- written for nearly each person who came.
 
 ALTER TABLE account ADD COLUMN tickets TEXT NOT NULL DEFAULT '';  -- of all places that were charged, a space after each
-CREATE INDEX moving ON place (person);
-UPDATE account SET tickets = COALESCE((
-  SELECT STRING_AGG(place.ticket || ' ', '') FROM place JOIN study ON study.study = place.study
-  WHERE study.project = account.project AND place.person = account.person AND place.period = account.period
-), '');
-DROP INDEX moving;
+UPDATE account SET tickets = named.tickets FROM (
+  SELECT project, person, period, STRING_AGG(ticket || ' ', '') AS tickets FROM place
+  JOIN study ON study.study = place.study WHERE person IS NOT NULL GROUP BY project, person, period
+) AS named WHERE named.project = account.project AND named.person = account.person AND named.period = account.period;
 DROP INDEX each_person_has_one_place;
