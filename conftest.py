@@ -40,9 +40,11 @@ def repeat_bits(patch: pytest.MonkeyPatch, whose: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def same_bits() -> Iterator[None]:
     """What a test draws is the same in every run, but in processes that it starts."""
-    repeat_bits(monkeypatch, "tests")
+    with pytest.MonkeyPatch.context() as patch:  # not that of the test, which ends what it has broken in its own time
+        repeat_bits(patch, "tests")
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -40,16 +40,13 @@ class Room:
         names = [module.name for module in found if not module.ispkg]
         return {name.rpartition(".")[2]: name for name in names if ".parts." not in name}
 
-    @cached_property
-    def _spelled(self) -> dict[str, str]:
-        return {plain(file): module for file, module in self.modules.items()}
-
     def __getitem__(self, name: str) -> Any:
-        if module := self._spelled.get(plain(name)):
-            for found in vars(import_module(module)).values():
-                named = inspect.isclass(found) and plain(found.__name__) == plain(name)
-                if named and not inspect.isabstract(found):
-                    return found
+        for file, module in self.modules.items():
+            if plain(file) == plain(name):
+                for found in vars(import_module(module)).values():
+                    named = inspect.isclass(found) and plain(found.__name__) == plain(name)
+                    if named and not inspect.isabstract(found):
+                        return found
         raise UnknownName(self.kind, name, self)
 
     def __iter__(self) -> Iterator[str]:
