@@ -145,7 +145,8 @@ def test_windows_are_long_where_releases_are_late():
 
 def test_the_first_batch_stays_that_which_was_asked_for_where_windows_become_longer():
     """It would be larger in a window that was as long from the first."""
-    s, law, rng = RestartingKLUCB().init(3, 10**7), Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1)
+    s, law = RestartingKLUCB().init(3, 10**7), Law(LAPLACE, scale=10.0, grid=1, per_release=1)
+    rng = np.random.default_rng(1)
     early = [RestartingKLUCB.ask(s, law, rng) for _ in range(60)]
     short = s.clock[LENGTH]
     for decision in early:
