@@ -32,9 +32,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_to_slow(config, items)
 
 
-def repeat_bits(patch: pytest.MonkeyPatch) -> None:
+def repeat_bits(patch: pytest.MonkeyPatch, whose: str) -> None:
     """Have what this process would ask the system for come from a seed: noise, places and the seeds of studies."""
-    source = Random("what tests draw").randbytes  # a seed that no test has for itself
+    source = Random(f"what {whose} draw").randbytes  # a seed that no test has for itself
     patch.setattr(Bits.__init__, "__defaults__", (source,))
     patch.setattr(studies, "secrets", SimpleNamespace(token_hex=lambda n: source(n).hex()))
 
@@ -43,17 +43,20 @@ def repeat_bits(patch: pytest.MonkeyPatch) -> None:
 def same_bits() -> Iterator[None]:
     """What a test draws is the same in every run, but in processes that it starts."""
     with pytest.MonkeyPatch.context() as patch:  # not that of the test, which ends what it has broken in its own time
-        repeat_bits(patch)
+        repeat_bits(patch, "tests")
         yield
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[object]:
-    """So is what fixtures draw that several tests share: they are made before any of one test alone."""
+    """So is what fixtures draw that several tests share: they are made before any of one test alone.
+
+    Each draws for itself: two studies of which one is in a fixture would have the same noise otherwise.
+    """
     if fixturedef.scope == "function":
         return (yield)
     with pytest.MonkeyPatch.context() as patch:
-        repeat_bits(patch)
+        repeat_bits(patch, fixturedef.argname)
         return (yield)
 
 

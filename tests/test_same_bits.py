@@ -22,8 +22,19 @@ def shared() -> list[int]:
     return drawn()
 
 
+@pytest.fixture(scope="module")
+def shared_too() -> list[int]:
+    return drawn()
+
+
 def test_bits_are_the_same(shared: list[int]) -> None:
-    assert shared == drawn() == DRAWN
+    assert drawn() == DRAWN
+    assert shared == [465, 646, 179, 818, 434]
+
+
+def test_no_two_have_the_same_noise(shared: list[int], shared_too: list[int]) -> None:
+    """Neither two fixtures nor a fixture and a test."""
+    assert len({tuple(each) for each in (shared, shared_too, drawn(), drawn())}) == 4
 
 
 def test_the_bits_of_the_system_are_not() -> None:

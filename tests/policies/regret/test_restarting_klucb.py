@@ -7,8 +7,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.policies.regret.noise_aware_klucb import MOST, NoiseAwareKLUCB, index, smallest
+from maskedbandit.law import LAPLACE, NO_NOISE, Law
+from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST, NoiseAwareKLUCB, index, smallest
 from maskedbandit.policies.regret.restarting_klucb import (
     COHORTS,
     LENGTH,
@@ -141,6 +141,19 @@ def test_windows_are_long_where_releases_are_late():
     assert known.size == 2  # and their indices are for the longer window from the first choice on
     for arm in known:
         assert s.known.value[arm] == index(within(s, s.clock[LENGTH]), law, arm, 1.0)
+
+
+def test_the_first_batch_stays_that_which_was_asked_for_where_windows_become_longer():
+    """It would be larger in a window that was as long from the first."""
+    s, law = RestartingKLUCB().init(3, 10**7), Law(LAPLACE, scale=10.0, grid=1, per_release=1)
+    rng = np.random.default_rng(1)
+    early = [RestartingKLUCB.ask(s, law, rng) for _ in range(60)]
+    short = s.clock[LENGTH]
+    for decision in early:
+        RestartingKLUCB.tell(s, decision.arm, decision.n, decision.n / 2)
+    RestartingKLUCB.ask(s, law, rng)
+    assert s.clock[LENGTH] > short
+    assert s.known.clock[FIRST_BATCH] == early[0].n < smallest(within(s, s.clock[LENGTH]), law)
 
 
 def regret(policy, world, horizon=200_000, runs=10, channel=CENTRAL, **how) -> float:

@@ -173,10 +173,10 @@ class RestartingKLUCB(Policy):
                 s.clock[LENGTH] = max(s.clock[LENGTH], PATIENCE * s.clock[NUMBER] * early)
             s.clock[END] = s.known.clock[USERS] + s.clock[LENGTH]
         of = within(s, s.clock[LENGTH])
-        users = of.clock[FIRST_BATCH] = smallest(of, law)
         if not ready(of.n):
+            users = of.clock[FIRST_BATCH] = smallest(of, law)
             return first(of, users, FURTHER * users, EARLY)
-        most = max(users, s.clock[LENGTH] // PARTS)
+        most = max(of.clock[FIRST_BATCH], s.clock[LENGTH] // PARTS)
         best = choose(of, law, rng)
         of.value[best] = math.nan
         return grow(of, best, max(min(RATIO, 1 + most / of.asked[best]), 1 + of.least / of.asked[best]))
