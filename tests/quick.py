@@ -7,5 +7,5 @@ that are made for it.
 import os
 import shutil
 
-MEMORY, ROOM = "/dev/shm", 2**31  # containers may have 64 MiB there
+MEMORY, ROOM = "/dev/shm", 2**32  # a run fills about a third; containers may have 64 MiB there
 QUICK = MEMORY if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM else None
