@@ -123,7 +123,7 @@ def index(s: State, law: Law, a: int, most: float) -> float:
 def choose(s: State, law: Law, rng: np.random.Generator) -> int:
     """The arm with the largest index.
 
-    If one index alone has to be computed, it does not matter by how much it is above the largest of the others.
+    If one index alone has to be computed, by bets, it does not matter how far it is above the largest of the others.
     """
     known, one, unknown = 0.0, -1, 0
     for a in range(s.n.size):
@@ -131,7 +131,7 @@ def choose(s: State, law: Law, rng: np.random.Generator) -> int:
             one, unknown = a, unknown + 1
         else:
             known = max(known, s.value[a])
-    if unknown == 1 and 0.0 < known < 1.0:
+    if unknown == 1 and 0.0 < known < 1.0 and bets(s, law, one):
         value = index(s, law, one, known)
         if value >= known:
             return one
