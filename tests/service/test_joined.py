@@ -53,14 +53,12 @@ def told(
     gone: bool = False,
 ) -> list[bytes | str]:
     """What goes over the wire, message by message, and whether the request was then done with."""
-    wire = Wire()
+    wire: Any = Wire()
 
     async def go() -> None:
-        flow: Any = FlowControl(wire)  # type: ignore[arg-type]
-        done = asyncio.Event()
-        cycle = kind(
-            *({"method": method}, wire, flow, LOG, LOG, False, [], asyncio.Event(), False, keep_alive, done.set)
-        )
+        done, scope = asyncio.Event(), {"method": method}
+        asked: Any = scope, wire, FlowControl(wire), LOG, LOG, False, [], asyncio.Event(), False, keep_alive, done.set
+        cycle = kind(*asked)
         cycle.disconnected = gone
         for message in messages:
             await cycle.send(message)
@@ -68,7 +66,8 @@ def told(
         wire.told.append("done" if done.is_set() and cycle.response_complete else "not done")
 
     asyncio.run(go())
-    return wire.told
+    found: list[bytes | str] = wire.told
+    return found
 
 
 def text(told: list[bytes | str]) -> list[bytes | str]:
@@ -134,7 +133,7 @@ def test_what_is_no_answer_is_refused_as_by_the_server(messages: tuple[dict[str,
 
 def ended(kind: type[RequestResponseCycle], between: str) -> list[bytes | str]:
     """What goes over the wire if this comes between the head and the body."""
-    wire = Wire()
+    wire: Any = Wire()
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         await send(start(WHOLE))
@@ -148,11 +147,12 @@ def ended(kind: type[RequestResponseCycle], between: str) -> list[bytes | str]:
         if between == "nothing":
             await receive()
 
-    flow: Any = FlowControl(wire)  # type: ignore[arg-type]
-    asked = {"method": "POST"}, wire, flow, LOG, LOG, False, [], asyncio.Event(), True, True, lambda: None
-    cycle = kind(*asked)  # type: ignore[arg-type]
+    scope, flow = {"method": "POST"}, FlowControl(wire)
+    asked: Any = scope, wire, flow, LOG, LOG, False, [], asyncio.Event(), True, True, lambda: None
+    cycle = kind(*asked)
     asyncio.run(cycle.run_asgi(application))
-    return wire.told
+    found: list[bytes | str] = wire.told
+    return found
 
 
 @pytest.mark.parametrize("between", ["a failure", "nothing more"])

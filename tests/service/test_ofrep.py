@@ -54,15 +54,19 @@ def test_one_flag_enrols_and_all_flags_never_do(service: Inside) -> None:
     assert service.study("report", {"ticket": ticket, "value": 1}, name="one").status == 200
 
 
-def test_a_study_is_asked_as_much_of_whoever_is_in_many(service: Inside) -> None:
+def test_a_study_is_asked_as_much_of_whoever_is_in_many(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page evaluates all flags, and a person may be in all studies of a project."""
     names = [f"flag{i}" for i in range(6)]
     for name in names:
         service.begin(name=name, project="all", budget={"epsilon": 10})
     database = connect(service.address)
-    real, asked = database.rows, list[str]()
-    database.rows = lambda text, *values: asked.append(text) or real(text, *values)  # type: ignore
-    counted = []
+    real, asked, counted = database.rows, list[str](), list[int]()
+
+    def noted(text: str, *values: Any) -> list[Any]:
+        asked.append(text)
+        return real(text, *values)
+
+    monkeypatch.setattr(database, "rows", noted)
     for name in names:
         evaluate(service, name, {"targetingKey": "ann"})
         asked.clear()

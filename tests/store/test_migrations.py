@@ -83,12 +83,19 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     new.close()
 
 
-def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(address: str, tmp_path: Path) -> None:
+def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It would not name the places of people in their accounts, and whoever came again would get a second place."""
     with small_study(address, tmp_path / "witness", Clock()) as study:
         real, ended = study.database.change, "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
         asked: list[str] = []
-        study.database.change = lambda text, *values: asked.append(text) or real(text, *values)  # type: ignore
+
+        def noted(text: str, *values: Any) -> int:
+            asked.append(text)
+            return real(text, *values)
+
+        monkeypatch.setattr(study.database, "change", noted)
         study.assign("ann")
         study.tick()
         assert asked.count(ended) == 2, "each transaction ends with it, as it did in older versions, with this column"

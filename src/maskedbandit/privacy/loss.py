@@ -20,7 +20,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from operator import index
 
 from maskedbandit.errors import InvalidValue
@@ -152,7 +151,7 @@ class Loss:
         Loss(ε = 0.5)
         """
         width, shift = exact("scale", scale), whole("sensitivity", sensitivity, 1)
-        return _discrete_laplace(width, shift)
+        return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
@@ -247,7 +246,7 @@ class Loss:
     @classmethod
     def from_text(cls, text: str) -> Loss:
         """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
-        return _read(text) if type(text) is str else cls(*parsed(text))  # which says what is wrong with it
+        return cls(*parsed(text))
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
@@ -283,16 +282,6 @@ class Loss:
 
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
-
-
-@lru_cache(maxsize=64)
-def _read(text: str) -> Loss:
-    return Loss(*parsed(text))
-
-
-@lru_cache(maxsize=1024)  # with local trust each device computes its losses anew, and all have the same
-def _discrete_laplace(scale: Fraction, shift: int) -> Loss:
-    return Loss(discrete_laplace_curve(scale, shift), shift / scale, Fraction(0))
 
 
 def _plus(x: Bound, y: Bound) -> Bound:

@@ -110,13 +110,11 @@ class Audited:
         firsts = dict[str, tuple[float, ...]]()
         units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
         self._people += len(units)
-        for start in range(
-            0, len(units), TOGETHER
-        ):  # each batch reports before the next is dealt, so as not to be late
+        for start in range(0, len(units), TOGETHER):
+            # each batch reports before the next is dealt, so as not to be late
             dealt = await self.service.together(f"{self.path}/assign/batch", units[start : start + TOGETHER], self._key)
-            reports = [
-                told for place, each in enumerate(dealt, start) for told in self._told(each, place, worlds, firsts)
-            ]
+            each_told = (self._told(each, place, worlds, firsts) for place, each in enumerate(dealt, start))
+            reports = [report for told in each_told for report in told]
             # a late report makes its person one of those with the lowest reward: so less is shown, and never more
             await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms

@@ -14,16 +14,18 @@ async def body_of(receive: Any, headers: Mapping[bytes, bytes], limit: int) -> b
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > limit:
         raise TooLarge(f"the body has {int(length)} bytes, and at most {limit} are allowed")
-    body, more = b"", True  # few have parts
-    while more:
+    parts, size = list[bytes](), 0
+    while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise TooLarge("the body ended before its length")
-        body += message.get("body", b"")
-        if len(body) > limit:
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
             raise TooLarge(f"the body has more than {limit} bytes")
-        more = message.get("more_body", False)
-    return body
+        if not message.get("more_body"):
+            return part if not parts else b"".join((*parts, part))
+        parts.append(part)
 
 
 def suspicious(raw: bytes, names: Sequence[bytes]) -> bool:

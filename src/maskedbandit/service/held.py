@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import TooMany
 from maskedbandit.service.messages import Assigned, Exposed, Reported
-from maskedbandit.store.session import Operation
+from maskedbandit.store.operation import Operation
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 

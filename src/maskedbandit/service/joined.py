@@ -83,4 +83,4 @@ class Protocol(HttpToolsProtocol):
         """A request has come, for which the server has made what answers it."""
         super().on_headers_complete()
         if self.cycle is not None:
-            self.cycle.__class__ = Cycle
+            self.cycle.__class__ = Cycle  # the server makes it itself, and asks nobody of which class

@@ -48,6 +48,5 @@ def erase_person(session: Session, person: str) -> int:
 def erase_all(session: Session) -> None:
     """Erase the data of all people."""
     session.write()
-    erase(
-        session, session.database.rows(f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL", session.name)
-    )
+    find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL"
+    erase(session, session.database.rows(find, session.name))

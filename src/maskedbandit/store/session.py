@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from threading import RLock
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import (
-    FencedOff,
-    IllegalDecision,
-    MaskedBanditError,
-    ProtocolError,
-    StoreError,
-    UnknownStudy,
-)
+from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.chain import Head, entries, next_entry, verified
@@ -39,6 +32,7 @@ from maskedbandit.store.database import Again, Database, again
 from maskedbandit.store.harm import watched
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
+from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.standing import Standing, amended, standing
 from maskedbandit.store.witness import Witness
@@ -47,30 +41,6 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
 
 FEW = 256  # rows
-Operation = Callable[[], Any]
-
-
-class Done(NamedTuple):
-    """The result of an operation, or why it was refused."""
-
-    result: Any
-    refusal: MaskedBanditError | None = None
-
-    @classmethod
-    def of(cls, operation: Operation) -> Done:
-        """Do it; a failure of the store, the policy or the channel is no refusal, as something may have been done."""
-        try:
-            return cls(operation())
-        except (StoreError, IllegalDecision, ProtocolError):
-            raise
-        except MaskedBanditError as why:
-            return cls(None, why)
-
-    def value(self) -> Any:
-        """The result, or raise the refusal."""
-        if self.refusal:
-            raise self.refusal
-        return self.result
 
 
 class Shown(NamedTuple):
@@ -98,6 +68,8 @@ class Session:
     accounts: Accounts
     rows: Rows
     head: Head
+    price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
+    offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
     _written: int  # steps of the log that are in the database
     _shown: Shown
@@ -147,18 +119,6 @@ class Session:
         entry = next_entry(self.name, self.head, {**says, "at": self.now}, self._key)
         self.database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", self.name, *entry)
         self.head = Head(entry.number + 1, entry.hash)
-
-    def price(self, n: int) -> int:
-        """The number of the loss that a place of a cohort of n costs."""
-        if n not in self._prices:
-            self._prices[n] = self.losses.number(self.protocol.price(n))
-        return self._prices[n]
-
-    def offers(self, n: int) -> tuple[Offer, ...]:
-        """What is offered to a cohort of n, one for each outcome."""
-        if n not in self._offers:
-            self._offers[n] = self.protocol.offers(n)
-        return self._offers[n]
 
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
@@ -240,8 +200,6 @@ class Session:
         """Take the study over, and make what is in memory from what is in the database."""
         database, name = self.database, self.name
         self.losses.forget()
-        self._prices: dict[int, int] = {}  # by the size of a cohort
-        self._offers: dict[int, tuple[Offer, ...]] = {}  # too
         with database.transaction():
             now = wall_clock()
             holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
@@ -269,6 +227,8 @@ class Session:
         self.head = verified(name, found, self._key.public_key())
         check_start(name, found, self.protocol, self.seed)
         protocol = self.protocol = amended(replace(self.protocol, added=()), found)
+        self.price = cache(lambda n: self.losses.number(protocol.price(n)))
+        self.offers = cache(protocol.offers)
         self.arms = standing(name, protocol, found)
         check_state(name, found, self.state)
         check_project(name, self.project, self.accounts.terms, protocol)

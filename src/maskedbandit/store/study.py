@@ -24,9 +24,10 @@ from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase_person
 from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.release import Release, do_what_is_due, releases
 from maskedbandit.store.requests import Assigned, Reported, checked_unit
-from maskedbandit.store.session import Done, Operation, Session
+from maskedbandit.store.session import Session
 from maskedbandit.store.states import archive, move
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol

@@ -13,10 +13,10 @@ from collections import deque
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.store.session import Done, Operation
+from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.study import Study
 
 MOST = 512  # operations in a transaction
@@ -24,7 +24,13 @@ ROUNDS = 2  # of the loop without anything new: it reads a request in one, and a
 LONGEST = 0.003  # seconds: a loop that has much else to do goes round seldom, and each time somebody may have come
 
 
-Waiting = tuple[Operation, Any, str | None, str | None]  # an operation, its future, and the ticket and unit it is about
+class Waiting(NamedTuple):
+    """An operation that waits to be done."""
+
+    operation: Operation
+    future: Any
+    ticket: str | None
+    unit: str | None
 
 
 class Writer:
@@ -59,7 +65,7 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StorageFailed("the study is being closed: nothing was done")
-            self._waiting.append((operation, future, ticket, unit))
+            self._waiting.append(Waiting(operation, future, ticket, unit))
             if not self._loop:
                 self._turns.put(True)
         if self._loop and self._idle:
@@ -103,17 +109,15 @@ class Writer:
     def _do_batch(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST))]
         if not self._loop:
-            batch = [each for each in batch if each[1].set_running_or_notify_cancel()]
+            batch = [each for each in batch if each.future.set_running_or_notify_cancel()]
         if batch:
             self._do(batch)
 
     def _do(self, batch: list[Waiting]) -> None:
-        tickets = [ticket for _, _, ticket, _ in batch if ticket is not None]
-        units = [unit for _, _, _, unit in batch if unit is not None]
+        tickets = [each.ticket for each in batch if each.ticket is not None]
+        units = [each.unit for each in batch if each.unit is not None]
         try:
-            done: list[Done] | BaseException = self._study.apply(
-                [operation for operation, _, _, _ in batch], tickets, units
-            )
+            done: list[Done] | BaseException = self._study.apply([each.operation for each in batch], tickets, units)
         except BaseException as why:
             done = why
         if self._loop:
@@ -138,12 +142,12 @@ def settle(batch: list[Waiting], done: list[Done] | BaseException) -> None:
     """Tell those who wait what came of it; whoever does not wait any more is not told."""
     failed = isinstance(done, BaseException)
     results: Any = [(None, done)] * len(batch) if failed else done
-    for (_, future, _, _), (result, why) in zip(batch, results, strict=True):
-        if future.cancelled():
+    for each, (result, why) in zip(batch, results, strict=True):
+        if each.future.cancelled():
             continue
         if why is None:
-            future.set_result(result)
+            each.future.set_result(result)
         elif isinstance(why, StopIteration):  # no future may fail with it
-            future.set_exception(RuntimeError("an operation stopped an iteration"))
+            each.future.set_exception(RuntimeError("an operation stopped an iteration"))
         else:
-            future.set_exception(why)
+            each.future.set_exception(why)
