@@ -26,7 +26,8 @@ import uvloop
 
 from bench.report import row
 
-CONNECTIONS, MANY, REQUESTS, RUNS = 64, 256, 20_000, 4
+CONNECTIONS, REQUESTS, RUNS = 64, 20_000, 4
+WIDTHS = 32, 64, 100, 256  # connections: the more, the more share a commit
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -182,23 +183,21 @@ def soak(seconds: int, rate: float) -> None:
 
 def service(seconds: int = 60) -> None:
     """Measure everything about the service."""
-    echo, assign = least("echo"), least("service")
+    for width in WIDTHS:
+        echo, assign = least("echo", width), least("service", width)
+        cost = f"{1e6 * assign.cpu:.1f} and {1e6 * echo.cpu:.1f} µs, {assign.rate:.0f} and {echo.rate:.0f} a second"
+        row(f"HTTP: assign, durable, {width} connections, CPU", assign.cpu / echo.cpu, "of that of an echo", 3, cost)
+        row("  half of them take at most", assign.quantile(0.5), "ms")
+        row("  99 % of them take at most", assign.quantile(0.99), "ms", 30)
+    assign = least("service")
     report = measure("service", REQUESTS, reports=True)[1]
     alone = measure("alone", REQUESTS // 10)[0]
-    row(f"HTTP: an echo, raw ASGI, {CONNECTIONS} connections, CPU", 1e6 * echo.cpu, "µs")
-    row("HTTP: assign, durable, CPU", 1e6 * assign.cpu, "µs")
-    row("  of that of the echo", assign.cpu / echo.cpu, "ratio", 3, f"{assign.rate:.0f} and {echo.rate:.0f} a second")
-    echoes, assigns = (least(kind, MANY).cpu for kind in ("echo", "service"))
     row(
-        f"  the same with {MANY} connections",
-        assigns / echoes,
+        f"  with one commit for many, of one commit each, {CONNECTIONS} connections",
+        alone.rate / assign.rate,
         "ratio",
-        3,
-        f"{1e6 * assigns:.0f} and {1e6 * echoes:.0f} µs",
+        1 / 1.5,
     )
-    row("  half of them take at most", assign.quantile(0.5), "ms")
-    row("  99 % of them take at most", assign.quantile(0.99), "ms", 30)
-    row("  with one commit for many, of one commit each", alone.rate / assign.rate, "ratio", 1 / 1.5)
     row("HTTP: report, durable, CPU", 1e6 * report.cpu, "µs", None, f"{report.rate:.0f} a second")
     row("  99 % of them take at most", report.quantile(0.99), "ms", 80)
     soak(seconds, assign.rate / 2)

@@ -187,7 +187,7 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
         return stands, study.in_play, study.state, lines[0].partition(",")[0], [line.split()[-1] for line in lines[2:]]
 
     service.begin(**GUARDED)
-    study = service.host._held["small"].study
+    study = service.host.held["small"].study
     before = told()
     with failing_witness(study):
         play(service, {"a": 1, "b": 1, "c": 1}, range(24))

@@ -48,7 +48,7 @@ class Listens:
 def test_a_request_is_relayed_with_its_query(service: Inside, query: str) -> None:
     """Without it a study with nobody real would begin as one with real people."""
     client, path = Listens(), f"/v1/studies/small/start{query}"
-    service.host._held["small"] = Elsewhere("small", "host 1 x", "http://there", client)
+    service.host.held["small"] = Elsewhere("small", "host 1 x", "http://there", client)
     assert service.ask("POST", path, None, "owner").status == 200
     assert client.sent == [("POST", f"http://there{path}")]
 
@@ -60,9 +60,9 @@ def test_a_study_whose_holder_is_gone_is_let_go(service: Inside, state: str) -> 
     for verb in {"draft": [], "running": ["start"], "archived": ["start", "stop", "archive"]}[state]:
         assert service.study(verb, key="owner").status == 200
     service.run(service.host.drop("small"))
-    service.host._held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", Broken())
+    service.host.held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", Broken())
     service.tick()
-    assert not isinstance(service.host._held.get("small"), Elsewhere)
+    assert not isinstance(service.host.held.get("small"), Elsewhere)
     answer = service.study("start", key="owner")
     assert answer.status == 200 if state == "draft" else answer.code == "not_running"
 

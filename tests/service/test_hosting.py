@@ -43,9 +43,9 @@ def held_by(service: Inside, url: str) -> str:
 
 def test_a_refused_draft_leaves_a_running_study_alone(service: Inside) -> None:
     service.begin()
-    held = service.host._held["small"]
+    held = service.host.held["small"]
     assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "frozen_protocol"
-    assert service.host._held["small"] is held
+    assert service.host.held["small"] is held
 
 
 def test_a_draft_that_is_written_anew_is_opened_anew(service: Inside) -> None:
@@ -53,7 +53,7 @@ def test_a_draft_that_is_written_anew_is_opened_anew(service: Inside) -> None:
     assert service.study("assign", {"unit": "ann"}).code == "not_running"  # which opened it
     assert service.ask("POST", "/v1/studies", TABLE | {"people": 500}, "owner").status == 201
     assert service.study("start", key="owner").status == 200
-    held = service.host._held["small"]
+    held = service.host.held["small"]
     assert isinstance(held, Held)
     assert held.study.protocol.people == 500
 
@@ -88,7 +88,7 @@ def test_no_process_sends_requests_to_itself(service: Inside) -> None:
     service.begin()
     taken(service, held_by(service, HERE))  # as two processes that are told the same --url, or this one a moment ago
     assert service.study("assign", {"unit": "ann"}).code == "fenced_off"
-    assert "small" not in service.host._held
+    assert "small" not in service.host.held
 
 
 def test_requests_are_sent_on_once(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:

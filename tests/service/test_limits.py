@@ -11,6 +11,7 @@ from msgspec import ValidationError
 from msgspec.json import decode, encode
 
 from maskedbandit.errors import TooMany
+from maskedbandit.service.app import application
 from maskedbandit.service.elsewhere import TOGETHER
 from maskedbandit.service.limits import BATCH, BODY, Buckets
 from maskedbandit.service.messages import Assign, Report
@@ -228,6 +229,21 @@ def test_too_many_requests(service: Inside) -> None:
     slow("strangers")
     assert [service.study("assign", {"unit": "u"}, "mb_client_0_x").status for _ in range(3)] == [401, 401, 429]
     assert service.ask("GET", "/v1/studies", key="owner").status == 200  # from the same address
+
+
+@pytest.mark.parametrize("path", [ASSIGN, "/v1/studies"])
+@pytest.mark.parametrize(("proxies", "statuses"), [("127.0.0.1", [401, 429, 401]), ("10.0.0.9", [401, 429, 429])])
+def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
+    service: Inside, path: str, proxies: str, statuses: list[int]
+) -> None:
+    service.begin()
+    service.app = application(service.host, proxies=proxies)
+    service.host.strangers = Buckets(1, 1, lambda: 0.0)
+    found = [
+        service.ask("POST", path, {"unit": "u"}, "mb_client_0_x", [("x-forwarded-for", address)]).status
+        for address in ("10.0.0.1", "10.0.0.1", "10.0.0.2")
+    ]
+    assert found == statuses
 
 
 # --- a socket --------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def test_a_form_for_a_study_whose_holder_does_not_answer_is_refused_on_a_page(ey
     eyes.sign_in("owner")
     token, service = eyes.token("/studies/small"), eyes.service
     service.run(service.host.drop("small"))
-    service.host._held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", service.host._client)
+    service.host.held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", service.host._client)
     found = eyes.post("/studies/small/pause", csrf=token)
     assert found.status == service.study("pause", key="owner").status == 503
     assert b"send it again" in found.body

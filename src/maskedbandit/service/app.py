@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as Path
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from maskedbandit.service.api import routes
 from maskedbandit.service.host import Host
@@ -25,10 +26,19 @@ CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 class Application(Starlette):
-    """An application in which what is asked of one study goes straight to its route: clients ask nothing else."""
+    """An application in which what is asked of one study goes straight to its route: clients ask nothing else.
+
+    There the key tells who asks; elsewhere a proxy may.
+    """
 
     service_host: Host
     straight: Mapping[tuple[str, str], Route]
+
+    def __init__(self, proxies: list[str] | str, **given: Any) -> None:
+        super().__init__(**given)
+        self.proxies = proxies
+        all_routes: Any = super().__call__
+        self.proxied = ProxyHeadersMiddleware(all_routes, proxies)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -38,11 +48,22 @@ class Application(Starlette):
                 scope["app"], scope["path_params"] = self, {"study": name}
                 await route(scope, receive, send)
                 return
-        await super().__call__(scope, receive, send)
+        await self.proxied(scope, receive, send)
+
+    async def asking(self, scope: Any, receive: Any, send: Any) -> str:
+        """The address of whoever asks."""
+
+        async def told(*request: Any) -> None:
+            pass
+
+        await ProxyHeadersMiddleware(told, self.proxies)(scope, receive, send)
+        return str((scope.get("client") or ("",))[0])
 
 
-def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = ()) -> Starlette:
-    """The application of a host; companions run as long as it does."""
+def application(
+    host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = (), proxies: list[str] | str = ""
+) -> Starlette:
+    """The application of a host; companions run as long as it does. What proxies at these addresses say is believed."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -55,7 +76,9 @@ def application(host: Host, companions: Sequence[Callable[[Host], Awaitable[None
         await host.stop()
 
     found = [Path(route.path, route, methods=[route.method]) for route in routes()]
-    app = Application(routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown})
+    app = Application(
+        proxies, routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown}
+    )
     app.service_host = host
     one = STUDIES + "{study}/"
     app.straight = {(each.method, each.path[len(one) :]): each for each in routes() if each.path.startswith(one)}

@@ -68,7 +68,7 @@ class Host:
         self.stopping = asyncio.Event()
         self._wrote = False  # whether the last round of the clock wrote everything
         self._round_since: float | None = None  # when the round began that is under way
-        self._held: dict[str, Held | Elsewhere] = {}
+        self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, str] = {}  # of studies, when the clock last went round
         self._opening = asyncio.Lock()
@@ -97,7 +97,7 @@ class Host:
         """Write what waits, and give everything back."""
         self.stopping.set()
         self._clock_task.cancel()
-        for name in list(self._held):
+        for name in list(self.held):
             await self.drop(name)
         await self._client.aclose()
         self._threads.shutdown()
@@ -116,26 +116,26 @@ class Host:
 
         One that could not be opened is not tried again before the next round of the clock, however many ask for it.
         """
-        if (held := self._held.get(name)) is not None:
+        if (held := self.held.get(name)) is not None:
             return held
         await self.read(partial(lease_of, name=name))  # is there such a study?
         async with self._opening:
-            if name not in self._held:
+            if name not in self.held:
                 if name in self._refused:
                     raise self._refused[name].with_traceback(None)
                 if self.stopping.is_set():
                     raise StorageFailed("the server is ending: it opens no study")
                 try:
-                    self._held[name] = await self._opened(name)
+                    self.held[name] = await self._opened(name)
                 except StoreError as why:
                     self._refused[name] = why
                     raise
-        return self._held[name]
+        return self.held[name]
 
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
         async with self._opening:
-            if isinstance(held := self._held.pop(name, None), Held):
+            if isinstance(held := self.held.pop(name, None), Held):
                 await asyncio.to_thread(held.writer.close)
                 await asyncio.to_thread(held.study.close)
 
@@ -237,13 +237,13 @@ class Host:
                 if each.state not in LIVE:
                     continue
                 seen = witness.seen(each.name)
-                held, entries = isinstance(self._held.get(each.name), Held), seen.head.entries if seen else 0
+                held, entries = isinstance(self.held.get(each.name), Held), seen.head.entries if seen else 0
                 if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
                     self.metrics.study(each.name, each.state, each.people, entries, held)  # all of it was published
             return [
                 (each.name, each.state in LIVE, *lease_of(database, each.name))
                 for each in studies
-                if each.state in LIVE or isinstance(self._held.get(each.name), Elsewhere)
+                if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
             ]
 
         troubles: dict[str, str] = {}
@@ -251,7 +251,7 @@ class Host:
         for name, live, holder, lease in await asyncio.get_running_loop().run_in_executor(
             self._own_thread, self._ask, question
         ):
-            held = self._held.get(name)
+            held = self.held.get(name)
             if isinstance(held, Elsewhere) and (
                 holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
             ):
@@ -261,7 +261,7 @@ class Host:
                     await self.hold(name)
             except MaskedBanditError as why:
                 troubles[name] = str(why)
-        here = {name: held for name, held in self._held.items() if isinstance(held, Held)}
+        here = {name: held for name, held in self.held.items() if isinstance(held, Held)}
         ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
         start = perf_counter()
         for name, done in zip(here, await asyncio.gather(*ticks, return_exceptions=True), strict=True):

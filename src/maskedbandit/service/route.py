@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property, lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from maskedbandit.service.bodies import BadBody, body_of, check_names, suspiciou
 from maskedbandit.service.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
+from maskedbandit.service.joined import Start
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
 from maskedbandit.service.messages import NAME, Problem
@@ -33,7 +34,7 @@ log = logging.getLogger("maskedbandit")
 encode = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
 NAMES, SENT_HERE = re.compile(NAME), RELAYED.encode()
-Headers = Sequence[tuple[bytes, bytes]]
+Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Call:
@@ -135,12 +136,17 @@ class Route:
         try:
             call = Call(host, scope, receive, send)
             if self.roles:
-                call.key = self.allowed(call, scope)
+                call.key = await self.allowed(call)
             if self.method == "GET":
                 found = await self.handler(call)
             else:
                 call.raw = await body_of(receive, call.headers, self.limit)
-                found = await (self.handler(call, await self.read(call)) if self.body else self.handler(call))
+                if self.body is None:
+                    found = await self.handler(call)
+                elif self.body is Any:  # a protocol, which as TOML made for it takes half a minute to read
+                    found = await self.handler(call, await asyncio.to_thread(self.decoded, call))
+                else:
+                    found = await self.handler(call, self.decoded(call))
         except HeldElsewhere as other:
             found = await relayed(call, other.holder)
         except Exception as why:
@@ -153,7 +159,7 @@ class Route:
         host.metrics.answered(self.path, found.status, perf_counter() - start)
         await respond(send, found)
 
-    def allowed(self, call: Call, scope: Any) -> Key:
+    async def allowed(self, call: Call) -> Key:
         """The key of the request, if its role may do this."""
         host, now = call.host, call.host.clock()
         given = call.headers.get(b"authorization", b"")
@@ -161,7 +167,7 @@ class Route:
             try:
                 key = host.keys.of(given[7:].decode("latin-1"), now)
             except Unauthorized:
-                host.strangers.take(str((scope.get("client") or ("",))[0]))
+                host.strangers.take(await call.scope["app"].asking(call.scope, call.receive, call.send))
                 raise
         else:
             raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
@@ -171,10 +177,6 @@ class Route:
         if key.study is not None and call.path.get("study", key.study) != key.study:
             raise Forbidden("this key is for another study")
         return key
-
-    async def read(self, call: Call) -> Any:
-        """The body; of protocols, as TOML that is made for it takes half a minute to read, while the server goes on."""
-        return await asyncio.to_thread(self.decoded, call) if self.body is Any else self.decoded(call)
 
     def decoded(self, call: Call) -> Any:
         """The body, as the type that the route has."""
@@ -246,22 +248,22 @@ def said_of(path: str, why: BaseException) -> Problem:
 def refused(path: str, why: BaseException) -> Answer:
     """A problem as an answer."""
     said = said_of(path, why)
-    more: list[tuple[bytes, bytes]] = []
+    more: Headers = ()
     if said.status in (429, 503):
-        more.append((b"retry-after", b"1"))
+        more = ((b"retry-after", b"1"),)
     if said.status == 401:
-        more.append((b"www-authenticate", b"Bearer"))
+        more = ((b"www-authenticate", b"Bearer"),)
     return Answer(encode(said), PROBLEM, said.status, more)
 
 
 async def respond(send: Any, answer: Answer) -> None:
     """Send an answer."""
-    headers = [
-        (b"content-type", answer.kind),
-        (b"content-length", str(len(answer.body)).encode()),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-        *answer.headers,
-    ]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send(start_of(answer.status, answer.kind, answer.headers, len(answer.body)))
     await send({"type": "http.response.body", "body": answer.body})
+
+
+@lru_cache(maxsize=1024)
+def start_of(status: int, kind: bytes, more: Headers, length: int) -> Start:
+    """How an answer begins; it is kept, as answers of a route differ in the length of the body alone."""
+    always = (b"content-type", kind), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")
+    return Start(status, [*always, *more], length)

@@ -64,7 +64,9 @@ def serve(
 ) -> None:
     """Serve until the process is told to end."""
     config = uvicorn.Config(
-        application(host, companions),
+        lambda: application(host, companions, config.forwarded_allow_ips),
+        factory=True,
+        proxy_headers=False,  # the application reads them itself, and not of every request
         http=Protocol,
         ws="none",
         access_log=False,  # a line for each report would tell who reports

@@ -17,18 +17,18 @@ studies: keep a copy of `keys` where the database's copies are not.
 
 from __future__ import annotations
 
-import hmac
 import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.hmac import HMAC
 
 from maskedbandit.errors import BehindWitness, Corrupted, StorageFailed
 from maskedbandit.privacy.loss import ZERO
@@ -221,13 +221,13 @@ class Pseudonyms:
     """
 
     def __init__(self, key: bytes) -> None:
-        self._keyed = hmac.new(key, digestmod=sha256)  # to prepare the key takes as long as the rest: it is done once
+        self._keyed = HMAC(key, SHA256())  # to prepare the key takes as long as the rest: it is done once
 
     def of(self, unit: str) -> str:
         """The pseudonym of a person: 128 bits of HMAC-SHA-256."""
         keyed = self._keyed.copy()
         keyed.update(unit.encode())
-        return keyed.hexdigest()[:32]
+        return keyed.finalize()[:16].hex()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,9 @@ from maskedbandit.study.signatures import is_signed
 
 async def ask(call: Call, verb: str, study: str, body: Any) -> Any:
     """What comes of a request about a person."""
-    held = await asked_of(call.host, study, call.relayed)
+    held = call.host.held.get(study)
+    if not isinstance(held, Held):
+        held = await asked_of(call.host, study, call.relayed)
     if verb == "assign":
         call.host.people.take(body.unit)
     if not isinstance(held, Held):
@@ -42,22 +44,19 @@ async def ask(call: Call, verb: str, study: str, body: Any) -> Any:
     return await held.ask(verb, body)
 
 
-async def assign(call: Call, body: Assign) -> Assigned:
+def assign(call: Call, body: Assign) -> Awaitable[Assigned]:
     """Give a person an arm. The same person always gets the same one, and is charged once."""
-    found: Assigned = await ask(call, "assign", call.study, body)
-    return found
+    return ask(call, "assign", call.study, body)
 
 
-async def expose(call: Call, body: Expose) -> Exposed:
+def expose(call: Call, body: Expose) -> Awaitable[Exposed]:
     """Say that the person saw the arm: from now on the outcome counts."""
-    found: Exposed = await ask(call, "expose", call.study, body)
-    return found
+    return ask(call, "expose", call.study, body)
 
 
-async def report(call: Call, body: Report) -> Reported:
+def report(call: Call, body: Report) -> Awaitable[Reported]:
     """Report the person's outcome. A retry has no effect; another value is a conflict."""
-    found: Reported = await ask(call, "report", call.study, body)
-    return found
+    return ask(call, "report", call.study, body)
 
 
 async def together(call: Call, verb: str, requests: Sequence[Any]) -> Items[Any]:
