@@ -22,6 +22,7 @@ LAWS = {
     "noise shares of laplace": Law(LAPLACE, scale=2.0, grid=1, per_release=1, honest=0.7),
     "gaussian": Law(GAUSSIAN, scale=3.0, grid=1, per_release=1),
     "skellam": Law(SKELLAM, scale=3.0, grid=1, per_release=1),
+    "narrow skellam": Law(SKELLAM, scale=0.2, grid=1, per_release=1),
     "skellam of which some may be lost": Law(SKELLAM, scale=3.0, grid=1, per_release=1, honest=0.7),
     "coins": Law(COINS, scale=0.5, grid=1, per_release=40),
 }

@@ -30,6 +30,7 @@ from maskedbandit.law import (
     is_coins,
     is_gaussian,
     is_laplace,
+    is_skellam,
     is_sub_gamma,
     loses_draws,
     unit_variance,
@@ -119,14 +120,24 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     top, end = int(max(0.0, min(n * mu - 1, r - 1))), int(min(float(n), max(n * mu + 1, r + 1)))
     while top < end:
         x = (top + end) // 2
-        ratio = (up if r - x >= 1.0 else down) if laplace else closer(law, scale, count, r - x)
+        if laplace:
+            ratio = up if r - x >= 1.0 else down
+        elif is_skellam(law):  # a ratio of Bessel functions, nearly: to start next to the largest term does as well
+            shift = (r - x - 0.5) / (count * scale * scale)
+            ratio = shift + math.sqrt(1 + shift * shift) if shift > 0.0 else 1 / (math.sqrt(1 + shift * shift) - shift)
+        else:
+            ratio = closer(law, scale, count, r - x)
         if odds * (n - x) / (x + 1) * ratio < 1.0:
             end = x
         else:
             top = x + 1
     # of the terms and of x - top, in units of the largest term; a step to the next ratio is cheap for common noise
     total, moment = 1.0, 0.0
-    term, x, ratio = 1.0, top, closer(law, scale, count, r - top)
+    summed = not (laplace or normal or is_coins(law))  # then a probability is itself a sum, and is computed once
+    middle = log_noise(law, scale, count, r - top)
+    term, x, ratio, last = 1.0, top, closer(law, scale, count, r - top), middle
+    if summed:
+        last = log_noise(law, scale, count, r - top - 1)
     while x < n and term > NOTHING * total:
         term *= odds * (n - x) / (x + 1) * ratio
         x += 1
@@ -134,9 +145,14 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
         moment += term * (x - top)
         if laplace:
             ratio = up if r - x >= 1.0 else down
+        elif summed:
+            before, last = last, log_noise(law, scale, count, r - x - 1)
+            ratio = bounded_exp(last - before)
         else:
             ratio = ratio * down if normal else closer(law, scale, count, r - x)
-    term, x, ratio = 1.0, top, closer(law, scale, count, r - top + 1)
+    term, x, ratio, last = 1.0, top, closer(law, scale, count, r - top + 1), middle
+    if summed:
+        last = log_noise(law, scale, count, r - top + 1)
     while x > 0 and term > NOTHING * total:
         term *= x / (odds * (n - x + 1) * ratio)
         x -= 1
@@ -144,10 +160,13 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
         moment += term * (x - top)
         if laplace:
             ratio = up if r - x >= 0.0 else down
+        elif summed:
+            before, last = last, log_noise(law, scale, count, r - x + 1)
+            ratio = bounded_exp(before - last)
         else:
             ratio = ratio * up if normal else closer(law, scale, count, r - x + 1)
     largest = math.lgamma(n + 1.0) - math.lgamma(top + 1.0) - math.lgamma(n - top + 1.0)
-    largest += top * math.log(mu) + (n - top) * math.log1p(-mu) + log_noise(law, scale, count, r - top)
+    largest += top * math.log(mu) + (n - top) * math.log1p(-mu) + middle
     return largest + math.log(total), (top + moment / total - n * mu) / (mu * (1 - mu))
 
 
