@@ -120,7 +120,7 @@ def test_sound_services_are_not_found_broken() -> None:
 def test_a_running_service_is_audited_by_its_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_reached, "WINDOW_FAR", "4 seconds")  # it is near
+    monkeypatch.setattr(audit_reached, "WINDOW_FAR", "2 seconds")  # it is near
     given = ["--study", "small", "--error", str(ALPHA), "--json", "--quiet", "--samples"]
 
     def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:
