@@ -120,6 +120,7 @@ def test_the_head_of_a_stream_does_not_wait_for_its_first_event() -> None:
         (plain(KIND, (b"x", b"a\r\nset-cookie: b")), body()),
         (plain(KIND, (b"x: y\r\nz", b"a")), body()),
         (WHOLE, WHOLE),
+        (plain(KIND), WHOLE),
         (body(),),
     ],
 )

@@ -16,7 +16,7 @@ from maskedbandit.service.elsewhere import TOGETHER
 from maskedbandit.service.limits import BATCH, BODY, Buckets
 from maskedbandit.service.messages import Assign, Report
 from tests.service.inside import TABLE, Inside, inside
-from tests.service.live import Live
+from tests.service.live import Live, live
 
 ASSIGN = "/v1/studies/small/assign"
 NAMES = ["", "\x00", "a\x00b", "a\nb", "\x7f", "\u2028", "x" * 257, "\ufeff", "\u202e"]
@@ -247,6 +247,21 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
 
 
 # --- a socket --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("proxies", "told_apart"), [("127.0.0.1", True), ("10.0.0.9", False)])
+def test_a_running_service_believes_the_proxies_of_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxies: str, told_apart: bool
+) -> None:
+    """Each address may ask twenty times with a wrong key, and five times a second: not 200 times in half a minute."""
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", proxies)
+    with live(tmp_path / "data") as server:
+        asked = (
+            server.ask("GET", "/v1/studies", key="mb_client_0_x", **{"X-Forwarded-For": f"10.0.1.{i}"})
+            for i in range(200)
+        )
+        assert {reply.status for reply in asked} == ({401} if told_apart else {401, 429})
 
 
 @pytest.mark.slow

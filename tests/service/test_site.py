@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from maskedbandit.service import events, session
+from maskedbandit.service.app import application
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.page import site, visit
 from maskedbandit.service.session import LENGTH, NAME
@@ -73,6 +74,15 @@ def test_staff_see_all_pages(eyes: Eyes, role: str) -> None:
         assert found.headers["x-content-type-options"] == "nosniff"
         assert found.headers["cache-control"] == "no-store"
     assert eyes.get("/studies/nothing").status == 404
+
+
+@pytest.mark.parametrize(("proxies", "secure"), [("127.0.0.1", True), ("10.0.0.9", False), ("", False)])
+def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(eyes: Eyes, proxies: str, secure: bool) -> None:
+    eyes.service.app = application(eyes.service.host, proxies=proxies)
+    given = {"x-forwarded-proto": "https", "x-forwarded-for": "10.0.0.1"}
+    found = eyes.post("/sign-in", given, csrf=eyes.token(), key=eyes.service.keys["owner"])
+    assert found.status == 303
+    assert ("secure" in found.headers["set-cookie"].lower()) is secure
 
 
 @pytest.mark.parametrize("key", ["client", "mb_owner_00000000_x", "", "x" * 5000])

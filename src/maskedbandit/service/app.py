@@ -36,9 +36,9 @@ class Application(Starlette):
 
     def __init__(self, proxies: list[str] | str, **given: Any) -> None:
         super().__init__(**given)
-        self.proxies = proxies
         all_routes: Any = super().__call__
         self.proxied = ProxyHeadersMiddleware(all_routes, proxies)
+        self.told = ProxyHeadersMiddleware(nothing, proxies)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -52,12 +52,12 @@ class Application(Starlette):
 
     async def asking(self, scope: Any, receive: Any, send: Any) -> str:
         """The address of whoever asks."""
-
-        async def told(*request: Any) -> None:
-            pass
-
-        await ProxyHeadersMiddleware(told, self.proxies)(scope, receive, send)
+        await self.told(scope, receive, send)
         return str((scope.get("client") or ("",))[0])
+
+
+async def nothing(*request: Any) -> None:
+    """Answer nothing, where only the address of whoever asks is wanted."""
 
 
 def application(
