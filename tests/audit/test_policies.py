@@ -117,8 +117,11 @@ def test_a_sum_that_is_kept_after_its_release_is_rejected():
 
 
 def test_rewards_that_are_released_again_in_the_next_phase_are_rejected():
-    policy, dealt = mb.policies.PooledElimination(), "closed[slot, 2] = deck.arm[i], deck.n[i], deck.total[i]"
-    again = f"{dealt} + open_total[deck.arm[i]]; open_total[deck.arm[i]] += deck.total[i]"
+    policy, dealt = (
+        mb.policies.PooledElimination(),
+        "if not sent(books, t + wait, deck.arm[i], deck.n[i], deck.total[i]",
+    )
+    again = f"open_total[deck.arm[i]] += deck.total[i]; deck.total[i] = open_total[deck.arm[i]]\n{' ' * 20}{dealt}"
     check_sensitivity(policy)
     with pytest.raises(AssertionError, match="moves released sums"):
         check_sensitivity(policy, engine=broken(dealt, again))

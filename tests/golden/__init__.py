@@ -17,7 +17,7 @@ import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.arm_loop import blank, loop
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.outcomes import DONE, Out
 from maskedbandit.lab.goals.drive import kernels
@@ -99,8 +99,9 @@ def interpreted(
         instance.parameters(),
     )
     whole = *numbers, delay.parameters(), limit, policy.goal == "regret"
+    books = blank(k, k + min(limit, delay.parameters().longest))
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-        status = go(*whole, marks, out, *Streams(seed, "").of(run))
+        status = go(*whole, marks, out, *Streams(seed, "").of(run), books)
     curves = out.regret.tolist(), out.realised.tolist()
     return Trail(status, decisions, released, pulls.tolist(), int(releases[0]), *curves, last.tolist())
 

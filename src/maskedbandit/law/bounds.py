@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from maskedbandit.core import lean_kernel
+from maskedbandit.core import large_kernel, lean_kernel
 from maskedbandit.law.counts import draws, steps, width
 from maskedbandit.law.properties import is_laplace, is_response, unit_variance
 from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, SKELLAM, SUB_GAMMA, Law
@@ -74,6 +74,7 @@ def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     return cumulant(law, width(law, m), draws(law, m, n), g, lam)
 
 
+@large_kernel
 @lean_kernel
 def radius(law: Law, m: int, n: int, x: float) -> float:
     """A confidence radius: the noise of m releases over n pulls in all exceeds it with probability <= 2 exp(-x).

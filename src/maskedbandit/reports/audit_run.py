@@ -19,7 +19,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.arm_loop import blank, loop
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.outcomes import DONE, Out
 from maskedbandit.lab.goals.drive import kernels
@@ -127,7 +127,8 @@ def play(
         delay.parameters(),
     )
     dealer = np.random.Generator(np.random.PCG64(rng.integers(2**32)))  # of its own, so that noise does not move users
-    ends = horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, dealer
+    books = blank(k, k + min(horizon, delay.parameters().longest))
+    ends = horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, dealer, books
     assert go(*parts, *ends) == DONE
     return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
 

@@ -21,11 +21,12 @@ from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.delays.delay import Delay, drawn, last
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.delays.recorded import Recorded
-from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.arm_loop import blank, loop
 from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.engine.in_flight import NEVER, first_due, full, in_flight, larger, pop, push
+from maskedbandit.lab.engine.in_flight import NEVER, empty, first_due, full, in_flight, pop, push
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, Out
 from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.goals import drive
 from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
@@ -80,11 +81,12 @@ def test_a_constant_delay_is_that_of_the_last_user() -> None:
 @settings(max_examples=60, deadline=None)
 def test_the_heap_gives_the_first_due_and_of_equals_the_first_pushed(steps) -> None:
     """None pops; a list is the slow reference. Slots in use are never given out twice."""
-    flight, reference = in_flight(Constant(0).parameters()), []
+    flight, reference = empty(40), []
     for turn, due in enumerate(steps):
         if due is not None:
+            assert full(flight) == (len(reference) == flight.capacity)
             if full(flight):
-                flight = larger(flight)
+                continue
             slot = push(flight, due)
             assert 0 <= slot < flight.capacity
             assert slot not in [other for _, _, other in reference]
@@ -191,8 +193,9 @@ def hear(policy: Policy, delay: Delay, horizon: int, engine: Any = loop, channel
     go = FunctionType(engine.__code__, {**engine.__globals__, **names})
     of_channel = channel.law(), channel.parameters(), channel.memory(k)
     parts = policy.init(k, horizon), *of_channel, INSTANCE.parameters(), delay.parameters()
+    books = blank(k, k + min(horizon, delay.parameters().longest))
     with np.errstate(over="ignore"):
-        status = go(*parts, horizon, policy.goal == "regret", marks, out, *Streams(3, "").of(0))
+        status = go(*parts, horizon, policy.goal == "regret", marks, out, *Streams(3, "").of(0), books)
     return Heard(status, asked, released, waits, out)
 
 
@@ -237,8 +240,8 @@ def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> Non
         ),
         ("aloft > 0 and first_due(flight) <= t", "aloft > 0 and first_due(flight) < t", "too late|never released"),
         (
-            "push(flight, t + wait)",
-            "push(flight, t + 90)",
+            "sent(books, t + wait, arm",
+            "sent(books, t + 90, arm",
             "out of order|too soon|too late|more was released|never released",
         ),
         ("slot = pop(flight)", "slot = flight.heap[0]", "released too|more was released|never released|out of order"),
@@ -247,6 +250,15 @@ def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> Non
 def test_an_engine_that_tells_at_the_wrong_time_is_rejected(old, new, said) -> None:
     with pytest.raises((AssertionError, IndexError), match=said):
         check_times(hear(*CASES[1], 300, engine=broken(old, new)), 300)
+
+
+def test_a_run_with_more_in_flight_than_there_is_room_for_is_made_again_with_more(monkeypatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
+    given = mb.policies.UCB1(), RAW, INSTANCE, 300
+    with_room = [interpreted(*given, seed=5, run=run, delay=Constant(100)).pulls for run in range(2)]
+    assert mb.simulate(*given, seed=5, runs=2, delay=Constant(100)).pulls.tolist() == with_room
+    monkeypatch.setattr(drive, "MORE_SLOTS", -1)  # the control: the run ends where there is no room
+    assert mb.simulate(*given, seed=5, runs=2, delay=Constant(100)).pulls.sum(axis=1).tolist() == [9, 9]
 
 
 def test_rewards_that_are_later_are_told_later() -> None:

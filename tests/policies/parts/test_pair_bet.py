@@ -194,10 +194,11 @@ def test_an_arm_is_ruled_out_where_its_bet_is_won(epsilon):
     n = s.n[0]
     more = math.log(max(1.0, n / 10))
     s.flying[0] = 0
-    found = bet(s.pairs, s.kept, 1, law, 0, 1, level(s, n, n) + more)
-    assert (against(s, law, s.n[0], 0, 1) > level(s, n, n)) == (found > level(s, n, n) + more)
-    half = against(s, law, s.n[0], 0, 1) * (level(s, n, n) + more) / level(s, n, n)
-    assert half == pytest.approx((found + level(s, n, n) + more) ** 2 / (4 * (level(s, n, n) + more)))
+    f = level(s.horizon, 2, n, n)
+    found = bet(s.pairs, s.kept, 1, law, 0, 1, f + more)
+    assert (against(s, law, s.n[0], 0, 1) > f) == (found > f + more)
+    half = against(s, law, s.n[0], 0, 1) * (f + more) / f
+    assert half == pytest.approx((found + f + more) ** 2 / (4 * (f + more)))
 
 
 @pytest.mark.parametrize(
@@ -218,9 +219,8 @@ def test_it_is_by_a_chernoff_bound_where_there_are_more_epochs_than_are_kept():
 
 
 def test_less_is_asked_where_the_first_epoch_takes_much_of_the_horizon():
-    s = ContemporaneousKLUCB().init(4, 10**5)
-    assert level(s, 900, 250) == level(s, 900, 1) == math.log1p(0.75 * 10**5 / 900)
-    assert level(s, 900, 2500) == pytest.approx(math.log1p(0.075 * 10**5 / 900))
+    assert level(10**5, 4, 900, 250) == level(10**5, 4, 900, 1) == math.log1p(0.75 * 10**5 / 900)
+    assert level(10**5, 4, 900, 2500) == pytest.approx(math.log1p(0.075 * 10**5 / 900))
 
 
 def test_where_noise_is_small_evidence_is_by_a_chernoff_bound():

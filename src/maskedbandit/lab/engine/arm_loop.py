@@ -21,16 +21,18 @@ most decisions do; rehearsals and services have one for each (study/decisions.py
 
 from __future__ import annotations
 
+from functools import cache
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import TOGETHER, large_kernel
+from maskedbandit.core import TOGETHER, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.deck import Deck, Progress, best_released, empty_deck, placed
-from maskedbandit.lab.engine.in_flight import InFlight, empty, first_due, full, larger, pop, push, twice_as_long
+from maskedbandit.lab.engine.in_flight import InFlight, empty, first_due, full, pop, push
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
     BAD_CLOSE,
@@ -40,6 +42,7 @@ from maskedbandit.lab.engine.outcomes import (
     DONE,
     MORE_RELEASES,
     MORE_SIZES,
+    MORE_SLOTS,
     NO_FIT,
     TOO_WIDE,
     UNSIZED,
@@ -93,10 +96,22 @@ class Books(NamedTuple):
 
 
 @large_kernel
-def blank(k: int) -> Books:
-    """The books of a run that begins. (In the loop, each way to make an array would be compiled for every policy.)"""
+def blank(k: int, slots: int) -> Books:
+    """The books of a run that begins, with room for so many cohorts in flight."""
     open_n, open_total, seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
-    return Books(open_n, open_total, seen_n, seen_total, empty(8), np.zeros((8, 4)), empty_deck(k))
+    return Books(open_n, open_total, seen_n, seen_total, empty(slots), np.zeros((slots, 4)), empty_deck(k))
+
+
+@large_kernel
+@lean_kernel
+def sent(books: Books, due: int, arm: int, n: int, total: float, epoch: int) -> bool:
+    """Put a cohort that is closed in flight; False if there is no room for it."""
+    if full(books.flight):
+        return False
+    slot = push(books.flight, due)
+    books.closed[slot, 0], books.closed[slot, 1] = arm, n
+    books.closed[slot, 2], books.closed[slot, 3] = total, epoch
+    return True
 
 
 def loop(
@@ -115,10 +130,11 @@ def loop(
     of_noise: np.random.Generator,
     of_policy: np.random.Generator,
     of_delays: np.random.Generator,
+    books: Books,
 ) -> int:
     """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
     k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
-    open_n, open_total, seen_n, seen_total, flight, closed, deck = blank(k)
+    open_n, open_total, seen_n, seen_total, flight, closed, deck = books
     aloft, cohorts, left = 0, 0, 0  # in flight; on the deck; places of the deck that are left
     t, mark, regret, rewards, releases, epoch = 0, 0, 0.0, 0.0, 0, 0
     next_mark = marks[0]
@@ -167,12 +183,9 @@ def loop(
             for i in range(0 if idle else cohorts):
                 if not noted(out.sizes, deck.n[i]):
                     return MORE_SIZES
-                if full(flight):
-                    flight, closed = larger(flight), twice_as_long(closed)
                 if complete:  # a cohort cut off by the horizon is never released
-                    slot = push(flight, t + wait)
-                    closed[slot, 0], closed[slot, 1], closed[slot, 2] = deck.arm[i], deck.n[i], deck.total[i]
-                    closed[slot, 3] = epoch
+                    if not sent(books, t + wait, deck.arm[i], deck.n[i], deck.total[i], epoch):
+                        return MORE_SLOTS
                     aloft += 1
             cohorts, left, epoch = 0, 0, epoch + 1
         else:
@@ -212,11 +225,8 @@ def loop(
                     wait = late(delay, planned, of_delays)
                     ready = wait == 0
                     if wait > 0:
-                        if full(flight):
-                            flight, closed = larger(flight), twice_as_long(closed)
-                        slot = push(flight, t + wait)
-                        closed[slot, 0], closed[slot, 1], closed[slot, 2] = arm, planned, total
-                        closed[slot, 3] = epoch - 1
+                        if not sent(books, t + wait, arm, planned, total, epoch - 1):
+                            return MORE_SLOTS
                         aloft += 1
                 elif decision.close < 0 or decision.close > 1:
                     out.last[1] = decision.close
@@ -259,3 +269,41 @@ def loop(
         if open_n[arm] > 0 and not noted(out.sizes, open_n[arm]):
             return MORE_SIZES
     return DONE
+
+
+run: Any = None  # stands for the loop as a kernel, see `running`
+
+
+def whole_run(
+    s: Any,
+    law: Law,
+    parameters: Any,
+    memory: Any,
+    instance: Any,
+    delay: Delays,
+    horizon: int,
+    serve: bool,
+    marks: npt.NDArray[np.int64],
+    out: Out,
+    keys: npt.NDArray[np.uint64],
+    of_rewards: np.random.Generator,
+    of_noise: np.random.Generator,
+    of_policy: np.random.Generator,
+    of_delays: np.random.Generator,
+    slots: int,
+) -> int:
+    """One run of `loop`, with room for so many cohorts in flight."""
+    books = blank(out.pulls.size, slots)
+    drawn = of_rewards, of_noise, of_policy, of_delays
+    return run(s, law, parameters, memory, instance, delay, horizon, serve, marks, out, keys, *drawn, books)
+
+
+@cache
+def running(**names: Kernel[Any, Any]) -> Kernel[Any, int]:
+    """The loop with these kernels.
+
+    It makes no arrays itself: references to those that it is given would be counted wherever it returns, and half of
+    what is compiled would count. Its kernels may make some.
+    """
+    scope = {name: Kernel(each.function, **{"_nrt": True, **each.options}) for name, each in names.items()}
+    return large_kernel(lean_kernel(FunctionType(loop.__code__, {**loop.__globals__, **scope}, loop.__name__)))

@@ -183,7 +183,7 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     loop = FunctionType(function.__code__, module.__dict__, function.__name__)
     loop.__qualname__ = name
     njit: Any = numba.njit
-    found = njit(**OPTIONS)(loop)
+    found = njit(**OPTIONS, no_cfunc_wrapper=True)(loop)
     main = bound["ask"].function if "ask" in bound else function  # the policy's name says more than the loop's
     found._cache = kept = KernelCache(name, announce=main.__qualname__)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import MOST, Delays, Integers
 
-Floats = npt.NDArray[np.float64]
 NEVER = 2**62
 
 COUNT, PUSHED = range(2)
@@ -51,26 +49,6 @@ def empty(slots: int) -> InFlight:
 def full(f: InFlight) -> bool:
     """No slot is free."""
     return f.counts[COUNT] == f.heap.size
-
-
-@large_kernel
-def larger(f: InFlight) -> InFlight:
-    """The same with twice as many slots; things in flight keep theirs. (Loops, as NumPy's ways compile for seconds.)"""
-    found = empty(2 * f.heap.size)
-    for slot in range(f.heap.size):
-        found.heap[slot], found.due[slot], found.turn[slot] = f.heap[slot], f.due[slot], f.turn[slot]
-    found.counts[COUNT], found.counts[PUSHED] = f.counts[COUNT], f.counts[PUSHED]
-    return found
-
-
-@large_kernel
-def twice_as_long(kept: Floats) -> Floats:
-    """What a caller keeps by slot, for twice as many slots."""
-    found = np.zeros((2 * kept.shape[0], kept.shape[1]))
-    for slot in range(kept.shape[0]):
-        for i in range(kept.shape[1]):
-            found[slot, i] = kept[slot, i]
-    return found
 
 
 @lean_kernel

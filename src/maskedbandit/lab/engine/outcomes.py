@@ -23,9 +23,8 @@ from maskedbandit.study.illegal import (
     unknown_size,
 )
 
-DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, MORE_SIZES, TOO_WIDE, BAD_DECK, BAD_CLOSE, MORE_RELEASES = range(
-    11
-)
+DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(9)
+MORE_SIZES, MORE_RELEASES, MORE_SLOTS = range(9, 12)  # the run is to be made again, with more room
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
 NOT_KEPT = np.zeros((0, 4))
 WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits

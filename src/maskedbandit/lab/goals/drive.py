@@ -19,12 +19,12 @@ from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.arm_loop import running, whole_run
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
 from maskedbandit.lab.engine.each_run import Task, Workers, each_run
 from maskedbandit.lab.engine.earnings import earning
-from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, Out, explain
+from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, explain
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
@@ -98,16 +98,19 @@ class Drive(Task[Row]):
         if real(self.channel) is not None:
             return self.rehearsed
         policy, channel, marks = self.policy, self.channel, self.marks
-        go: Any = compiled(loop, **kernels(policy, channel, self.instance, self.delay, self.keep_releases))
+        names = kernels(policy, channel, self.instance, self.delay, self.keep_releases)
+        go: Any = compiled(whole_run, ask=policy.ask, run=running(**names))
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
         k, horizon, serve = self.arms, int(marks[-1]), policy.goal == "regret"
         priced, fitted = dict[int, Loss](), list[Any]()  # the loop for arguments of the types that all runs have
+        slots = [8]  # for the cohorts that are in flight at once, as far as runs have shown
 
         def single(run: int, streams: Streams, capacity: int = 64, room: int = 1024) -> Row:
             out, memory, state = self.empty(capacity, room), channel.memory(k), policy.init(k, self.aim)
             drawn: Any = streams.of(run)
-            given = state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn
+            enough = slots[0]
+            given = state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn, enough
             status = (fitted[0] if fitted else go)(*given)
             if not fitted:
                 fitted.append(go.fitted())
@@ -115,6 +118,9 @@ class Drive(Task[Row]):
                 return single(run, streams, 8 * capacity, room)
             if status == MORE_RELEASES:
                 return single(run, streams, capacity, 8 * room)
+            if status == MORE_SLOTS:
+                slots[0] = max(slots[0], 8 * enough)
+                return single(run, streams, capacity, room)
             explain(status, int(out.last[0]), int(out.last[1]), policy, channel, memory)
             sizes: list[int] = out.sizes[out.sizes > 0].tolist()
             for n in sizes:

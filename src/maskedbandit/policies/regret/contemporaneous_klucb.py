@@ -45,7 +45,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import WAIT, Decision, kernel, large_kernel, lean_kernel
+from maskedbandit.core import WAIT, Decision, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace, radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
@@ -99,23 +99,24 @@ class State(NamedTuple):
     least: int
 
 
-@kernel
-def level(s: State, users: float, first: int) -> float:
+@large_kernel
+@lean_kernel
+def level(horizon: int, k: int, users: float, first: int) -> float:
     """f, for an arm with so many users, after a first epoch of so many for each."""
-    return math.log1p(REST * s.horizon / users * min(1.0, s.horizon / (SHORT * s.n.size * max(1, first))))
+    return math.log1p(REST * horizon / users * min(1.0, horizon / (SHORT * k * max(1, first))))
 
 
 @large_kernel
 @lean_kernel
-def first_size(s: State, law: Law) -> int:
+def first_size(horizon: int, k: int, least: int, law: Law) -> int:
     """Users of every arm in the first epoch."""
-    most = max(s.least, s.horizon // s.n.size)
-    low, high = s.least - 1, s.least
-    while high < most and high < QUIET * radius(law, 1, high, level(s, high, high)):
+    most = max(least, horizon // k)
+    low, high = least - 1, least
+    while high < most and high < QUIET * radius(law, 1, high, level(horizon, k, float(high), high)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if middle >= QUIET * radius(law, 1, middle, level(s, middle, middle)):
+        if middle >= QUIET * radius(law, 1, middle, level(horizon, k, float(middle), middle)):
             high = middle
         else:
             low = middle
@@ -132,7 +133,7 @@ def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
         return evidence(s.pairs, law, c, leader)
     for e in range(epochs):
         shared += s.kept.n[e, c] > 0 and s.kept.n[e, leader] > 0
-    f = level(s, n + m, first)
+    f = level(s.horizon, s.n.size, n + m, first)
     needed = f + math.log(max(1.0, first / AFFORDED)) / shared
     so_far = needed * n / (n + m)
     more = max(0.0, bet(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
@@ -143,7 +144,8 @@ def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
 @lean_kernel
 def judge(s: State, law: Law, rng: np.random.Generator) -> None:
     """Find the leader, and the evidence against all others."""
-    k, best, first = s.n.size, NONE_YET, first_size(s, law)
+    k, best = s.n.size, NONE_YET
+    first = first_size(s.horizon, k, s.least, law)
     for a in range(k):
         worst = math.inf
         for c in range(k):
@@ -159,14 +161,15 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
 @lean_kernel
 def challengers(s: State, law: Law) -> bool:
     """Plan an epoch of the leader and its challengers; False if there is none."""
-    k, leader, flying, first = s.n.size, s.clock[LEADER], 0, first_size(s, law)
+    k, leader, flying = s.n.size, s.clock[LEADER], 0
+    first = first_size(s.horizon, k, s.least, law)
     for a in range(k):
         flying += s.flying[a]
         s.plan[a] = 0
     weakest, largest, haste = math.inf, 0, HASTE if flying > 0 else 1.0
     for c in range(k):
         n, m = float(s.n[c]), float(s.flying[c])
-        f, against = level(s, n + m, first), s.against[c]
+        f, against = level(s.horizon, k, n + m, first), s.against[c]
         if c != leader and haste * against * (n + m) <= f * n:
             size = (s.ratio - 1) * n + FLYING * m
             if against > 0.0:
@@ -248,7 +251,7 @@ class ContemporaneousKLUCB(Policy):
                 if challengers(s, law) and begin(s)
                 else Decision(int(s.clock[LEADER]), 0, 0)
             )
-        first = first_size(s, law)
+        first = first_size(s.horizon, s.n.size, s.least, law)
         for a in range(s.n.size):
             s.plan[a] = first if s.clock[EPOCHS] == 0 else max(BLIND * first, math.ceil(FLYING * s.flying[a]))
         return next_of_plan(s.plan, s.clock) if begin(s) else WAIT
