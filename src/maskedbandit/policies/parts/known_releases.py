@@ -116,7 +116,7 @@ def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: flo
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
     A cohort that aims at all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner,
-    but each has noise of its own. So it aims at the less of it, the less of its variance is noise.
+    but each has noise of its own. So it aims at the less of it, the less of its variance is noise: `loud` is how much.
 
     `found` is the evidence, `gain` that of the best bet in it, `more` the factor by which both will have grown once the
     users in flight are released, and `gap` the distance between the means that are to be told apart.
@@ -125,8 +125,8 @@ def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: flo
     gain = max(gain, 0.3) * more
     short = s.threshold + MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
     least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
-    missing, noise = n * (short / gain - 1), deviation(law, n)
-    loud = noise * noise / (noise * noise + max(missing, 1.0) / 4)
+    missing, noise, mean = n * (short / gain - 1), deviation(law, n), min(max(s.mean[arm], 0.01), 0.99)
+    loud = noise * noise / (noise * noise + max(missing, 1.0) * mean * (1 - mean))
     users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, n * s.growth))
     least_useful_n = 2.8 * noise / max(gap, 1e-9)  # a release of fewer users is mostly noise
     return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
