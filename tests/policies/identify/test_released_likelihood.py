@@ -142,7 +142,7 @@ def test_mutants_are_wrong_more_often(broken, channel, means, delta):
     ],
 )
 def test_users_it_takes(means, epsilon, most):
-    """Means of 200 runs, all of which stop; they lie at 0.5 to 0.7 of these numbers, 20 standard errors below."""
+    """Means of 200 runs, all of which stop; they lie at 0.4 to 0.7 of these numbers, 20 standard errors below."""
     channel, instance = mb.channels.Central(epsilon=epsilon), mb.Bernoulli(means)
     found = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=200, seed=4)
     assert found.stopped.all()
