@@ -13,7 +13,8 @@ The rest can be chosen freely, because it is post-processing. Every release has 
 * then one at a time, of one of the top two arms [JD23]: of the leader, if a user of the leader adds more evidence than
   at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
 * while releases are in flight too, as if they had shown the same as those before: the evidence counts releases alone;
-* as many users as the missing evidence should need, which at most multiply the arm's count by 1 + `growth`.
+* of the users that the missing evidence should need, a part that is the larger the more of their variance is noise, and
+  that at most multiplies the arm's count by 1 + `growth`.
 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
 tie, because these always have the least evidence. So a rival that is not beaten yet comes first while it has fewer than

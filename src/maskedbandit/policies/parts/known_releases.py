@@ -20,6 +20,7 @@ from maskedbandit.theory.likelihood import Releases, likeliest
 MOST = 256  # releases of one arm that are kept
 MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
 LEAST_GROWTH = 0.1
+AIMED = 0.3  # of the missing evidence, by a cohort whose release has no noise
 MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
 UNKNOWN = -1.0  # evidence that was not computed
 BEATEN = 0.05  # of `forced`, for arms of which all evidence suffices
@@ -114,6 +115,9 @@ def update_means(s: Known, law: Law) -> bool:
 def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float, gap: float) -> int:
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
+    A cohort that aims at all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner,
+    but each has noise of its own. So it aims at the less of it, the less of its variance is noise: `loud` is how much.
+
     `found` is the evidence, `gain` that of the best bet in it, `more` the factor by which both will have grown once the
     users in flight are released, and `gap` the distance between the means that are to be told apart.
     """
@@ -121,8 +125,10 @@ def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: flo
     gain = max(gain, 0.3) * more
     short = s.threshold + MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
     least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
-    users = n * max(least, min(short / gain - 1, s.growth))
-    least_useful_n = 2.8 * deviation(law, n) / max(gap, 1e-9)  # a release of fewer users is mostly noise
+    missing, noise, mean = n * (short / gain - 1), deviation(law, n), min(max(s.mean[arm], 0.01), 0.99)
+    loud = noise * noise / (noise * noise + max(missing, 1.0) * mean * (1 - mean))
+    users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, n * s.growth))
+    least_useful_n = 2.8 * noise / max(gap, 1e-9)  # a release of fewer users is mostly noise
     return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
 
 
