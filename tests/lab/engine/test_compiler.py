@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
 from maskedbandit import law
 from maskedbandit.core import OPTIONS, kernel, large_kernel
@@ -440,6 +442,21 @@ def test_threads_that_compile_the_same_kernels_at_once_do_no_harm(tmp_path: Path
     assert found == [33.0] * 4
     assert anew(body, step=own)(3.0) == 33.0
     assert {path.suffix for path in tmp_path.iterdir()} == {".kernel", ""}  # and the locks
+
+
+def test_types_are_not_looked_up_while_another_thread_compiles(tmp_path: Path, monkeypatch) -> None:
+    """It may add some, and whoever goes through them at that moment finds their number changed."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    locked, look = list[bool](), Dispatcher.typeof_pyval
+
+    def seen(self: Dispatcher, value: object) -> object:
+        locked.append(global_compiler_lock.is_locked())
+        return look(self, value)
+
+    monkeypatch.setattr(Dispatcher, "typeof_pyval", seen)
+    assert compiler.compiled_loop.__wrapped__(body, step=factory(13.0))(3.0) == 39.0
+    assert locked
+    assert all(locked)
 
 
 def test_a_file_that_others_could_have_planted_is_not_run(tmp_path: Path, monkeypatch) -> None:

@@ -169,6 +169,7 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     """The function, compiled with these kernels once in a process."""
     import numba
     from numba.core import types
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.extending import typeof_impl
 
     from maskedbandit.lab.engine.kernel_cache import KernelCache
@@ -188,8 +189,10 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     found._cache = kept = KernelCache(name, announce=main.__qualname__)
 
     def prepare(arguments: tuple[Any, ...]) -> None:
-        # in the order in which a call asks: otherwise the loop is compiled for types with which nobody calls it
-        kinds = tuple(getattr(each, "_numba_type_", None) or found.typeof_pyval(each) for each in arguments)
+        # in the order in which a call asks: otherwise the loop is compiled for types with which nobody calls it; and
+        # not while another thread compiles, as that may add to the types that there are
+        with global_compiler_lock:
+            kinds = tuple(getattr(each, "_numba_type_", None) or found.typeof_pyval(each) for each in arguments)
         with kept.turn(kinds, found.targetctx.codegen()):
             found.compile(kinds)
 
