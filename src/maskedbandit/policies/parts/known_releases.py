@@ -116,7 +116,8 @@ def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: flo
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
     A cohort that aims at all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner,
-    but each has noise of its own. So it aims at the less of it, the less of its variance is noise: `loud` is how much.
+    but each has noise of its own. So it aims at the less of it, the less of its variance is noise that is added to
+    releases: `loud` is how much.
 
     `found` is the evidence, `gain` that of the best bet in it, `more` the factor by which both will have grown once the
     users in flight are released, and `gap` the distance between the means that are to be told apart.
