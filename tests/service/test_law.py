@@ -99,7 +99,7 @@ def pulls_of_the_lab(runs: int, share: float = 1.0) -> np.ndarray:
     ).pulls
 
 
-def check_same_law(ours: np.ndarray, theirs: np.ndarray) -> None:
+def check_same_distribution(ours: np.ndarray, theirs: np.ndarray) -> None:
     """Allocation, regret and wrong answers have one law: three assertions, of a chance of 1e-9 each to be wrong."""
     gaps = np.round(10 * (max(MEANS) - np.array(MEANS))).astype(np.int64)
     assert (ours.sum(axis=1) == PEOPLE).all()
@@ -112,9 +112,9 @@ def check_same_law(ours: np.ndarray, theirs: np.ndarray) -> None:
 def test_studies_over_http_have_the_law_of_the_lab() -> None:
     """Runs of the lab are cheap: 675 studies against 40,000 runs tell as much as 1000 against 2000."""
     ours = pulls_over_http(675)
-    check_same_law(ours, pulls_of_the_lab(40_000))
+    check_same_distribution(ours, pulls_of_the_lab(40_000))
     with pytest.raises(AssertionError, match="two distributions"):
-        check_same_law(ours, pulls_of_the_lab(40_000, 0.5))  # lost reports are noticed
+        check_same_distribution(ours, pulls_of_the_lab(40_000, 0.5))  # lost reports are noticed
 
 
 # --- privacy ---------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def do(options: argparse.Namespace) -> None:
 
     from maskedbandit.statement.content import encoded, schema
 
-    refuse_others(options)
+    check_options(options)
     if options.out is not None and options.out.name in ("", ".."):
         raise InvalidValue("--out", str(options.out), TWO_FILES)
     if options.what == ["schema"]:
@@ -116,7 +116,7 @@ def form(options: argparse.Namespace) -> str:
     return "--url" if options.url is not None else ""
 
 
-def refuse_others(options: argparse.Namespace) -> None:
+def check_options(options: argparse.Namespace) -> None:
     """Raise `InvalidValue` at the first option that is not taken here, as it would be passed over in silence."""
     command = form(options)
     takes = TAKES[command].split()
