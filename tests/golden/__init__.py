@@ -17,7 +17,8 @@ import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import blank, loop
+from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.books import blank
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.outcomes import DONE, Out
 from maskedbandit.lab.goals.drive import kernels

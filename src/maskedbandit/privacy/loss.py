@@ -20,7 +20,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from operator import index
 
 from maskedbandit.errors import InvalidValue
@@ -152,7 +151,7 @@ class Loss:
         Loss(ε = 0.5)
         """
         width, shift = exact("scale", scale), whole("sensitivity", sensitivity, 1)
-        return _of_laplace(width, shift)
+        return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
@@ -283,12 +282,6 @@ class Loss:
 
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
-
-
-@lru_cache(maxsize=1024)
-def _of_laplace(width: Fraction, shift: int) -> Loss:
-    """Made once: a device asks for it at every offer, and whatever makes a loss checks all of its parts."""
-    return Loss(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
 
 def _plus(x: Bound, y: Bound) -> Bound:

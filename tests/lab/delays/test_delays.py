@@ -21,7 +21,8 @@ from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.delays.delay import Delay, drawn, last
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.delays.recorded import Recorded
-from maskedbandit.lab.engine.arm_loop import blank, loop
+from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.engine.books import blank
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.in_flight import NEVER, empty, first_due, full, in_flight, pop, push
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, Out

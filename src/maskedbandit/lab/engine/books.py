@@ -1,0 +1,43 @@
+"""The books of a run: what is in its open cohorts, on its deck and in flight; they are made before its loop begins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.core import large_kernel, lean_kernel
+from maskedbandit.lab.engine.deck import Deck, empty_deck
+from maskedbandit.lab.engine.in_flight import InFlight, empty, full, push
+
+
+class Books(NamedTuple):
+    """What a run keeps."""
+
+    open_n: npt.NDArray[np.int64]  # [k] users in the open cohort
+    open_total: npt.NDArray[np.float64]  # [k]
+    seen_n: npt.NDArray[np.int64]  # [k] rewards in all releases, where they are late
+    seen_total: npt.NDArray[np.float64]  # [k]
+    flight: InFlight
+    closed: npt.NDArray[np.float64]  # [slots, 4] arm, number of users, sum and epoch of what is in flight
+    deck: Deck
+
+
+@large_kernel
+def blank(k: int, slots: int) -> Books:
+    """The books of a run that begins, with room for so many cohorts in flight."""
+    open_n, open_total, seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
+    return Books(open_n, open_total, seen_n, seen_total, empty(slots), np.zeros((slots, 4)), empty_deck(k))
+
+
+@large_kernel
+@lean_kernel
+def sent(books: Books, due: int, arm: int, n: int, total: float, epoch: int) -> bool:
+    """Put a cohort that is closed in flight; False if there is no room for it."""
+    if full(books.flight):
+        return False
+    slot = push(books.flight, due)
+    books.closed[slot, 0], books.closed[slot, 1] = arm, n
+    books.closed[slot, 2], books.closed[slot, 3] = total, epoch
+    return True
