@@ -7,17 +7,24 @@ import logging
 import socket
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
-from maskedbandit.service.joined import Cycle, Start
+from maskedbandit.service.joined import Start, sent
+from maskedbandit.service.metrics import Metrics
+from maskedbandit.service.route import Answer, Route
 from tests.service.live import live
 
-KIND, COOKIE = (b"content-type", b"text/plain"), (b"set-cookie", b"a=1; Path=/")
-WHOLE = Start(200, [KIND], 2)
+KIND, COOKIE = b"text/plain", (b"set-cookie", b"a=1; Path=/")
+POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+EXPECTS = b"GET /x HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+WHOLE = Answer(b"{}", KIND)
 LOG = logging.getLogger("nobody")
 
 
@@ -36,35 +43,67 @@ class Wire:
     def is_closing(self) -> bool:
         return "closed" in self.told
 
+    def get_extra_info(self, name: str) -> None:
+        return None
 
-def plain(*headers: tuple[bytes, bytes], status: int = 200) -> dict[str, Any]:
-    return {"type": "http.response.start", "status": status, "headers": headers}
 
+class Behind:
+    """What may be between an application and the server."""
 
-def body(part: bytes = b"{}", more: bool = False) -> dict[str, Any]:
-    return {"type": "http.response.body", "body": part, "more_body": more}
+    def __init__(self, send: Any) -> None:
+        self._send = send
+
+    async def send(self, message: Any) -> None:
+        await self._send(message)
 
 
 def told(
-    kind: type[RequestResponseCycle],
-    *messages: dict[str, Any],
-    method: str = "POST",
-    keep_alive: bool = True,
-    gone: bool = False,
+    at_once: bool,
+    answer: Answer,
+    request: bytes = POST,
+    meanwhile: str = "",
+    before: str = "",
+    after: str = "",
+    headers: list[tuple[bytes, bytes]] | None = None,
 ) -> list[bytes | str]:
-    """What goes over the wire, message by message, and whether the request was then done with."""
+    """What goes over the wire if a route answers so, and whether the request was then done with."""
     wire: Any = Wire()
 
-    async def go() -> None:
-        done, scope = asyncio.Event(), {"method": method}
-        asked: Any = scope, wire, FlowControl(wire), LOG, LOG, False, [], asyncio.Event(), False, keep_alive, done.set
-        cycle = kind(*asked)
-        cycle.disconnected = gone
-        for message in messages:
-            await cycle.send(message)
-            wire.told.append("|")
-        wire.told.append("done" if done.is_set() and cycle.response_complete else "not done")
+    async def handler(call: Any) -> Answer:
+        if meanwhile == "whoever asked goes":
+            protocol.connection_lost(OSError())
+        if meanwhile == "the server ends":
+            protocol.shutdown()
+        if meanwhile == "too much waits to be sent":
+            protocol.pause_writing()
+            asyncio.get_running_loop().call_soon(wire.told.append, "room")
+            asyncio.get_running_loop().call_soon(protocol.resume_writing)
+        return answer
 
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        scope |= {"app": SimpleNamespace(service_host=SimpleNamespace(metrics=Metrics())), "path_params": {}}
+        if before:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        await Route("POST" if request == POST else "GET", "/x", (), handler)(
+            scope, receive, send if at_once else Behind(send).send
+        )
+        if after:
+            assert (await receive())["type"] == "http.disconnect"
+
+    async def go() -> None:
+        nonlocal protocol
+        config, state = uvicorn.Config(application, lifespan="off", log_config=None), ServerState()
+        config.load()
+        state.default_headers = headers or []
+        protocol = HttpToolsProtocol(config, state, {})
+        protocol.connection_made(wire)
+        protocol.data_received(request)
+        await asyncio.wait(state.tasks)
+        wire.told.append("done" if protocol.cycle.response_complete and state.total_requests else "not done")
+        protocol._unset_keepalive_if_required()
+
+    protocol: Any = None
     asyncio.run(go())
     found: list[bytes | str] = wire.told
     return found
@@ -75,107 +114,78 @@ def text(told: list[bytes | str]) -> list[bytes | str]:
     return [b"".join(each for each in told if isinstance(each, bytes)), *(each for each in told if each in WORDS)]
 
 
-WORDS = ("closed", "done", "not done")
-CASES: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {
-    "whole": ((WHOLE, body()), {}),
-    "a refusal": ((Start(404, [KIND], 2), body()), {}),
-    "with a header twice": ((Start(200, [KIND, COOKIE, COOKIE], 2), body()), {}),
-    "empty": ((Start(200, [KIND], 0), body(b"")), {}),
-    "of another application": ((plain(KIND, (b"content-length", b"2")), body()), {}),
-    "without a length": ((plain(KIND), body()), {}),
-    "a stream": ((plain(KIND), body(more=True), body(more=True), body(b"")), {}),
-    "in parts": ((Start(200, [KIND], 4), body(more=True), body()), {}),
-    "to HEAD": ((WHOLE, body(b"")), {"method": "HEAD"}),
-    "the last one": ((WHOLE, body()), {"keep_alive": False}),
-    "said to be the last one": ((plain(KIND, (b"content-length", b"2"), (b"connection", b"close")), body()), {}),
-    "to whoever is gone": ((WHOLE, body()), {"gone": True}),
+WORDS = ("closed", "room", "done", "not done")
+CASES: dict[str, tuple[Answer, dict[str, Any]]] = {
+    "whole": (WHOLE, {}),
+    "a refusal": (Answer(b"{}", KIND, 404), {}),
+    "with a header twice": (Answer(b"{}", KIND, 200, (COOKIE, COOKIE)), {}),
+    "empty": (Answer(b"", KIND), {}),
+    "to GET": (WHOLE, {"request": b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"}),
+    "to HEAD": (WHOLE, {"request": b"HEAD /x HTTP/1.1\r\nHost: a\r\n\r\n"}),
+    "the last one": (WHOLE, {"request": b"GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"}),
+    "in an old version": (WHOLE, {"request": b"GET /x HTTP/1.0\r\n\r\n"}),
+    "before the end": (WHOLE, {"meanwhile": "the server ends"}),
+    "to whoever is gone": (WHOLE, {"meanwhile": "whoever asked goes"}),
+    "to whoever reads slowly": (WHOLE, {"meanwhile": "too much waits to be sent"}),
+    "after another one": (WHOLE, {"before": "the head of another answer"}),
+    "with headers of the server": (WHOLE, {"headers": [(b"server", b"a")]}),
+    "to whoever asks before the body": (WHOLE, {"request": EXPECTS, "after": "more is read"}),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_client_is_sent_what_the_server_would_send(case: str) -> None:
-    messages, how = CASES[case]
-    assert text(told(Cycle, *messages, **how)) == text(told(RequestResponseCycle, *messages, **how))
+    answer, how = CASES[case]
+    assert text(told(True, answer, **how)) == text(told(False, answer, **how))
 
 
 def test_a_head_is_sent_with_its_body() -> None:
-    _, together, *_ = told(Cycle, WHOLE, body())
+    together, end = told(True, WHOLE)
     assert isinstance(together, bytes)
-    assert together.endswith(b"\r\n\r\n{}")
-    head, _, alone, *_ = told(RequestResponseCycle, WHOLE, body())
-    assert (head, alone) == (together[:-2], b"{}"), "what a server does by itself"
+    assert (together[-6:], end) == (b"\r\n\r\n{}", "done")
+    assert told(False, WHOLE) == [together[:-2], b"{}", "done"], "what a server does by itself"
 
 
-def test_the_head_of_a_stream_does_not_wait_for_its_first_event() -> None:
-    head, end, first, *_ = told(Cycle, plain(KIND), body(b"data: 1\n\n", more=True))
-    assert isinstance(head, bytes)
-    assert (head[-4:], end, first) == (b"\r\n\r\n", "|", b"9\r\ndata: 1\n\n\r\n")
+def test_an_answer_waits_until_whoever_asked_has_read() -> None:
+    assert told(True, WHOLE, meanwhile="too much waits to be sent")[0] == "room"
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        (Start(200, [KIND], 3), body()),
-        (Start(200, [KIND], 1), body()),
-        (plain(KIND, (b"x", b"a\r\nset-cookie: b")), body()),
-        (plain(KIND, (b"x: y\r\nz", b"a")), body()),
-        (WHOLE, WHOLE),
-        (plain(KIND), WHOLE),
-        (body(),),
-    ],
-)
-def test_what_is_no_answer_is_refused_as_by_the_server(messages: tuple[dict[str, Any], ...]) -> None:
-    for kind in (RequestResponseCycle, Cycle):
-        with pytest.raises(RuntimeError):
-            told(kind, *messages)
+def test_an_answer_is_the_last_one_if_the_server_ends_before_it() -> None:
+    assert "closed" in told(True, WHOLE, meanwhile="the server ends")
+
+
+def test_nobody_is_told_to_go_on_after_an_answer() -> None:
+    found = told(True, WHOLE, EXPECTS, after="more is read")
+    assert text(found)[0] == told(True, WHOLE)[0]
+
+
+def test_whoever_waits_for_more_of_the_request_is_told_that_it_is_answered() -> None:
+    async def go() -> None:
+        wire: Any = Wire()
+        asked: Any = (
+            {"method": "GET"},
+            wire,
+            FlowControl(wire),
+            LOG,
+            LOG,
+            False,
+            [],
+            asyncio.Event(),
+            False,
+            True,
+            print,
+        )
+        cycle = RequestResponseCycle(*asked)
+        assert sent(cycle.send, b"", b"{}")
+        assert cycle.message_event.is_set()
+
+    asyncio.run(go())
 
 
 @pytest.mark.parametrize("header", [(b"x", b"a\r\nset-cookie: b"), (b"x: y\r\nz", b"a")])
 def test_no_header_ends_before_it_should(header: tuple[bytes, bytes]) -> None:
     with pytest.raises(RuntimeError, match="end it"):
         Start(200, [header], 2)
-
-
-def ended(kind: type[RequestResponseCycle], between: str) -> list[bytes | str]:
-    """What goes over the wire if this comes between the head and the body."""
-    wire: Any = Wire()
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        await send(WHOLE)
-        if between == "a failure":
-            raise OSError
-        if between == "nothing more":
-            return
-        if between == "the end of the server":
-            cycle.keep_alive = False
-        await send(body())
-        if between == "nothing":
-            await receive()
-
-    scope, flow = {"method": "POST"}, FlowControl(wire)
-    asked: Any = scope, wire, flow, LOG, LOG, False, [], asyncio.Event(), True, True, lambda: None
-    cycle = kind(*asked)
-    asyncio.run(cycle.run_asgi(application))
-    found: list[bytes | str] = wire.told
-    return found
-
-
-@pytest.mark.parametrize("between", ["a failure", "nothing more"])
-def test_an_application_that_fails_after_its_head_is_not_waited_for(between: str) -> None:
-    assert ended(RequestResponseCycle, between)[-1] == "closed"
-    told = ended(Cycle, between)
-    assert told[-1] == "closed"
-    assert b"".join(each for each in told if isinstance(each, bytes)).startswith(b"HTTP/1.1 500 "), "of its head"
-
-
-def test_an_answer_is_the_last_one_if_the_server_ends_before_its_body() -> None:
-    assert ended(Cycle, "the end of the server")[-1] == "closed"
-
-
-def test_nobody_is_told_to_go_on_after_an_answer() -> None:
-    for kind in (RequestResponseCycle, Cycle):
-        told = b"".join(each for each in ended(kind, "nothing") if isinstance(each, bytes))
-        assert told.endswith(b"\r\n\r\n{}")
 
 
 def answers(port: int, many: int, at_once: bool) -> list[bytes]:

@@ -228,6 +228,7 @@ def test_too_many_requests(service: Inside) -> None:
     assert service.ask("GET", "/v1/studies", key="owner").status == 200  # each key for itself
     slow("strangers")
     assert [service.study("assign", {"unit": "u"}, "mb_client_0_x").status for _ in range(3)] == [401, 401, 429]
+    assert service.study("assign", {"unit": "u"}, None).status == 401  # who tries no key is not counted
     assert service.ask("GET", "/v1/studies", key="owner").status == 200  # from the same address
 
 

@@ -212,6 +212,31 @@ def test_cohorts_are_dealt_from_in_the_order_of_their_numbers():
     assert [places.cohort for places in deck.dealing] == [0, 1, 2]
 
 
+def test_the_deck_knows_how_many_are_dealt_whatever_comes_back():
+    deck, bits, known = Deck(), Bits(), []
+
+    def note():
+        assert deck.dealt == sum(places.size - places.left for places in deck.cohorts)
+        known.append(deck.dealt)
+
+    for arm, n, close in (*deck_of(3, 2), (0, 1, 0)):
+        deck.add(Decision(arm, n, close))
+    deck.add(Decision(0, 1, 1))  # to the cohort that grows
+    for _ in range(7):
+        note()
+        deck.deal(bits)
+    for places in deck.cohorts[:2]:
+        places.give_back(0)
+        deck.sort(places)
+        note()
+    deck.end_stage()
+    note()
+    deck.cohorts[2].give_back(0)
+    deck.sort(deck.cohorts[2])
+    note()
+    assert known == [*range(7), 6, 5, 5, 4]
+
+
 def test_a_place_may_come_back_while_nothing_can_be_asked():
     study, bits = driver_of([(0, 2, 1), WAIT]), seeded(3)
     for _ in range(3):

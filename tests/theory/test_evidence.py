@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, draws_of_one
-from maskedbandit.theory.evidence import FIRST, ON_A, ON_B, RATIOS, both, everywhere, evidence, log_weight, shift, tail
+from maskedbandit.theory.evidence import FIRST, Bets, both, everywhere, evidence, log_weight, shift, tail, weights
 from maskedbandit.theory.likelihood import Releases, allowance, likeliest, log_likelihood
 from maskedbandit.theory.lost_draws import wider_laplace
 from maskedbandit.theory.noise_pmf import log_pmf
@@ -79,26 +79,29 @@ def test_ignoring_the_noise_is_not_fair():
         check_fair(LAWS["laplace"], LAWS["none"]._replace(grid=1.0))
 
 
-def test_weights_add_up_to_one():
+@pytest.mark.parametrize("many", [False, True])
+def test_weights_add_up_to_one(many):
     """Over pairs of scales, and over those of one arm; what is missing belongs to scales below 2^-4000."""
+    on_a, on_b, ratios = weights(Bets(1.0, 1.0, many))
     pairs = sum(
-        math.exp(log_weight(t) + RATIOS[s - t + FIRST])
+        math.exp(log_weight(t) + ratios[s - t + FIRST])
         for t in range(4000)
-        for s in range(max(0, t - FIRST), t - FIRST + RATIOS.size)
+        for s in range(max(0, t - FIRST), t - FIRST + ratios.size)
     )
     one = sum(math.exp(log_weight(j)) for j in range(4000))
-    assert 0.98 < pairs + (ON_A + ON_B) * one <= 1 + 1e-12
+    assert 0.98 < pairs + (on_a + on_b) * one <= 1 + 1e-12
 
 
-def whole_evidence(law: Law, a: Releases, b: Releases, best: int, rivals: int, z: float) -> float:
+def whole_evidence(law: Law, a: Releases, b: Releases, best: int, rivals: float, z: float, many: bool = False) -> float:
     """ln M_ab(z) with all bets of MANY scales, as its definition says."""
     here = [log_likelihood(law, each, z)[0] + allowance(law, each) for each in (a, b)]
     gain_a = [log_likelihood(law, a, min(z + shift(j), 1.0))[0] - here[0] for j in range(MANY)]
     gain_b = [log_likelihood(law, b, max(z - shift(j), 0.0))[0] - here[1] for j in range(MANY)]
-    of_one = (math.log(best * ON_A), gain_a), (math.log(rivals * ON_B), gain_b)
+    of_a, of_b, ratios = weights(Bets(best, rivals, many))
+    of_one = (math.log(of_a), gain_a), (math.log(of_b), gain_b)
     terms = [weight + log_weight(j) + gain for weight, gains in of_one for j, gain in enumerate(gains)]
     for t in range(MANY):
-        for position, weight in enumerate(RATIOS):
+        for position, weight in enumerate(ratios):
             s = t + position - FIRST  # t = s 2^(position - FIRST), in shifts: the s-th is 2^(t's - position + FIRST)
             if 0 <= s < MANY:
                 terms.append(log_weight(t) + weight + gain_a[s] + gain_b[t])
@@ -182,9 +185,10 @@ def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> 
         fine = np.concatenate([np.linspace(0.01, 0.99, 30), np.linspace(mean_b, mean_a, 62)[1:-1]])
         rivals = int(rng.integers(1, 30))
         best = 1 + rivals % 3
-        least = min(whole_evidence(law, a, b, best, rivals, float(z)) for z in fine)
+        many = rivals > 15
+        least = min(whole_evidence(law, a, b, best, rivals, float(z), many) for z in fine)
         for threshold in (least - 0.3, least + 0.02, least + 1.0):
-            if threshold > 0 and kernel(law, a, b, best, rivals, mean_a, mean_b, threshold) > 1:
+            if threshold > 0 and kernel(law, a, b, Bets(best, rivals, many), mean_a, mean_b, threshold) > 1:
                 assert threshold <= least + 1e-9, (
                     f"seen to be {threshold:.3f} everywhere, but it is {least:.3f} somewhere"
                 )
@@ -198,11 +202,9 @@ def test_what_is_seen_everywhere_is_there(name, cases):
     assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else cases) > 0
 
 
-def coarse(
-    law: Law, a: Releases, b: Releases, best: int, rivals: int, mean_a: float, mean_b: float, threshold: float
-) -> float:
+def coarse(law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, mean_b: float, threshold: float) -> float:
     """A mutant: evidence at three values of z stands for all."""
-    seen = (evidence(law, a, b, best, rivals, mean_a - mean_b, z)[0] >= threshold for z in (0.25, 0.5, 0.75))
+    seen = (evidence(law, a, b, bets, mean_a - mean_b, z)[0] >= threshold for z in (0.25, 0.5, 0.75))
     return min(2.0 if enough else z for enough, z in zip(seen, (0.25, 0.5, 0.75), strict=True))
 
 
@@ -241,5 +243,5 @@ def test_it_is_sharp():
     law, n = LAWS["none"], np.array([400])
     a, b = Releases(np.array([220.0]), n, 1), Releases(np.array([180.0]), n, 1)
     least = min(whole_evidence(law, a, b, 1, 1, z) for z in np.linspace(0.3, 0.7, 81))
-    assert everywhere(law, a, b, 1, 1, 0.55, 0.45, least - 0.05) == 2
-    assert everywhere(law, a, b, 1, 1, 0.55, 0.45, least + 0.01) <= 1
+    assert everywhere(law, a, b, Bets(1, 1, False), 0.55, 0.45, least - 0.05) == 2
+    assert everywhere(law, a, b, Bets(1, 1, False), 0.55, 0.45, least + 0.01) <= 1

@@ -14,7 +14,8 @@ async def body_of(receive: Any, headers: Mapping[bytes, bytes], limit: int) -> b
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > limit:
         raise TooLarge(f"the body has {int(length)} bytes, and at most {limit} are allowed")
-    parts, size = list[bytes](), 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

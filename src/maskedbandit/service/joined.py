@@ -9,7 +9,6 @@ from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
     HEADER_VALUE_RE,
     STATUS_LINE,
-    HttpToolsProtocol,
     RequestResponseCycle,
 )
 
@@ -26,49 +25,22 @@ class Start(dict[str, Any]):
         super().__init__(type="http.response.start", status=status, headers=headers)
         if any(HEADER_RE.search(name) or HEADER_VALUE_RE.search(value) for name, value in headers):
             raise RuntimeError("a header has bytes that end it")
-        self.length = length
         self.head = b"".join([STATUS_LINE[status], *(b"%b: %b\r\n" % line for line in headers), b"\r\n"])
 
 
-class Cycle(RequestResponseCycle):
-    """A request and its answer; the head of a `Start` waits for the body. All else is sent as the server does."""
+def sent(send: Any, head: bytes, body: bytes) -> bool:
+    """Send a whole answer, if `send` is that of the server. False: nothing was sent, as there is more to do.
 
-    start: Any = None  # the `Start` that waits
-
-    async def send(self, message: Any) -> None:
-        """Send the head or a part of the body."""
-        start = self.start
-        if start is None:
-            joins = type(message) is Start and not self.default_headers and not self.response_started
-            if joins and self.keep_alive and self.scope["method"] != "HEAD":
-                self.start = message
-            else:
-                await super().send(message)
-            return
-        self.start = None
-        body = message.get("body", b"")
-        whole = len(body) == start.length and not message.get("more_body")
-        if not whole or not self.keep_alive or self.flow.write_paused or self.disconnected:
-            await super().send(start)
-            await super().send(message)
-            return
-        self.response_started = self.response_complete = True
-        self.waiting_for_100_continue = False
-        self.transport.write(start.head + body)
-        self.message_event.set()
-        self.on_response()
-
-    async def send_500_response(self) -> None:
-        """Say that the application failed: of a head that waits nothing was sent."""
-        self.start = None
-        await super().send_500_response()
-
-
-class Protocol(HttpToolsProtocol):
-    """HTTP with such answers."""
-
-    def on_headers_complete(self) -> None:
-        """A request has come, for which the server has made what answers it."""
-        super().on_headers_complete()
-        if self.cycle is not None:
-            self.cycle.__class__ = Cycle  # the server makes it itself, and asks nobody of which class
+    Nothing is lent by way of the request: what leads back to it would be a circle, which stays until it is looked for.
+    """
+    cycle = getattr(send, "__self__", None)
+    if type(cycle) is not RequestResponseCycle or cycle.default_headers or cycle.scope["method"] == "HEAD":
+        return False
+    if cycle.response_started or cycle.disconnected or not cycle.keep_alive or cycle.flow.write_paused:
+        return False
+    cycle.response_started = cycle.response_complete = True
+    cycle.waiting_for_100_continue = False
+    cycle.transport.write(head + body)
+    cycle.message_event.set()
+    cycle.on_response()
+    return True

@@ -32,8 +32,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         given: Any = {"registry": self.registry}
         Info("maskedbandit", "The version of the server", **given).info({"version": __version__})
-        self._answers: Counter[tuple[str, int]] = Counter()  # by route and status
-        self._within: dict[str, list[int]] = {}  # answers of a route within each of SECONDS, and no less, or in more
+        self._answers: Counter[tuple[str, int, int]] = Counter()  # by route, status and how many of SECONDS it took
         self._seconds: defaultdict[str, float] = defaultdict(float)  # the sum for each route
         self.registry.register(self)
         self.ready = Gauge("maskedbandit_ready", "Whether all studies can be written", **given)
@@ -47,15 +46,16 @@ class Metrics:
         """Count an answer."""
         if "report" in route:
             return
-        if route not in self._within:
-            self._within[route] = [0] * (len(SECONDS) + 1)
-        self._within[route][bisect_left(SECONDS, seconds)] += 1
+        self._answers[route, status, bisect_left(SECONDS, seconds)] += 1
         self._seconds[route] += seconds
-        self._answers[route, status] += 1
 
     def collect(self) -> Iterator[Metric]:
         """What was counted of answers, for the registry."""
-        answers, within = list(self._answers.items()), list(self._within.items())  # while the server goes on
+        answers, within, failures = Counter[tuple[str, int]](), dict[str, list[int]](), Counter[str]()
+        for (route, status, took), many in list(self._answers.items()):  # a copy, as the server goes on
+            answers[route, status] += many
+            failures[route] += many * (status >= 500)
+            within.setdefault(route, [0] * (len(SECONDS) + 1))[took] += many
         requests = CounterMetricFamily(
             "maskedbandit_requests", "Answers, without those to reports", labels=["route", "status"]
         )
@@ -65,10 +65,10 @@ class Metrics:
         times = HistogramMetricFamily(
             "maskedbandit_request_seconds", "Time to an answer, without reports", labels=["route"]
         )
-        for (route, status), many in answers:
+        for (route, status), many in answers.items():
             requests.add_metric([route, str(status)], many)
-        for route, counts in within:
-            failed.add_metric([route], sum(many for (its, status), many in answers if its == route and status >= 500))
+        for route, counts in within.items():
+            failed.add_metric([route], failures[route])
             ends = [*map(str, SECONDS), "+Inf"]
             times.add_metric([route], list(zip(ends, accumulate(counts), strict=True)), self._seconds.get(route, 0.0))
         yield from (requests, failed, times)

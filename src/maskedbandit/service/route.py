@@ -24,7 +24,7 @@ from maskedbandit.service.bodies import BadBody, body_of, check_names, suspiciou
 from maskedbandit.service.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
-from maskedbandit.service.joined import Start
+from maskedbandit.service.joined import Start, sent
 from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
 from maskedbandit.service.messages import NAME, Problem
@@ -56,8 +56,9 @@ class Call:
 
     @property
     def bearer(self) -> str:
-        """The text of the key."""
-        return self.headers.get(b"authorization", b"")[7:].decode("latin-1")
+        """The text of the key; empty if there is none."""
+        given = self.headers.get(b"authorization", b"")
+        return given[7:].decode("latin-1") if given[:7].lower() == b"bearer " else ""
 
     async def held(self) -> Held:
         """The study that the path names, if this process holds it; otherwise the request goes to whoever does."""
@@ -78,6 +79,11 @@ class Call:
         """Count a batch as so many requests."""
         if self.key is not None:
             self.host.callers.take(self.key.key, many)
+
+    async def count_stranger(self) -> None:
+        """Count a request whose key is wrong, by where it comes from."""
+        if self.bearer:
+            self.host.strangers.take(await self.scope["app"].asking(self.scope, self.receive, self.send))
 
     def header(self, name: str) -> str | None:
         """A header of the request."""
@@ -136,7 +142,11 @@ class Route:
         try:
             call = Call(host, scope, receive, send)
             if self.roles:
-                call.key = await self.allowed(call)
+                try:
+                    call.key = self.allowed(call)
+                except Unauthorized:
+                    await call.count_stranger()
+                    raise
             if self.method == "GET":
                 found = await self.handler(call)
             else:
@@ -154,24 +164,17 @@ class Route:
         if isinstance(found, StreamingResponse):
             await found(scope, receive, send)
             return
-        if not isinstance(found, Answer):
-            found = Answer(encode(found), JSON, self.status)
-        host.metrics.answered(self.path, found.status, perf_counter() - start)
-        await respond(send, found)
+        body, kind, status, more = found if isinstance(found, Answer) else (encode(found), JSON, self.status, ())
+        host.metrics.answered(self.path, status, perf_counter() - start)
+        begins = start_of(status, kind, more, len(body))
+        if not sent(send, begins.head, body):
+            await send(begins)
+            await send({"type": "http.response.body", "body": body})
 
-    async def allowed(self, call: Call) -> Key:
+    def allowed(self, call: Call) -> Key:
         """The key of the request, if its role may do this."""
-        host, now = call.host, call.host.clock()
-        given = call.headers.get(b"authorization", b"")
-        if given[:7].lower() == b"bearer ":
-            try:
-                key = host.keys.of(given[7:].decode("latin-1"), now)
-            except Unauthorized:
-                host.strangers.take(await call.scope["app"].asking(call.scope, call.receive, call.send))
-                raise
-        else:
-            raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
-        host.callers.take(key.key)
+        key = call.host.keys.of(call.bearer, call.host.clock())
+        call.host.callers.take(key.key)
         if key.role not in self.roles:
             raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
         if key.study is not None and call.path.get("study", key.study) != key.study:
@@ -254,12 +257,6 @@ def refused(path: str, why: BaseException) -> Answer:
     if said.status == 401:
         more = ((b"www-authenticate", b"Bearer"),)
     return Answer(encode(said), PROBLEM, said.status, more)
-
-
-async def respond(send: Any, answer: Answer) -> None:
-    """Send an answer."""
-    await send(start_of(answer.status, answer.kind, answer.headers, len(answer.body)))
-    await send({"type": "http.response.body", "body": answer.body})
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,6 @@ import uvicorn
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.app import application
 from maskedbandit.service.host import Host
-from maskedbandit.service.joined import Protocol
 from maskedbandit.service.logs import to_standard_error
 
 log = logging.getLogger("maskedbandit")
@@ -67,7 +66,7 @@ def serve(
         lambda: application(host, companions, config.forwarded_allow_ips),
         factory=True,
         proxy_headers=False,  # the application reads them itself, and not of every request
-        http=Protocol,
+        http="httptools",
         ws="none",
         access_log=False,  # a line for each report would tell who reports
         log_config=None,

@@ -40,9 +40,9 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
     except MaskedBanditError:
         session.driver.give_back(given.cohort, given.place)
         raise
-    where = given.cohort, given.place, given.arm
-    seen = None if protocol.reward.exposure else session.now
-    session.rows.deal(Place(ticket, *where, person, str(given.propensity), price, period, session.now, seen))
+    now, propensity = session.now, str(given.propensity)
+    seen = None if protocol.reward.exposure else now
+    session.rows.deal(Place(ticket, given.cohort, given.place, given.arm, person, propensity, price, period, now, seen))
     if seen is not None:
         note_exposed(session, given.cohort)
     return Assigned(given.arm, ticket, given.propensity)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ class Sqlite(Database):
         changed, done, row = 0, 0, marks(values[0])
         while done < len(values):
             many = min(MOST_ROWS, 1 << (len(values) - done).bit_length() - 1)  # a power of two: few texts to prepare
-            flat = [value for each in values[done : done + many] for value in each]
+            flat = chain.from_iterable(values[done : done + many])
             changed += self.change(f"{start}{', '.join([row] * many)}{end}", *flat)
             done += many
         return changed

@@ -92,12 +92,12 @@ class Study:
         return self._session.shown.answer
 
     def apply(
-        self, operations: Sequence[Operation], tickets: Iterable[str] = (), units: Iterable[str] = ()
+        self, operations: Sequence[Operation], tickets: Iterable[Any] = (), units: Iterable[Any] = ()
     ) -> list[Done]:
         """Do these in one transaction; nothing is done if the store fails.
 
-        It is faster if all tickets and units that they are about are named; those that cannot be are for the operations
-        to refuse.
+        It is faster if all tickets and units that they are about are named; what cannot be one is for the operations to
+        refuse.
         """
         people = [self._person(unit) for unit in units if type(unit) is str and unit.isprintable()]
         return self._session.apply(

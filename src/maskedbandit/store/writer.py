@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 from maskedbandit.errors import StorageFailed
 from maskedbandit.store.operation import Done, Operation
@@ -22,15 +23,7 @@ from maskedbandit.store.study import Study
 MOST = 512  # operations in a transaction
 ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
 LONGEST = 0.003  # seconds: a loop that has much else to do goes round seldom, and each time somebody may have come
-
-
-class Waiting(NamedTuple):
-    """An operation that waits to be done."""
-
-    operation: Operation
-    future: Any
-    ticket: str | None
-    unit: str | None
+Waiting = tuple[Operation, Any, str | None, str | None]  # an operation, its future, and what it is about
 
 
 class Writer:
@@ -65,7 +58,7 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StorageFailed("the study is being closed: nothing was done")
-            self._waiting.append(Waiting(operation, future, ticket, unit))
+            self._waiting.append((operation, future, ticket, unit))
             if not self._loop:
                 self._turns.put(True)
         if self._loop and self._idle:
@@ -109,28 +102,27 @@ class Writer:
     def _do_batch(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST))]
         if not self._loop:
-            batch = [each for each in batch if each.future.set_running_or_notify_cancel()]
+            batch = [each for each in batch if each[1].set_running_or_notify_cancel()]
         if batch:
             self._do(batch)
 
     def _do(self, batch: list[Waiting]) -> None:
-        tickets = [each.ticket for each in batch if each.ticket is not None]
-        units = [each.unit for each in batch if each.unit is not None]
+        operations, futures, tickets, units = zip(*batch, strict=True)
         try:
-            done: list[Done] | BaseException = self._study.apply([each.operation for each in batch], tickets, units)
+            done: list[Done] | BaseException = self._study.apply(operations, tickets, units)
         except BaseException as why:
             done = why
         if self._loop:
             self._loop.call_soon_threadsafe(
-                self._end_turn, self._loop, batch, done
+                self._end_turn, self._loop, futures, done
             )  # once for all: it wakes the loop up
         else:
-            settle(batch, done)
+            settle(futures, done)
 
-    def _end_turn(self, loop: AbstractEventLoop, batch: list[Waiting], done: list[Done] | BaseException) -> None:
+    def _end_turn(self, loop: AbstractEventLoop, futures: Sequence[Any], done: list[Done] | BaseException) -> None:
         """Tell those who wait, and go on with those who came meanwhile."""
         try:
-            settle(batch, done)
+            settle(futures, done)
         finally:
             if self._waiting:
                 self._when_all_came(loop, loop.time())
@@ -138,16 +130,16 @@ class Writer:
                 self._idle = True
 
 
-def settle(batch: list[Waiting], done: list[Done] | BaseException) -> None:
+def settle(futures: Sequence[Any], done: list[Done] | BaseException) -> None:
     """Tell those who wait what came of it; whoever does not wait any more is not told."""
     failed = isinstance(done, BaseException)
-    results: Any = [(None, done)] * len(batch) if failed else done
-    for each, (result, why) in zip(batch, results, strict=True):
-        if each.future.cancelled():
+    results: Any = [(None, done)] * len(futures) if failed else done
+    for future, (result, why) in zip(futures, results, strict=True):
+        if future.cancelled():
             continue
         if why is None:
-            each.future.set_result(result)
+            future.set_result(result)
         elif isinstance(why, StopIteration):  # no future may fail with it
-            each.future.set_exception(RuntimeError("an operation stopped an iteration"))
+            future.set_exception(RuntimeError("an operation stopped an iteration"))
         else:
-            each.future.set_exception(why)
+            future.set_exception(why)

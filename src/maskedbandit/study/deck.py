@@ -33,6 +33,7 @@ class Places:
     ended: bool = False  # with its stage
     release: tuple[int, float] | None = None  # n and total
     left: int = 0  # places to be dealt: who comes is dealt one of all that are left, so it is read most of all
+    noted: int = 0  # places that are dealt, as the deck has noted
     _next: int = 0  # all places from here on are left, and
     _returned: set[int] = field(default_factory=set)  # so are these
 
@@ -101,7 +102,8 @@ class Deck:
 
     def __init__(self) -> None:
         self.cohorts: list[Places] = []
-        self._epoch, self._asked = 0, 0  # decisions that are not dealt with the next, and places so far
+        self.dealt = 0  # places, in all cohorts
+        self._epoch = 0  # decisions that are not dealt with the next
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
         self._left: dict[int, int] = {}  # places that are left, of cohorts that have any, in the order of their numbers
         self._unreleased: dict[int, Places] = {}
@@ -110,11 +112,6 @@ class Deck:
     def left(self) -> int:
         """Places that are left to be dealt."""
         return sum(self._left.values())
-
-    @property
-    def dealt(self) -> int:
-        """Places that are dealt, in all cohorts."""
-        return self._asked - sum([places.left for places in self._unreleased.values()])
 
     @property
     def empty(self) -> bool:
@@ -150,7 +147,6 @@ class Deck:
             self._unreleased[places.cohort] = places
         places.add(n)
         places.complete = close in (1, TOGETHER)
-        self._asked += n
         if not places.complete:
             self._growing[arm] = places
         self._epoch += close != TOGETHER
@@ -169,8 +165,10 @@ class Deck:
         self._growing.clear()
 
     def sort(self, places: Places) -> None:
-        """Note how many places of the cohort are left to be dealt, after they changed."""
-        left, number = places.left, places.cohort
+        """Note how many places of the cohort are dealt, and how many are left to be, after they changed."""
+        left, number, dealt = places.left, places.cohort, places.size - places.left
+        self.dealt += dealt - places.noted
+        places.noted = dealt
         if not left or places.ended:
             self._left.pop(number, None)
         elif number in self._left:

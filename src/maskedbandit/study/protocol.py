@@ -182,7 +182,7 @@ class Protocol:
             raise InvalidValue("policy", found, allowed)
         return found
 
-    @property
+    @cached_property
     def channel(self) -> Channel:
         """The channel of rewards."""
         return self.outcomes[0].channel
@@ -208,7 +208,7 @@ class Protocol:
         """Whether its arms may change: a running sum over all releases cannot begin anew with a stage."""
         return not self.channel.law().counter > 0
 
-    @property
+    @cached_property
     def on_devices(self) -> bool:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
         return self.outcomes[0].on_devices

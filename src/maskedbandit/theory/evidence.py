@@ -20,6 +20,9 @@ probability <= delta [Vil39]. The part of one pair is less than all of it, so ev
 for **all** z in [0, 1]: if b is among the m best, and a is not, it is wrong at that z. For the best arm m is 1.
 docs/released_likelihood.md and docs/top_arms.md have the proofs.
 
+The bets on each a need not weigh alike, nor begin at once: `Bets.rivals` is K - m, or one over the share of a, of whose
+releases L_a has then those that came after the share was fixed.
+
 Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.
 
@@ -31,6 +34,7 @@ both tails at once, because their gains are monotone in z.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,10 +44,19 @@ from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
 
 SCALES = 6  # the scales in the sum; gains of others are not negative, so leaving them out is safe
 EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
-ON_A, ON_B = 0.12, 0.25  # weights of the bets on a alone, and on b alone
-RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - ON_A - ON_B))  # t = s / 4, s / 2, s, 2s, 4s, 8s
-FIRST = 2  # the index of t = s in RATIOS
+ON_A, ON_B = (0.12, 0.05), (0.25, 0.4)  # weights of the bets on a alone, and on b alone, with few arms and with many
+FEW_RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - ON_A[0] - ON_B[0]))  # t = s/4, s/2, ...
+MANY_RATIOS = np.log(np.array([0.01, 0.05, 0.235, 0.19, 0.275, 0.165, 0.05, 0.025]) * (1 - ON_A[1] - ON_B[1]))
+FIRST = 2  # the index of t = s in both
 NARROW = 2e-3  # intervals below this fraction of the whole are not divided further
+
+
+class Bets(NamedTuple):
+    """By how many arms bets are shared, and which of them weigh most."""
+
+    best: float  # m: those that bets on a alone are shared by
+    rivals: float  # K - m: those that bets on b alone are shared by
+    many: bool  # there are many arms
 
 
 @kernel
@@ -72,6 +85,17 @@ def log_weight(j: int) -> float:
 
 
 @kernel
+def weights(bets: Bets) -> tuple[float, float, np.ndarray]:
+    """The weights of bets on a alone and on b alone in M_ab(z), and the logarithms of those of bets on both.
+
+    With many equal arms the best one has many times the users of each other, so the worst z is near its mean: there
+    bets on b alone gain most, and of those on both the ones that move b much further than a.
+    """
+    i, ratios = (1, MANY_RATIOS) if bets.many else (0, FEW_RATIOS)
+    return bets.best * ON_A[i], bets.rivals * ON_B[i], ratios
+
+
+@kernel
 def log_sum(x: float, y: float) -> float:
     """ln(e^x + e^y)."""
     if x < y:
@@ -90,7 +114,16 @@ def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: n
 
 
 @kernel
-def both(first: int, z: float, to: float, a: np.ndarray, b: np.ndarray, to_a: np.ndarray, to_b: np.ndarray) -> float:
+def both(
+    ratios: np.ndarray,
+    first: int,
+    z: float,
+    to: float,
+    a: np.ndarray,
+    b: np.ndarray,
+    to_a: np.ndarray,
+    to_b: np.ndarray,
+) -> float:
     """ln of the weighted sum over bets on both arms of at most the least L_a L_b between z and `to`.
 
     ln L_a L_b is concave in z, so the lesser of its values at both ends, unless a bet is moved to 0 or 1 on the way:
@@ -100,11 +133,11 @@ def both(first: int, z: float, to: float, a: np.ndarray, b: np.ndarray, to_a: np
     for i in range(SCALES):
         for k in range(SCALES):
             rank = i - k + FIRST  # t / s = 2^(i - k)
-            if 0 <= rank < RATIOS.size:
+            if 0 <= rank < ratios.size:
                 least = min(a[i] + b[k], to_a[i] + to_b[k])
                 if to + shift(first + i) > 1.0 or z < shift(first + k):
                     least = min(a[i], to_a[i]) + min(b[k], to_b[k])
-                answer = log_sum(answer, log_weight(first + k) + RATIOS[rank] + least)
+                answer = log_sum(answer, log_weight(first + k) + ratios[rank] + least)
     return answer
 
 
@@ -119,16 +152,15 @@ def alone(weight: float, first: int, span: float, at: np.ndarray, null: float) -
 
 
 @large_kernel
-def evidence(
-    law: Law, a: Releases, b: Releases, best: int, rivals: int, gap: float, z: float
-) -> tuple[float, float, float]:
+def evidence(law: Law, a: Releases, b: Releases, bets: Bets, gap: float, z: float) -> tuple[float, float, float]:
     """ln M_ab(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
     best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
     of_a, of_b = log_likelihood(law, a, z)[0] + allowance(law, a), log_likelihood(law, b, z)[0] + allowance(law, b)
-    one_sided = log_sum(alone(best * ON_A, first, 1 - z, at_a, of_a), alone(rivals * ON_B, first, z, at_b, of_b))
-    found = log_sum(both(first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
+    of_best, of_rival, ratios = weights(bets)
+    one_sided = log_sum(alone(of_best, first, 1 - z, at_a, of_a), alone(of_rival, first, z, at_b, of_b))
+    found = log_sum(both(ratios, first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
     return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
 
 
@@ -156,19 +188,17 @@ def tail(law: Law, known: Releases, weight: float, mean: float, sign: float, thr
 
 
 @large_kernel
-def everywhere(
-    law: Law, a: Releases, b: Releases, best: int, rivals: int, mean_a: float, mean_b: float, threshold: float
-) -> float:
+def everywhere(law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, mean_b: float, threshold: float) -> float:
     """2 if ln M_ab(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where it may be less.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> known = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
-    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], 1, 1, 0.9, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], Bets(1.0, 1.0, False), 0.9, 0.4, math.log(100)), 2)
     2.0
-    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], 1, 1, 0.6, 0.4, math.log(100)), 2)
+    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], Bets(1.0, 1.0, False), 0.6, 0.4, math.log(100)), 2)
     0.39
     """
-    of_best, of_rival = best * ON_A, rivals * ON_B
+    of_best, of_rival, ratios = weights(bets)
     z, end = tail(law, a, of_best, mean_a, 1.0, threshold), tail(law, b, of_rival, mean_b, -1.0, threshold)
     if z < 0.0 or end < 0.0:
         return 0.0 if z < 0.0 else 1.0
@@ -190,7 +220,7 @@ def everywhere(
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
         of_one_a = alone(of_best, first, 1 - to, next_a, to_a[0] + more_a)
         one_sided = log_sum(of_one_a, alone(of_rival, first, z, at_b, of_b[0] + more_b))
-        seen = log_sum(both(first, z, to, at_a, at_b, next_a, next_b) - most - more_a - more_b, one_sided)
+        seen = log_sum(both(ratios, first, z, to, at_a, at_b, next_a, next_b) - most - more_a - more_b, one_sided)
         if seen >= threshold:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
             at_a, next_a = next_a, at_a

@@ -55,8 +55,7 @@ def any_pair(s, law):
         for j in range(s.n.size):
             if s.inside[i] == 1 and s.inside[j] == 0 and s.found[i, j] >= s.threshold:
                 known = releases(s, i), releases(s, j)
-                k, limits = s.n.size, (s.mean[i], s.mean[j], s.threshold)
-                if everywhere(law, known[0], known[1], s.best, k - s.best, limits[0], limits[1], limits[2]) > 1.0:
+                if everywhere(law, *known, subject.bets(s), s.mean[i], s.mean[j], s.threshold) > 1.0:
                     return True
     return False
 
@@ -128,7 +127,7 @@ def test_mutants_are_wrong_more_often(broken, channel, means, delta):
 
 
 def test_for_one_arm_the_threshold_is_that_of_the_best_arm():
-    for k in (2, 5, 30):
+    for k in (2, 5):
         known = mb.policies.ReleasedLikelihood().init(k, 0.1).threshold
         assert TopArms(m=1).init(k, 0.1).threshold == known
         assert TopArms(m=k - 1).init(k, 0.1).threshold == known

@@ -1,15 +1,16 @@
 """The best arm by the exact likelihood of the releases: a top-two policy for every noise of known distribution.
 
 The leader is the arm of the highest likeliest mean. It is the answer once the evidence that it is better than b (see
-evidence.py) is at least (K - 1) / delta for every rival b. All releases count, and the evidence is valid however pulls
-and cohorts are chosen. An error needs such evidence for a wrong arm against the best one: K - 1 events, each of
-probability <= delta / (K - 1). So the answer is wrong with probability <= delta, plus the channel's `failure` for each
-sum that may wrap around its modulus. Where users may be lost with their noise the evidence is valid whatever noise is
+evidence.py) is at least 1 / (delta v) for every rival b, v its share in the bets against b (see shares.py). Shares add
+up to at most one, so all bets together gain 1 / delta against the best arm with probability <= delta. So the answer is
+wrong with probability <= delta, plus the channel's `failure` for each sum that may wrap around its modulus. The
+evidence is valid however pulls and cohorts are chosen, and where users may be lost with their noise, whatever noise is
 left (see lost_draws.py). docs/released_likelihood.md has the proofs and the alternatives that were tried.
 
 The rest can be chosen freely, because it is post-processing. Every release has its own noise, so cohorts are few:
 
-* a first one of each arm, of 17 standard deviations of the noise of a release;
+* a first one of each arm, of 17 standard deviations of the noise of a release, with many arms up to `LOUD`: the best of
+  many noisy means is far from its own;
 * then one at a time, of one of the top two arms [JD23]: of the leader, if a user of the leader adds more evidence than
   at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
 * while releases are in flight too, as if they had shown the same as those before: the evidence counts releases alone;
@@ -42,6 +43,7 @@ from maskedbandit.policies.parts.known_releases import (
     BEATEN,
     MARGIN,
     MOST,
+    OUTWEIGHED,
     UNKNOWN,
     beginning,
     check_forced,
@@ -52,9 +54,12 @@ from maskedbandit.policies.parts.known_releases import (
     update_means,
 )
 from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.shares import FEW, bets, equal, give_share, has_share, in_favour, nats_of_share, ranks
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import information
+
+LOUD = 24.0  # standard deviations of the noise in the first cohorts of ten arms or more
 
 
 class State(NamedTuple):
@@ -74,6 +79,8 @@ class State(NamedTuple):
     sure: np.ndarray  # [k] 1: the evidence was sufficient for all z
     fresh: np.ndarray  # [k] 1: released since the last update
     leader: np.ndarray  # [1]
+    rank: np.ndarray  # [k] see shares.py
+    before: np.ndarray  # [k] see shares.py
     clock: np.ndarray  # [1] see batches.py
     threshold: float
     forced: float  # fraction of the most-pulled rival's users below which a rival is starved
@@ -102,7 +109,8 @@ def bet(s: State, law: Law, b: int, at: float) -> None:
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
     z = min(max(s.mean[b] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, releases(s, a), releases(s, b), 1, s.n.size - 1, gap, z)
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, in_favour(s, a), releases(s, b), bets(s, a, b), gap, z)
+    s.found[b] -= nats_of_share(s, a, b)
 
 
 @large_kernel
@@ -122,12 +130,15 @@ def think(s: State, law: Law, rng: np.random.Generator) -> None:
 def certain(s: State, law: Law) -> bool:
     """Whether the leader is the answer; all z are checked only if the evidence suffices where it was computed."""
     a = s.leader[0]
+    if not has_share(s, a):
+        return False
     for b in range(s.n.size):
         if b != a and s.found[b] < s.threshold:
             return False
     for b in range(s.n.size):
         if b != a and s.sure[b] == 0:
-            z = everywhere(law, releases(s, a), releases(s, b), 1, s.n.size - 1, s.mean[a], s.mean[b], s.threshold)
+            known, threshold = (in_favour(s, a), releases(s, b)), s.threshold + nats_of_share(s, a, b)
+            z = everywhere(law, *known, bets(s, a, b), s.mean[a], s.mean[b], threshold)
             if z <= 1.0:
                 s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
                 s.found[b] = s.threshold - MARGIN / 2
@@ -216,8 +227,8 @@ class ReleasedLikelihood(Policy):
         found[:], weak[:] = UNKNOWN, UNKNOWN
         leader, clock = np.full(1, -1), np.zeros(1, np.int64)
         known = total, users, m, n, asked, flight, mean, found, np.zeros((2, k)), fraction, weak, sure, fresh
-        state = *known, leader, clock
-        return State(*state, math.log(max(k - 1, 1) / delta), float(self.forced), float(self.growth), int(self.least))
+        state = *known, leader, ranks(k), np.zeros(k, np.int64), clock
+        return State(*state, math.log(equal(k) / delta), float(self.forced), float(self.growth), int(self.least))
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
@@ -226,13 +237,16 @@ class ReleasedLikelihood(Policy):
     @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            users = beginning(s, law)
+            of_many = OUTWEIGHED * math.log(s.n.size) / math.log(FEW)
+            users = beginning(s, law, min(max(OUTWEIGHED, of_many), LOUD))
             return first(s, users, FURTHER * users, EARLY)
         think(s, law, rng)
         if certain(s, law):
             return Decision(int(s.leader[0]), 0, 0)
         rival, starves = challenger(s, rng)
-        arm = int(s.leader[0]) if lacking(s) and not starves else rival
+        arm = int(s.leader[0]) if not starves and (lacking(s) or s.found[rival] >= s.threshold) else rival
+        if arm == s.leader[0]:
+            give_share(s, arm, s.found[rival] >= s.threshold)
         return begin(s, arm, next_cohort(s, law, arm, rival))
 
     @staticmethod

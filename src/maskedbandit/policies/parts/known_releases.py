@@ -19,6 +19,7 @@ from maskedbandit.theory.likelihood import Releases, likeliest
 
 MOST = 256  # releases of one arm that are kept
 MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
+OUTWEIGHED = 17.0  # standard deviations of its noise in the first release of an arm
 LEAST_GROWTH = 0.1
 AIMED = 0.3  # of the missing evidence, by a cohort whose release has no noise
 MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
@@ -87,16 +88,16 @@ def deviation(law: Law, n: int) -> float:
 
 
 @kernel
-def first_size(law: Law) -> int:
+def first_size(law: Law, deviations: float = OUTWEIGHED) -> int:
     """Users in the first cohort of each arm: enough to tell means 1/8 apart, and to outweigh the noise."""
     bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
-    return math.ceil(max(bits, 17 * deviation(law, 1)))
+    return math.ceil(max(bits, deviations * deviation(law, 1)))
 
 
 @kernel
-def beginning(s: Known, law: Law) -> int:
+def beginning(s: Known, law: Law, deviations: float = OUTWEIGHED) -> int:
     """The same, with as many as the policy wants at least."""
-    return max(s.least, first_size(law))
+    return max(s.least, first_size(law, deviations))
 
 
 @large_kernel

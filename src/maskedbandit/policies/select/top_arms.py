@@ -5,7 +5,7 @@ is at least m (K - m) / delta for each of them and each other arm j. All release
 however pulls and cohorts are chosen. A wrong answer has some i that is not among the m best, and leaves out some j that
 is: then the evidence for this pair is wrong, which happens for any of the m (K - m) pairs with probability <= delta,
 plus the channel's `failure` for each sum that may wrap around its modulus. docs/top_arms.md has the proof. For m = 1
-this is the stopping rule of `ReleasedLikelihood`.
+and up to five arms this is the stopping rule of `ReleasedLikelihood`.
 
 The rest can be chosen freely, because it is post-processing. The next cohort is of the arm whose users should lower
 
@@ -49,7 +49,7 @@ from maskedbandit.policies.parts.known_releases import (
 )
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.selection import Arms, Selection, Top
-from maskedbandit.theory.evidence import everywhere, evidence
+from maskedbandit.theory.evidence import Bets, everywhere, evidence
 from maskedbandit.theory.likelihood import information
 
 
@@ -93,12 +93,18 @@ def compare(s: State, law: Law, i: int, j: int) -> None:
             bet(s, law, i, j, s.weak[i, j])
 
 
+@kernel
+def bets(s: State) -> Bets:
+    """All pairs share alike."""
+    return Bets(float(s.best), float(s.n.size - s.best), False)
+
+
 @large_kernel
 def bet(s: State, law: Law, i: int, j: int, at: float) -> None:
     """The evidence for a pair at a fraction of the way from the lower mean to the higher."""
     gap = s.mean[i] - s.mean[j]
     z = min(max(s.mean[j] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    known = evidence(law, releases(s, i), releases(s, j), s.best, s.n.size - s.best, gap, z)
+    known = evidence(law, releases(s, i), releases(s, j), bets(s), gap, z)
     s.found[i, j], s.gains[0, i, j], s.gains[1, i, j] = known
 
 
@@ -128,7 +134,7 @@ def certain(s: State, law: Law) -> bool:
         for j in range(k):
             if s.inside[i] == 1 and s.inside[j] == 0 and s.sure[i, j] == 0:
                 known = releases(s, i), releases(s, j)
-                z = everywhere(law, *known, s.best, k - s.best, s.mean[i], s.mean[j], s.threshold)
+                z = everywhere(law, *known, bets(s), s.mean[i], s.mean[j], s.threshold)
                 if z <= 1.0:
                     s.weak[i, j] = min(max((z - s.mean[j]) / (s.mean[i] - s.mean[j]), 0.0), 1.0)
                     s.found[i, j] = s.threshold - MARGIN / 2
