@@ -241,7 +241,7 @@ class DPTT(Policy):
         if s.phases.clock[NEWS] == 1:
             update(s, law, rng)
         if settled(s.phases):
-            return settle(s.phases)
+            return settle(s.phases, rng)
         leader = int(s.phases.clock[LEADER])
         arm = leader if leads(s.turns, leader) else challenger(s, law, rng)
         return pull(s.phases, arm)

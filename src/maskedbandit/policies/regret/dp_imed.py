@@ -61,7 +61,7 @@ class DPIMED(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, s.ratio)
+            return first(s, 1, 1, s.ratio, rng)
         best = 0.0
         for a in range(s.n.size):
             best = max(best, clipped(s, a))

@@ -99,7 +99,7 @@ class DPKLUCB(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, s.ratio)
+            return first(s, 1, 1, s.ratio, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             if is_noiseless(law):

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_response, radius
+from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl, kl_upper
@@ -43,6 +44,7 @@ class State(NamedTuple):
     slope: np.ndarray  # [k]
     known: np.ndarray  # [k] the step in which the index was computed
     asked: np.ndarray  # [2] pulls asked for, and arms with a release
+    early: np.ndarray  # [k] pulls asked for before all arms had a release
 
 
 @kernel
@@ -101,8 +103,8 @@ class KLUCB(Policy):
     goal = "regret"
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(2, np.int64)
-        return State(np.zeros(k), np.zeros(k, np.int64), np.zeros(k), np.zeros(k), *count)
+        n, known, early = np.zeros((3, k), np.int64)
+        return State(np.zeros(k), n, np.zeros(k), np.zeros(k), known, np.zeros(2, np.int64), early)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -113,7 +115,7 @@ class KLUCB(Policy):
         s.asked[0] += 1
         t = s.asked[0]
         if s.asked[1] < s.n.size:  # in turn until all arms have a release: rewards may be late
-            return Decision(int((t - 1) % s.n.size), 1, 1)
+            return Decision(in_turn(s.early, rng), 1, 1)
         f = math.log(t)
         if adds_noise(law):
             s.start[:] = math.inf  # the radius grows with t, which no tangent allows for

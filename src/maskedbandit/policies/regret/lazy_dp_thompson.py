@@ -135,7 +135,7 @@ class LazyDPThompson(Policy):
         t = s.clock[USERS] + 1
         if t > s.window[END]:
             if not ready(s.told):
-                return early(s)
+                return early(s, rng)
             open_window(s, law, t)
         arm = int(s.window[LEAD])
         good = optimistic_total(s, law, arm, t)

@@ -230,7 +230,7 @@ class NoiseAwareKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = s.clock[FIRST_BATCH] = smallest(s, law)
-            return first(s, users, FURTHER * users, EARLY)
+            return first(s, users, FURTHER * users, EARLY, rng)
         best = choose(s, law, rng)
         s.value[best] = math.nan
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))

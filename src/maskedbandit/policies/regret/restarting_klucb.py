@@ -175,7 +175,7 @@ class RestartingKLUCB(Policy):
         of = within(s, s.clock[LENGTH])
         if not ready(of.n):
             users = of.clock[FIRST_BATCH] = smallest(of, law)
-            return first(of, users, FURTHER * users, EARLY)
+            return first(of, users, FURTHER * users, EARLY, rng)
         most = max(of.clock[FIRST_BATCH], s.clock[LENGTH] // PARTS)
         best = choose(of, law, rng)
         of.value[best] = math.nan
