@@ -97,7 +97,7 @@ def in_turn(asked: np.ndarray, rng: np.random.Generator) -> int:
 
     >>> asked, rng = np.zeros(3, np.int64), np.random.default_rng(1)
     >>> [in_turn(asked, rng) for _ in range(6)], asked
-    ([1, 2, 0, 2, 1, 0], array([2, 2, 2]))
+    ([1, 2, 0, 0, 2, 1], array([2, 2, 2]))
     """
     arm = fewest(asked, rng)
     asked[arm] += 1

@@ -129,8 +129,8 @@ class AnytimeLazyUCB(Policy):
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
     >>> s, rng = AnytimeLazyUCB().init(k=2, horizon=100), np.random.default_rng(1)
-    >>> for arm in range(2):
-    ...     decision = AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng)
+    >>> for _ in range(2):
+    ...     arm = AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng).arm
     ...     AnytimeLazyUCB.tell(s, arm, 1, float(arm))
     >>> AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng)
     Decision(arm=1, n=2, close=1)

@@ -173,8 +173,8 @@ class DPThompson(Policy):
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPThompson().init(k=2, horizon=10**6)
-    >>> DPThompson.ask(s, Law(NO_NOISE), rng=None)
-    Decision(arm=0, n=2124, close=1)
+    >>> DPThompson.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=1, n=2124, close=1)
     """
 
     goal = "regret"

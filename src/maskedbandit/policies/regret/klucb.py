@@ -91,12 +91,12 @@ class KLUCB(Policy):
 
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
-    >>> s = KLUCB().init(k=2, horizon=100)
-    >>> [KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1)).arm for _ in range(2)]
-    [0, 1]
+    >>> s, rng = KLUCB().init(k=2, horizon=100), np.random.default_rng(1)
+    >>> [KLUCB.ask(s, Law(NO_NOISE), rng).arm for _ in range(2)]
+    [1, 0]
     >>> KLUCB.tell(s, 0, 1, 0.0), KLUCB.tell(s, 1, 1, 1.0)
     (None, None)
-    >>> KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    >>> KLUCB.ask(s, Law(NO_NOISE), rng)
     Decision(arm=1, n=1, close=1)
     """
 

@@ -46,13 +46,13 @@ class LDPUCB(Policy):
 
     >>> import numpy as np
     >>> from maskedbandit.law import RESPONSE
-    >>> s = LDPUCB().init(k=2, horizon=100)
+    >>> s, rng = LDPUCB().init(k=2, horizon=100), np.random.default_rng(1)
     >>> law = Law(RESPONSE, grid=1.0, flip=0.25)
-    >>> [LDPUCB.ask(s, law, np.random.default_rng(1)).arm for _ in range(2)]
-    [0, 1]
+    >>> [LDPUCB.ask(s, law, rng).arm for _ in range(2)]
+    [1, 0]
     >>> LDPUCB.tell(s, 0, 1, -0.5), LDPUCB.tell(s, 1, 1, 1.5)  # bits 0 and 1
     (None, None)
-    >>> LDPUCB.ask(s, law, np.random.default_rng(1))
+    >>> LDPUCB.ask(s, law, rng)
     Decision(arm=1, n=1, close=1)
     """
 
