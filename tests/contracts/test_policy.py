@@ -4,7 +4,8 @@ The rules of rules.py hold for all of them; the others here are for those that k
 the best arm have more in test_search.py and test_answer.py.
 
 Each rule is a function, and after the policies come the broken ones that the rules must reject. Seeds are fixed; a
-correct policy fails the test of relabelling under a new seed with probability ALPHA = 1e-9 per assertion. The other
+correct policy fails the tests of relabelling and of few users under a new seed with probability ALPHA = 1e-9 per
+assertion. The other
 rules are exact, but for finding the best arm: there a correct policy fails only if it misses a gap of 0.9.
 """
 
@@ -26,8 +27,10 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.engine import deck
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.policies.parts.choice import fewest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
@@ -51,6 +54,8 @@ from tests.contracts.rules import (
 )
 from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
 from tests.guides import block
+from tests.policies.mutants import mutant
+from tests.statistics import same_distribution
 
 RUNS = 250
 MEANS = (0.3, 0.5, 0.6)
@@ -80,6 +85,16 @@ DEAR = {
     "ucb1",
 }
 
+P = mb.policies
+NOT_BY_DEFAULT = [  # settings by which arms get their first users in other ways
+    P.DPThompson(pilot=1),
+    P.GaussianThompson(initial=1),
+    P.NoiseAwareKLUCB(anytime=True),
+    P.RestartingKLUCB(window=3),
+    P.SuccessiveElimination(unfinished="start"),
+    P.SWUCB(window=2),
+]
+
 
 def slow(dear: set[str]) -> list[Any]:
     """Every policy; those that are dear here are left to `make slow`."""
@@ -108,6 +123,14 @@ def check_relabelling(policy: Policy, horizon: int = LONG) -> None:
     for order in ([2, 0, 1], [2, 1, 0]):
         instance = mb.Bernoulli([MEANS[a] for a in order])
         check_same_pulls(pulls[:, order], mb.simulate(policy, channel_for(policy), instance, **how, seed=2).pulls)
+
+
+def check_serves_few_users_alike(policy: Policy) -> None:
+    """With fewer users than arms, any user gets every arm with the same probability."""
+    instance, rng = mb.Bernoulli([0.5] * 12), np.random.Generator(np.random.PCG64(1))
+    pulls = [interpreted(policy, channel_for(policy), instance, 4, 8, run).pulls for run in range(300)]
+    of_one_user = [rng.choice(12, p=np.array(each) / 4) for each in pulls]
+    same_distribution(np.array(of_one_user), lambda arm: ((arm >= 0) & (arm < 12)) / 12)
 
 
 def check_engine(policy: Policy, python: Trail, *where: Any, seed: int) -> None:
@@ -181,6 +204,15 @@ def test_relabelling_arms_keeps_the_distribution_of_the_run(policy, name):
     check_relabelling(
         policy, SHORT if name in ("klucb", "sw_ucb", "ucb1") else LONG
     )  # these learn from every single user
+
+
+def test_few_users_are_not_those_of_the_first_arms(policy):
+    check_serves_few_users_alike(policy)
+
+
+@pytest.mark.parametrize("policy", NOT_BY_DEFAULT, ids=str)
+def test_few_users_are_not_those_of_the_first_arms_by_other_settings(policy):
+    check_serves_few_users_alike(policy)
 
 
 @pytest.mark.parametrize("name", slow(DEAR))
@@ -268,12 +300,12 @@ class Book(NamedTuple):
 
 
 @kernel
-def first_or_best(s: Book, bonus: float) -> int:
-    """An arm that was told less than ten users, or the best one; `bonus` is a preference for arm 0."""
-    best, top = 0, -1.0
+def first_or_best(s: Book, bonus: float, rng: np.random.Generator) -> int:
+    """The arm that was told the fewest users, if they are less than ten, or the best one; `bonus` prefers arm 0."""
+    best, top = fewest(s.n, rng), -1.0
+    if s.n[best] < 10:
+        return best
     for a in range(s.n.size):
-        if s.n[a] < 10:
-            return a
         mean = s.total[a] / s.n[a] + (bonus if a == 0 else 0.0)
         if mean > top:
             best, top = a, mean
@@ -295,13 +327,19 @@ class Plain(Policy):
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        return Decision(first_or_best(s, 0.0), 1, 1)
+        return Decision(first_or_best(s, 0.0, rng), 1, 1)
 
     @staticmethod
     @kernel
     def tell(s, arm, n, total):
         s.total[arm] += total
         s.n[arm] += n
+
+
+class ServesInOrder(Plain):
+    """The first arm that was told less than ten users."""
+
+    ask = mutant(Plain.ask, first_or_best=mutant(first_or_best, "fewest(s.n, rng)", "int(np.argmax(s.n < 10))"))
 
 
 class AsksForArmK(Plain):
@@ -329,7 +367,7 @@ class WaitsForEver(Plain):
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        return Decision(first_or_best(s, 0.0), 1, 1) if s.n.sum() < 100 else WAIT
+        return Decision(first_or_best(s, 0.0, rng), 1, 1) if s.n.sum() < 100 else WAIT
 
 
 class ChangesItsAnswer(Plain):
@@ -357,7 +395,7 @@ class PrefersArmZero(Plain):
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        return Decision(first_or_best(s, 0.4), 1, 1)
+        return Decision(first_or_best(s, 0.4, rng), 1, 1)
 
 
 class NeverAdapts(Plain):
@@ -401,7 +439,7 @@ class CountsWhomItAskedFor(Plain):
     @staticmethod
     @kernel
     def ask(s, law, rng):
-        return Decision(first_or_best(s, 0.0), 10, 1)
+        return Decision(first_or_best(s, 0.0, rng), 10, 1)
 
     @staticmethod
     @kernel
@@ -548,6 +586,20 @@ def test_random_numbers_of_its_own_are_rejected():
 def test_a_favourite_arm_is_rejected():
     with pytest.raises(AssertionError, match="two distributions"):
         check_relabelling(PrefersArmZero())
+
+
+def test_serving_arms_in_the_order_of_their_numbers_is_rejected():
+    check_serves_few_users_alike(Plain())
+    with pytest.raises(AssertionError, match="another distribution"):
+        check_serves_few_users_alike(ServesInOrder())
+
+
+def test_a_deck_whose_last_arms_are_dealt_first_is_rejected(monkeypatch):
+    monkeypatch.setattr(deck, "share", mutant(deck.share, " + u)", ")"))
+    deck.dealing.cache_clear()
+    with pytest.raises(AssertionError, match="another distribution"):
+        check_serves_few_users_alike(P.ContemporaneousKLUCB())
+    deck.dealing.cache_clear()
 
 
 def test_a_kernel_that_the_compiler_changes_is_rejected():

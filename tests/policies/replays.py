@@ -45,7 +45,7 @@ def moments(found: Trail) -> Iterator[Moment]:
     last, whole = [(0, 0.0)] * k, [(0, 0.0)] * k
     for i, (arm, n, close) in enumerate(found.decisions):
         if i < k:
-            assert (arm, n, close) == (i, 1, 1)
+            assert (n, close, whole[arm]) == (1, 1, (0, 0.0))
         else:
             yield Moment(t, list(last), list(whole), arm, n, close)
         t += n
@@ -82,11 +82,12 @@ def check_prefix(policy: Policy, channel: Channel, horizon: int = 10_000) -> Non
 def check_overlaps(policy: Policy, law: Law) -> None:
     """Nothing waits for a release: before the first one arms take turns, and then what is in flight counts as told.
 
-    A state with cohorts in flight decides as one that was told that they had the mean that was released.
+    The turns are in any order. A state with cohorts in flight decides as one that was told that they had the mean that
+    was released.
     """
     s, rng = policy.init(3, 1000), np.random.Generator(np.random.PCG64(1))
     early = [policy.ask(s, law, rng) for _ in range(12)]
-    assert [arm for arm, _, _ in early] == 4 * [0, 1, 2]
+    assert all(sorted(arm for arm, _, _ in early[i : i + 3]) == [0, 1, 2] for i in range(0, 12, 3))
     assert all(early[i].n == early[i - i % 3].n for i in range(12))
     s, mean = policy.init(3, 1000), (0.4, 0.71, 0.68)
     for arm, n, _ in [policy.ask(s, law, rng) for _ in range(3)]:

@@ -25,7 +25,8 @@ from maskedbandit.policies.contextual.ada_c_gope import (
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.privacy.statistics import clipped
 from tests.policies.contextual_play import played
-from tests.statistics import at_most
+from tests.policies.mutants import mutant
+from tests.statistics import at_most, same_distribution
 
 GAUSSIAN = mb.noises.DiscreteGaussian()
 CONTEXTS = mb.LinearContexts(d=3, k=10, model="shared", fixed=True, seed=1)
@@ -54,6 +55,20 @@ def released(s: State, law: Law, rewards: np.ndarray, noise: float = 0.0) -> Non
     """A phase in which every arm pays its mean; the sum is off by some noise in every number."""
     sums = (s.pulls * rewards) @ s.z + noise
     AdaCGOPE.tell(s, law, 0, int(s.pulls.sum()), sums)
+
+
+def check_first(ask=AdaCGOPE.ask) -> None:
+    """Any arm may be the first, if all are as informative; wrong with probability ALPHA."""
+    arms, rng = np.eye(10), np.random.default_rng(1)
+    s = started(LAW, arms)
+    first = [ask(s, arms, ALL, LAW, rng) for _ in range(1000)]
+    same_distribution(np.array(first), lambda arm: np.isin(arm, ALL) / 10)
+
+
+def test_the_first_user_is_not_that_of_the_first_arm() -> None:
+    check_first()
+    with pytest.raises(AssertionError):
+        check_first(mutant(AdaCGOPE.ask, "float(s.open[arm])", "float(-arm)"))
 
 
 @pytest.mark.parametrize("law", [LAW, NOISY, LOCAL], ids=["raw", "central", "local"])

@@ -13,6 +13,8 @@ from maskedbandit.core import WAIT
 from maskedbandit.policies.parts.batches import USERS, begin, close, first, grow, ready
 from tests.policies.mutants import mutant
 
+RNG = np.random.Generator(np.random.PCG64(1))
+
 
 class Book(NamedTuple):
     n: np.ndarray
@@ -27,16 +29,21 @@ def book(k: int) -> Book:
 
 def check_first(s: Book, sizes: list[int], ready=ready) -> None:
     """Every arm gets its first cohort, told at once or late, and nobody chooses before all are told."""
-    for arm, users in enumerate(sizes):
+    users, late = [0] * len(sizes), []
+    for i, size in enumerate(sizes):
         assert not ready(s.n)
-        assert first(s, users, 1, 3) == (arm, users, 1)
-        if arm % 2 == 0:
-            close(s, arm, users)
-    for arm in range(1, len(sizes), 2):
+        arm, n, closes = first(s, size, 1, 3, RNG)
+        assert (n, closes, users[arm]) == (size, 1, 0)
+        users[arm] = size
+        if i % 2 == 0:
+            close(s, arm, size)
+        else:
+            late.append(arm)
+    for arm in late:
         assert not ready(s.n)
-        close(s, arm, sizes[arm])
+        close(s, arm, users[arm])
     assert ready(s.n)
-    assert (s.n.tolist(), s.asked.tolist(), s.clock[USERS]) == (sizes, sizes, sum(sizes))
+    assert (s.n.tolist(), s.asked.tolist(), s.clock[USERS]) == (users, users, sum(sizes))
 
 
 @pytest.mark.parametrize("sizes", [[1, 1], [1, 1, 1, 1, 1], [7, 7, 7], [10, 12, 15, 11]], ids=str)
@@ -46,19 +53,19 @@ def test_first_cohorts_are_one_for_each_arm(sizes):
 
 def test_choosing_before_all_arms_were_told_is_rejected():
     with pytest.raises(AssertionError):
-        check_first(book(3), [1, 1, 1], mutant(ready, "told[fewest(told)]", "told.max()"))
+        check_first(book(3), [1, 1, 1], mutant(ready, "least > 0", "told.max() > 0"))
 
 
 def check_early(first=first) -> None:
     """Whoever was asked for least is next, told or not, and its cohort brings the count to the multiple."""
-    s, asked = book(3), [10, 12, 11]
-    for users in asked:
-        first(s, users, 1, 1.5)
-    close(s, 1, 12)
+    s, asked = book(3), [0, 0, 0]
+    for users in (10, 12, 11):
+        asked[first(s, users, 1, 1.5, RNG).arm] = users
+    close(s, asked.index(12), 12)
     for _ in range(20):
         arm = asked.index(min(asked))
         n = max(asked[arm] + 7, math.ceil(1.5 * asked[arm]))
-        assert first(s, 1, 7, 1.5) == (arm, n - asked[arm], 1)
+        assert first(s, 1, 7, 1.5, RNG) == (arm, n - asked[arm], 1)
         asked[arm] = n
     assert s.asked.tolist() == asked
 
@@ -100,7 +107,7 @@ def test_a_batch_brings_the_count_to_its_multiple(ratio):
 def check_enough(grow=grow) -> None:
     """No more is asked for while more is in flight than was released."""
     s = book(2)
-    first(s, 10, 1, 2.0)
+    begin(s, 0, 10)
     close(s, 0, 10)
     assert grow(s, 0, 2.0).n == 10
     assert grow(s, 0, 1.2).n == 4

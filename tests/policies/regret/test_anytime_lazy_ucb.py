@@ -33,7 +33,10 @@ def means(seed: int, k: int = 4) -> np.ndarray:
 
 
 def served(law: Law, table: np.ndarray, horizon: int, beta: float = 3, policy=AnytimeLazyUCB) -> list[int]:
-    """The arm of each user, and at each release the size of its cohort is a power of two."""
+    """The arm of each user, and at each release the size of its cohort is a power of two.
+
+    The first users of all arms come in any order, and are put in that of the arms.
+    """
     k = len(table)
     s, rng = policy(beta).init(k, horizon), np.random.Generator(np.random.PCG64(1))
     arms, size, cohort = [], [0] * k, [0] * k
@@ -46,7 +49,7 @@ def served(law: Law, table: np.ndarray, horizon: int, beta: float = 3, policy=An
             policy.tell(s, arm, size[arm], table[arm, cohort[arm]] * size[arm])
             cohort[arm] += 1
             size[arm] = 0
-    return arms[:horizon]
+    return sorted(arms[:k]) + arms[k:horizon]
 
 
 def reference(law: Law, table: np.ndarray, horizon: int, beta: float = 3) -> list[int]:

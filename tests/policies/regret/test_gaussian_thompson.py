@@ -161,7 +161,9 @@ def test_a_bound_that_is_too_low_is_rejected():
 
 def test_first_users_come_before_all_draws():
     s, rng = GaussianThompson(initial=5).init(3, 100), np.random.Generator(np.random.PCG64(1))
-    assert [GaussianThompson.ask(s, LAW, rng) for _ in range(4)] == [(0, 5, 1), (1, 5, 1), (2, 5, 1), WAIT]
+    asked = [GaussianThompson.ask(s, LAW, rng) for _ in range(3)]
+    assert sorted(asked) == [(0, 5, 1), (1, 5, 1), (2, 5, 1)]
+    assert GaussianThompson.ask(s, LAW, rng) == WAIT
     for arm in (2, 0):
         GaussianThompson.tell(s, arm, 5, 2.0)
         assert GaussianThompson.ask(s, LAW, rng) == WAIT

@@ -57,7 +57,7 @@ def check_choices(policy: Policy, channel: Channel, instance: Instance, horizon:
     total, n = np.zeros(k), np.zeros(k, np.int64)
     for t, ((arm, *_), (of, users, value)) in enumerate(zip(found.decisions, found.released, strict=True), start=1):
         if t <= k:
-            assert arm == t - 1
+            assert n[arm] == 0
         else:
             index = [highest(law, total[a], int(n[a]), math.log(t)) for a in range(k)]
             assert index[arm] >= max(index) - 1e-12, "another index is higher"

@@ -41,14 +41,13 @@ def check_regret(policy: Policy, channel: Channel, mean: float, error: float, ru
 
 
 def check_choices(policy: Policy, channel: Channel, horizon: int = 1500) -> None:
-    """Every choice has the highest index, the first of equals, or is the first arm that has too few pulls."""
+    """Every choice has the highest index, the first of equals, or is an arm of the fewest pulls if that are too few."""
     law, means = channel.law(), [0.7, 0.2, 0.6, 0.5]
     found = interpreted(policy, channel, mb.Bernoulli(means), horizon)
     total, n = np.zeros(4), np.zeros(4)
     for t, ((arm, *_), (of, users, value)) in enumerate(zip(found.decisions, found.released, strict=True), start=1):
-        few = [a for a in range(4) if n[a] <= (4 * math.log(t + 1) if law.kind == LAPLACE else 0)]
-        if few:
-            assert arm == few[0], "another arm has too few pulls"
+        if n.min() <= (4 * math.log(t + 1) if law.kind == LAPLACE else 0):
+            assert n[arm] == n.min(), "another arm has fewer pulls"
         else:
             index = total / n + np.sqrt(2 * np.log(t) / n)
             if law.kind == RESPONSE:

@@ -26,13 +26,13 @@ def check_regret(policy: Policy, mean: float, error: float, runs: int = 1000) ->
     assert abs(regret.mean() - mean) <= 4 * math.hypot(error, own), f"{regret.mean():.1f} ± {own:.1f}, not {mean}"
 
 
-def reference(means: np.ndarray, horizon: int, seed: int) -> list[int]:
-    """UCB1 as on paper [ACF02, Fig. 1], on the rewards of the lab's first run."""
+def reference(first: list[int], means: np.ndarray, horizon: int, seed: int) -> list[int]:
+    """UCB1 as on paper [ACF02, Fig. 1], on the rewards of the lab's first run, with the arms in this order at first."""
     keys, of_rewards, *_ = Streams(seed, "").of(run=0)
     total, n, arms = np.zeros(means.size), np.zeros(means.size), []
     for t in range(1, horizon + 1):
         if t <= means.size:
-            arm = t - 1
+            arm = first[t - 1]
         else:
             arm = int(np.argmax(total / n + np.sqrt(2 * np.log(t) / n)))
         with np.errstate(over="ignore"):
@@ -49,16 +49,17 @@ def test_regret_is_that_of_the_literature():
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_pulls_are_those_of_the_reference(seed):
-    means = np.linspace(0.1, 0.9, 10)
-    arms = reference(means, 2000, seed)
-    assert [arm for arm, _, _ in interpreted(UCB1(), RAW, TEN, 2000, seed).decisions] == arms
+    found = [arm for arm, _, _ in interpreted(UCB1(), RAW, TEN, 2000, seed).decisions]
+    assert sorted(found[:10]) == list(range(10))
+    arms = reference(found, np.linspace(0.1, 0.9, 10), 2000, seed)
+    assert found == arms
     run = mb.simulate(UCB1(), RAW, TEN, 2000, seed=seed)
     assert run.pulls[0].tolist() == np.bincount(arms, minlength=10).tolist()
 
 
 def test_every_pull_is_released_at_once():
     found = interpreted(UCB1(), RAW, TEN, 100)
-    assert found.decisions[:10] == [[arm, 1, 1] for arm in range(10)]
+    assert sorted(found.decisions[:10]) == [[arm, 1, 1] for arm in range(10)]
     assert found.releases == 100
 
 
@@ -89,7 +90,7 @@ def test_another_index_is_rejected():
     class Half(UCB1):
         ask = mutant(UCB1.ask, "math.sqrt(2 * math.log(t + 1))", "math.sqrt(math.log(t + 1))")
 
-    arms = reference(np.linspace(0.1, 0.9, 10), 2000, 1)
-    assert [arm for arm, _, _ in interpreted(Half(), RAW, TEN, 2000, 1).decisions] != arms
+    found = [arm for arm, _, _ in interpreted(Half(), RAW, TEN, 2000, 1).decisions]
+    assert found != reference(found, np.linspace(0.1, 0.9, 10), 2000, 1)
     with pytest.raises(AssertionError, match="not 383"):
         check_regret(UCB1(), 375.6 * 1.02, 0.7)

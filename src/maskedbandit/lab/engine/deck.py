@@ -60,9 +60,12 @@ def placed(deck: Deck, cohorts: int, arm: int, n: int) -> bool:
 
 
 @lean_kernel
-def share(places: int, users: int, left: int) -> int:
-    """How many of the next users get one of the first so many places, if the places that are left are dealt evenly."""
-    return users if places == left else math.floor(places * (users / left))
+def share(places: int, users: int, left: int, u: float) -> int:
+    """How many of the next users get one of the first so many places, if the places that are left are dealt evenly.
+
+    For a uniform u in [0, 1) a cohort gets whole users, and on average what it would get of users in parts.
+    """
+    return users if places == left else math.floor(places * (users / left) + u)
 
 
 @lean_kernel
@@ -93,7 +96,8 @@ def deal_some(
     """Deal places of a deck of so many cohorts to users t, ..., end - 1, and write down what happens at the marks.
 
     If the means of the world are `moving`, every user gets a place at random. Else the order in which places are dealt
-    does not change the law of the sums, and they are dealt evenly: between two marks all of a cohort's at once.
+    does not change the law of the sums, and they are dealt evenly: between two marks all of a cohort's at once. What is
+    left over where users do not divide evenly is dealt at random, so no cohort is the first or the last one.
     """
     best, left = highest(instance.means), 0
     mark, regret, rewards = progress
@@ -101,13 +105,14 @@ def deal_some(
         left += deck.rest[i]
     while t < end:
         users = 1 if moving else min(end, marks[mark]) - t
-        place, before = rng.random() * left if moving else 0.0, 0
+        u, before = rng.random() if users < left else 0.0, 0
+        place = u * left
         for i in range(cohorts):
             rest = deck.rest[i]
             if moving:
                 dealt = int(before <= place < before + rest)
             else:
-                dealt = share(before + rest, users, left) - share(before, users, left)
+                dealt = share(before + rest, users, left, u) - share(before, users, left, u)
             before += rest
             if dealt > 0:
                 arm, g = deck.arm[i], steps(law, deck.n[i])

@@ -59,8 +59,8 @@ def compare(
     Comparison of 2, 20 runs each
     curve     mean regret  minus the first  loss of a user
     ───────  ────────────  ───────────────  ──────────────
-    Raw      389.1 ± 23.0                          ε = inf
-    Central  880.6 ± 28.2    +491.5 ± 31.2         ε = 0.5
+    Raw      409.6 ± 23.5                          ε = inf
+    Central  880.6 ± 28.2    +471.0 ± 30.1         ε = 0.5
     """
     named, carried = labels("policies", policies, Policy), labels("channels", channels, Channel)
     how: dict[str, Any] = {"runs": runs, "seed": seed, "delay": delay, **more}

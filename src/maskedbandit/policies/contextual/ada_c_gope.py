@@ -24,6 +24,8 @@ Then with probability at least 1 - p the best arm is never lost, and all arms le
 it. [Azi24] bounds the noise of w in all directions at once, by a norm. Only the directions of k arms matter, and x
 includes their union bound already; the Q of [Azi24] is larger by a factor of about sqrt(1 + d / (2 x)).
 
+Of the arms of a phase the one with the most pulls left is next, with ties broken at random.
+
 With delays, users can come when all pulls of a phase are asked for but some are not yet released: they get the arm that
 looks best, and add nothing to any sum (z = 0).
 """
@@ -40,7 +42,7 @@ from maskedbandit.checks import check_fraction
 from maskedbandit.core import kernel
 from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw, radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider
+from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.design import coordinates, information, optimal
 from maskedbandit.policies.parts.linear import factored, inverted
 from maskedbandit.privacy.statistics import clip
@@ -208,14 +210,14 @@ class AdaCGOPE(ContextualPolicy):
         if s.clock[PHASE] == 0:  # the first contexts are those of every round: arms are fixed and public
             s.arms[:] = x
             plan(s, law)
-        choice = NONE_YET
+        planned, other = NONE_YET, NONE_YET
         for i in range(pool.size):
             arm = int(pool[i])
             if s.open[arm] > 0:
-                choice = Choice(arm, 0.0, 1)
-                break
-            choice = consider(choice, arm, s.value[arm], rng)
-        best = choice.arm
+                planned = consider(planned, arm, float(s.open[arm]), rng)
+            elif planned.arm < 0:
+                other = consider(other, arm, s.value[arm], rng)
+        best = planned.arm if planned.arm >= 0 else other.arm
         for i in range(x.shape[1]):
             if x[best, i] != s.arms[best, i]:
                 return -1  # the features of the arm have changed

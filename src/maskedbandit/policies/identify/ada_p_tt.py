@@ -151,7 +151,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
 def step(s: State, rng: np.random.Generator) -> Decision:
     """What to ask for, once all tests are up to date."""
     if settled(s.phases):
-        return settle(s.phases)
+        return settle(s.phases, rng)
     leader = int(s.phases.clock[LEADER])
     arm = leader if leads(s.turns, leader) else challenger(s, rng)
     return pull(s.phases, arm)

@@ -199,9 +199,9 @@ class DPTT(Policy):
     """Top two by the private divergence; `eta` is the growth of phases; `beta` and `forced` are those of AdaP-TT.
 
     >>> from maskedbandit.law import NO_NOISE
-    >>> s = DPTT().init(k=2, delta=0.01)
-    >>> [DPTT.ask(s, Law(NO_NOISE), rng=None) for _ in range(2)]
-    [Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1)]
+    >>> s, rng = DPTT().init(k=2, delta=0.01), np.random.default_rng(1)
+    >>> [DPTT.ask(s, Law(NO_NOISE), rng) for _ in range(2)]
+    [Decision(arm=1, n=1, close=1), Decision(arm=0, n=1, close=1)]
     """
 
     goal = "identify"
@@ -241,7 +241,7 @@ class DPTT(Policy):
         if s.phases.clock[NEWS] == 1:
             update(s, law, rng)
         if settled(s.phases):
-            return settle(s.phases)
+            return settle(s.phases, rng)
         leader = int(s.phases.clock[LEADER])
         arm = leader if leads(s.turns, leader) else challenger(s, law, rng)
         return pull(s.phases, arm)

@@ -239,7 +239,7 @@ class ReleasedLikelihood(Policy):
         if not ready(s.n):
             of_many = OUTWEIGHED * math.log(s.n.size) / math.log(FEW)
             users = beginning(s, law, min(max(OUTWEIGHED, of_many), LOUD))
-            return first(s, users, FURTHER * users, EARLY)
+            return first(s, users, FURTHER * users, EARLY, rng)
         think(s, law, rng)
         if certain(s, law):
             return Decision(int(s.leader[0]), 0, 0)

@@ -6,8 +6,9 @@ one release each, and noise matters less as the count grows.
 A policy may choose again as soon as a cohort is full, while its rewards are under way: cohorts that were asked for and
 not yet released are in flight. An arm's count is that of the users it was asked for, so the sizes of its cohorts do not
 depend on what was released, and a policy chooses as if those in flight had shown the mean that was released.
-Until every arm has a release, the arm that was asked for the fewest users is next. After that an arm of which more is
-in flight than was released gets no more users yet: what is known of it says little beside what is about to come.
+Until every arm has a release, the arm that was asked for the fewest users is next, with ties broken at random. After
+that an arm of which more is in flight than was released gets no more users yet: what is known of it says little beside
+what is about to come.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.policies.parts.choice import fewest
 
 USERS = 0
 EARLY = 1.1  # growth before the first releases, where the noise of one was outweighed by the first cohort
@@ -38,19 +40,12 @@ class Schedule(Protocol):
 
 
 @kernel
-def fewest(users: np.ndarray) -> int:
-    """The arm with the fewest users, the first one of ties. (A loop, as NumPy's ways compile for a while.)"""
-    least = 0
-    for a in range(users.size):
-        if users[a] < users[least]:
-            least = a
-    return least
-
-
-@kernel
 def ready(told: np.ndarray) -> bool:
     """Whether every arm has a release, by the users told of each: then the policy may choose."""
-    return bool(told[fewest(told)] > 0)
+    least = told[0]
+    for n in told:  # a loop, as NumPy's ways compile for a while
+        least = min(least, n)
+    return bool(least > 0)
 
 
 @kernel
@@ -77,10 +72,10 @@ def grow(s: Schedule, arm: int, ratio: float) -> Decision:
 
 
 @kernel
-def first(s: Schedule, users: int, further: int, ratio: float) -> Decision:
+def first(s: Schedule, users: int, further: int, ratio: float, rng: np.random.Generator) -> Decision:
     """The cohorts before every arm has a release: the first ones, arm by arm, have so many users, further ones at least
     so many, as each will have noise of its own."""
-    arm = fewest(s.asked)
+    arm = fewest(s.asked, rng)
     return begin(s, arm, users if s.asked[arm] == 0 else max(further, lacking(s.asked[arm], ratio)))
 
 

@@ -1,7 +1,10 @@
-"""The arm of the highest value, with ties broken at random.
+"""The arm of the highest value, or of the fewest users, with ties broken at random.
 
 Values are considered one after the other. The i-th arm with the highest value so far replaces the one before it with
 probability 1 / i, so all have the same probability, and random numbers are drawn only for ties.
+
+Before there are rewards all arms are equal. So the order of their numbers may not decide who is served first: where
+users are fewer than arms, the last arms would never be served.
 """
 
 from __future__ import annotations
@@ -67,3 +70,35 @@ def mark_highest(index: np.ndarray, how_many: int, marked: np.ndarray, rng: np.r
             if marked[a] == 0:
                 best = consider(best, a, index[a], rng)
         marked[best.arm] = 1
+
+
+@kernel
+def fewest(users: np.ndarray, rng: np.random.Generator) -> int:
+    """The arm of the fewest users. As before the first users all arms are equal, one draw is for all ties together.
+
+    >>> fewest(np.array([3, 1, 2]), None)
+    1
+    """
+    least, equals = users[0], 0
+    for a in range(users.size):
+        if users[a] < least:
+            least, equals = users[a], 0
+        equals += users[a] == least
+    skipped, arm = int(rng.random() * equals) if equals > 1 else 0, 0
+    while users[arm] > least or skipped > 0:
+        skipped -= users[arm] == least
+        arm += 1
+    return arm
+
+
+@kernel
+def in_turn(asked: np.ndarray, rng: np.random.Generator) -> int:
+    """The next arm, if all arms are asked for equally often, in an order that is drawn anew each time; counts it.
+
+    >>> asked, rng = np.zeros(3, np.int64), np.random.default_rng(1)
+    >>> [in_turn(asked, rng) for _ in range(6)], asked
+    ([1, 2, 0, 0, 2, 1], array([2, 2, 2]))
+    """
+    arm = fewest(asked, rng)
+    asked[arm] += 1
+    return arm

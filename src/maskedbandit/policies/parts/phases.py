@@ -3,7 +3,7 @@
 A phase of an arm ends when the arm's pulls reach the next power of `growth`: then its sum is released, and all tests
 are repeated. Until then every user goes to the leader or to its challenger (see tracking.py), also while sums are in
 flight: which arm is pulled depends on releases and on the numbers of pulls alone, and when a phase ends on the latter
-alone. Until every arm has a release, the arm with the fewest pulls is next.
+alone. Until every arm has a release, the arm with the fewest pulls is next, with ties broken at random.
 
 If worse arms have equal means, such policies may never stop: while equal arms challenge each other at no cost, an arm
 whose first noise was far below zero is neither leader nor challenger. So exploration is forced. An arm is starved,
@@ -23,8 +23,8 @@ from maskedbandit.checks import number
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import fewest
 from maskedbandit.policies.parts.batches import ready as all_told
+from maskedbandit.policies.parts.choice import fewest
 
 TIME, NEWS, TESTS, BEST, LEADER = range(5)
 PASSED = 0.25
@@ -103,10 +103,10 @@ def settled(p: Progress) -> bool:
 
 
 @kernel
-def settle(p: Progress) -> Decision:
+def settle(p: Progress, rng: np.random.Generator) -> Decision:
     """The decision where nothing is left to choose."""
     if not all_told(p.number):
-        return pull(p, fewest(p.pulls))
+        return pull(p, fewest(p.pulls, rng))
     return Decision(int(p.clock[BEST]), 0, 0)
 
 

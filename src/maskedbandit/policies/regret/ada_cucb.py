@@ -43,7 +43,7 @@ class AdaCUCB(EpisodePolicy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, 2.0)
+            return first(s, 1, 1, 2.0, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             n = float(latest(s, a))

@@ -29,16 +29,16 @@ from maskedbandit.theory.divergences import kl_upper
 class AdaPKLUCB(EpisodePolicy):
     """Optimism by episodes, for bits; the theorem needs `beta` above 3.
 
-    >>> s = AdaPKLUCB(beta=4).init(k=2, horizon=100)
-    >>> AdaPKLUCB.ask(s, None, None), AdaPKLUCB.ask(s, None, None)
-    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1))
+    >>> s, rng = AdaPKLUCB(beta=4).init(k=2, horizon=100), np.random.default_rng(1)
+    >>> AdaPKLUCB.ask(s, None, rng), AdaPKLUCB.ask(s, None, rng)
+    (Decision(arm=1, n=1, close=1), Decision(arm=0, n=1, close=1))
     """
 
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, 2.0)
+            return first(s, 1, 1, 2.0, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             n = latest(s, a)

@@ -33,8 +33,8 @@ class AdaPUCB(EpisodePolicy):
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
     >>> s, rng = AdaPUCB().init(k=2, horizon=100), np.random.default_rng(1)
-    >>> for arm in range(2):
-    ...     decision = AdaPUCB.ask(s, Law(NO_NOISE), rng)
+    >>> for _ in range(2):
+    ...     arm = AdaPUCB.ask(s, Law(NO_NOISE), rng).arm
     ...     AdaPUCB.tell(s, arm, 1, float(arm))
     >>> AdaPUCB.ask(s, Law(NO_NOISE), rng)
     Decision(arm=1, n=1, close=1)
@@ -47,7 +47,7 @@ class AdaPUCB(EpisodePolicy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, 2.0)
+            return first(s, 1, 1, 2.0, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             n = latest(s, a)

@@ -10,8 +10,8 @@ n_a can overtake the leader, because its index always grows faster. So the polic
 is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random, once.
 
 While a full cohort is in flight, the next one fills, and n_a is that of the last full cohort, as if it had shown the
-mean that was released. Before every arm has a release, the arm with the smallest cohort is next. The proof knows no
-delays.
+mean that was released. Before every arm has a release, the arm with the smallest cohort is next, with ties broken at
+random. The proof knows no delays.
 
 Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
 logarithms to base 2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
@@ -29,8 +29,8 @@ import numpy.typing as npt
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.batches import USERS, fewest, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.batches import USERS, ready
+from maskedbandit.policies.parts.choice import fewest, highest
 from maskedbandit.policies.policy import Policy
 
 
@@ -83,9 +83,9 @@ def fill(s: Cohorts, arm: int, users: int) -> Decision:
 
 
 @kernel
-def early(s: Cohorts) -> Decision:
+def early(s: Cohorts, rng: np.random.Generator) -> Decision:
     """A whole cohort before every arm has a release."""
-    arm = fewest(s.n)
+    arm = fewest(s.n, rng)
     return fill(s, arm, size(s, arm))
 
 
@@ -129,8 +129,8 @@ class AnytimeLazyUCB(Policy):
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
     >>> s, rng = AnytimeLazyUCB().init(k=2, horizon=100), np.random.default_rng(1)
-    >>> for arm in range(2):
-    ...     decision = AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng)
+    >>> for _ in range(2):
+    ...     arm = AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng).arm
     ...     AnytimeLazyUCB.tell(s, arm, 1, float(arm))
     >>> AnytimeLazyUCB.ask(s, Law(NO_NOISE), rng)
     Decision(arm=1, n=2, close=1)
@@ -158,7 +158,7 @@ class AnytimeLazyUCB(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.told):
-            return early(s)
+            return early(s, rng)
         t = s.clock[USERS] + 1
         for a in range(s.n.size):
             s.score[a] = value(s, law, a, t)

@@ -36,9 +36,9 @@ from maskedbandit.theory.divergences import kl, private_divergence
 class DPIMED(Policy):
     """The arm with the least evidence against it; `ratio` is the growth of batches.
 
-    >>> s = DPIMED().init(k=2, horizon=10**6)
-    >>> DPIMED.ask(s, None, None), DPIMED.ask(s, None, None)
-    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1))
+    >>> s, rng = DPIMED().init(k=2, horizon=10**6), np.random.default_rng(1)
+    >>> DPIMED.ask(s, None, rng), DPIMED.ask(s, None, rng)
+    (Decision(arm=1, n=1, close=1), Decision(arm=0, n=1, close=1))
     """
 
     goal = "regret"
@@ -61,7 +61,7 @@ class DPIMED(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, s.ratio)
+            return first(s, 1, 1, s.ratio, rng)
         best = 0.0
         for a in range(s.n.size):
             best = max(best, clipped(s, a))

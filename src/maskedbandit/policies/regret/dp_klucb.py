@@ -66,8 +66,8 @@ class DPKLUCB(Policy):
     >>> from maskedbandit.law import LAPLACE
     >>> law, rng = Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1)
     >>> s = DPKLUCB().init(k=2, horizon=10**6)
-    >>> for arm in range(2):
-    ...     decision = DPKLUCB.ask(s, law, rng)
+    >>> for _ in range(2):
+    ...     arm = DPKLUCB.ask(s, law, rng).arm
     ...     DPKLUCB.tell(s, arm, 100, 90.0 - 80 * arm)
     >>> DPKLUCB.ask(s, law, rng)
     Decision(arm=0, n=100, close=1)
@@ -99,7 +99,7 @@ class DPKLUCB(Policy):
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
-            return first(s, 1, 1, s.ratio)
+            return first(s, 1, 1, s.ratio, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             if is_noiseless(law):

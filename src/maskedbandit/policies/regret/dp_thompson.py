@@ -45,12 +45,13 @@ import numpy.typing as npt
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, KARY, Law, is_laplace, radius
+from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, sampled, update
 
 PILOT, FIRST, THEN = range(3)
-STEP, EPOCH, SIZE, NEXT, AWAITED, USERS = range(6)
+STEP, EPOCH, SIZE, SERVED, AWAITED, USERS = range(6)
 LARGEST = 2.0**60
 CORRECTED, PAPER = -1, -2  # values of `pilot` that are not a number of first users
 
@@ -64,7 +65,8 @@ class State(NamedTuple):
     peak: np.ndarray  # [k]
     mean: np.ndarray  # [k] of the pilot
     gap: np.ndarray  # [1] D, then G
-    clock: np.ndarray  # [6] step, epoch, users per arm, next arm, cohorts not yet released, users left
+    asked: np.ndarray  # [k] cohorts of pilot and first
+    clock: np.ndarray  # [6] step, epoch, users per arm, arms that have them, cohorts not yet released, users left
     horizon: int
     pilot: int
 
@@ -95,7 +97,7 @@ def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
 
 
 @kernel
-def fewest(n: np.ndarray) -> float:
+def least_users(n: np.ndarray) -> float:
     """Users of the arm that has the fewest."""
     least = n[0]
     for users in n:
@@ -106,7 +108,7 @@ def fewest(n: np.ndarray) -> float:
 @kernel
 def target(s: State, law: Law) -> float:
     """Users that every arm needs in all for the step under way."""
-    k, n, log, gap = s.n.size, fewest(s.n), math.log(s.horizon), s.gap[0]
+    k, n, log, gap = s.n.size, least_users(s.n), math.log(s.horizon), s.gap[0]
     if s.pilot >= 0:
         return float(s.pilot)
     if s.pilot == PAPER:
@@ -146,18 +148,18 @@ def advance(s: State, law: Law) -> None:
         wide = 1.0  # if devices dropped out, the factor by which D is larger for the users that are left
         if s.clock[EPOCH] > 0:
             if s.pilot == CORRECTED:
-                wide = max(1.0, target(s, law) / fewest(s.n))
+                wide = max(1.0, target(s, law) / least_users(s.n))
             s.gap[0] /= 2
         if s.pilot >= 0 or (s.clock[EPOCH] > 0 and apart(s.mean) > s.gap[0] * wide):
             s.clock[STEP] = FIRST
             s.gap[0] *= wide
         s.clock[EPOCH] += 1
-    size = min(target(s, law) - fewest(s.n), LARGEST)
+    size = min(target(s, law) - least_users(s.n), LARGEST)
     if size < 1 or (s.pilot == CORRECTED and size * s.n.size > s.clock[USERS]):
         s.clock[STEP] = THEN
         return
     s.clock[SIZE] = int(size)
-    s.clock[NEXT] = 0
+    s.clock[SERVED] = 0
     s.clock[USERS] -= int(size) * s.n.size
 
 
@@ -171,8 +173,8 @@ class DPThompson(Policy):
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPThompson().init(k=2, horizon=10**6)
-    >>> DPThompson.ask(s, Law(NO_NOISE), rng=None)
-    Decision(arm=0, n=2124, close=1)
+    >>> DPThompson.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    Decision(arm=1, n=2124, close=1)
     """
 
     goal = "regret"
@@ -193,7 +195,8 @@ class DPThompson(Policy):
         success, n, peak, mean = np.zeros((4, k))
         clock = np.array([PILOT, 0, 0, k, 0, horizon])
         pilot = self.pilot if isinstance(self.pilot, int) else {"corrected": CORRECTED, "paper": PAPER}[self.pilot]
-        return State(success, n, np.full(k, UNKNOWN), peak, mean, np.ones(1), clock, horizon, pilot)
+        asked = np.zeros(k, np.int64)
+        return State(success, n, np.full(k, UNKNOWN), peak, mean, np.ones(1), asked, clock, horizon, pilot)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.success, s.n)
@@ -203,15 +206,14 @@ class DPThompson(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[STEP] != THEN:
             k = s.n.size
-            if s.clock[NEXT] == k and s.clock[AWAITED] == 0:
+            if s.clock[SERVED] == k and s.clock[AWAITED] == 0:
                 advance(s, law)
             if s.clock[STEP] != THEN:
-                if s.clock[NEXT] == k:
+                if s.clock[SERVED] == k:
                     return WAIT
-                arm = s.clock[NEXT]
-                s.clock[NEXT] += 1
+                s.clock[SERVED] += 1
                 s.clock[AWAITED] += 1
-                return Decision(int(arm), int(s.clock[SIZE]), 1)
+                return Decision(in_turn(s.asked, rng), int(s.clock[SIZE]), 1)
         return Decision(sampled(s, rng), 1, 1)
 
     @staticmethod

@@ -37,6 +37,7 @@ import numpy.typing as npt
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import BINARY, Law, draws, is_laplace, radius, width
+from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
@@ -56,6 +57,7 @@ class State(NamedTuple):
     changed: np.ndarray  # [k] 1: released since the parts were computed
     asked: np.ndarray  # [2] pulls asked for, and arms with a release
     best: np.ndarray  # [1] the last arm asked for
+    early: np.ndarray  # [k] pulls asked for before all arms had a release
     x: float  # ln(2 k T / p)
     relaxed: float  # G of the paper, in units of the scale of a node
     interval: int
@@ -126,13 +128,13 @@ class DPUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         total, root, inverse = np.zeros((3, k))
         mean = np.full(k, -math.inf)
-        n, releases, changed = np.zeros((3, k), np.int64)
+        n, releases, changed, early = np.zeros((4, k), np.int64)
         asked, best = np.zeros(2, np.int64), np.zeros(1, np.int64)
         p, log = self.failure or 1 / horizon, math.log(horizon)
         x, levels = math.log(2 * k * horizon / p), horizon.bit_length()  # k / epsilon is the scale over the levels
         relaxed = log * log * math.log(max(1.0, k * horizon * log / p)) / levels
         interval = INTERVALS.index(self.interval)
-        return State(total, n, releases, mean, root, inverse, changed, asked, best, x, relaxed, interval)
+        return State(total, n, releases, mean, root, inverse, changed, asked, best, early, x, relaxed, interval)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -144,7 +146,7 @@ class DPUCB(Policy):
         t = s.asked[0] + 1
         s.asked[0] = t
         if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
-            s.best[0] = (t - 1) % k
+            s.best[0] = in_turn(s.early, rng)
             return Decision(int(s.best[0]), 1, 1)
         log_t, top = math.log(t), -math.inf
         spread = math.sqrt(2 * log_t)

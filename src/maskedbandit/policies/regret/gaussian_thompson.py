@@ -45,6 +45,7 @@ import numpy.typing as npt
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless
+from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import Number, exact
@@ -65,6 +66,7 @@ class State(NamedTuple):
     rate: np.ndarray  # [k] sqrt((n + 1) / inflation): 1 / the standard deviation
     exposed: np.ndarray  # [k] sum of 1 / (n + 1) over the draws since the arm's first reward
     since: np.ndarray  # [k] draws up to which that sum goes
+    asked: np.ndarray  # [k] 1: its first users were asked for
     clock: np.ndarray  # [3] rounds of draws, arms whose first users were asked for, cohorts of these not yet released
     inflation: float
     initial: int
@@ -148,8 +150,8 @@ class GaussianThompson(Policy):
         inflation, claimed = self.variance(horizon)
         total, n, mean, exposed, since = np.zeros((5, k))
         clock = np.array([0, 0 if self.initial > 0 else k, 0])
-        rate = np.full(k, 1 / math.sqrt(inflation))
-        return State(total, n, mean, rate, exposed, since, clock, inflation, self.initial, claimed)
+        rate, asked = np.full(k, 1 / math.sqrt(inflation)), np.zeros(k, np.int64)
+        return State(total, n, mean, rate, exposed, since, asked, clock, inflation, self.initial, claimed)
 
     def findings(self, s: State) -> dict[str, float]:
         late = np.where(s.n > 0, (s.clock[DRAWS] - s.since) / (s.n + 1), 0.0)
@@ -166,7 +168,7 @@ class GaussianThompson(Policy):
         if s.clock[ASKED] < k:
             s.clock[ASKED] += 1
             s.clock[OPEN] += 1
-            return Decision(int(s.clock[ASKED] - 1), s.initial, 1)
+            return Decision(in_turn(s.asked, rng), s.initial, 1)
         lead = 0
         for a in range(k):
             if s.n[a] < s.initial:

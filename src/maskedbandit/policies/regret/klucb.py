@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_response, radius
+from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl, kl_upper
@@ -43,6 +44,7 @@ class State(NamedTuple):
     slope: np.ndarray  # [k]
     known: np.ndarray  # [k] the step in which the index was computed
     asked: np.ndarray  # [2] pulls asked for, and arms with a release
+    early: np.ndarray  # [k] pulls asked for before all arms had a release
 
 
 @kernel
@@ -89,20 +91,20 @@ class KLUCB(Policy):
 
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
-    >>> s = KLUCB().init(k=2, horizon=100)
-    >>> [KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1)).arm for _ in range(2)]
-    [0, 1]
+    >>> s, rng = KLUCB().init(k=2, horizon=100), np.random.default_rng(1)
+    >>> [KLUCB.ask(s, Law(NO_NOISE), rng).arm for _ in range(2)]
+    [1, 0]
     >>> KLUCB.tell(s, 0, 1, 0.0), KLUCB.tell(s, 1, 1, 1.0)
     (None, None)
-    >>> KLUCB.ask(s, Law(NO_NOISE), np.random.default_rng(1))
+    >>> KLUCB.ask(s, Law(NO_NOISE), rng)
     Decision(arm=1, n=1, close=1)
     """
 
     goal = "regret"
 
     def init(self, k: int, horizon: int) -> State:
-        count = np.zeros(k, np.int64), np.zeros(2, np.int64)
-        return State(np.zeros(k), np.zeros(k, np.int64), np.zeros(k), np.zeros(k), *count)
+        n, known, early = np.zeros((3, k), np.int64)
+        return State(np.zeros(k), n, np.zeros(k), np.zeros(k), known, np.zeros(2, np.int64), early)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -113,7 +115,7 @@ class KLUCB(Policy):
         s.asked[0] += 1
         t = s.asked[0]
         if s.asked[1] < s.n.size:  # in turn until all arms have a release: rewards may be late
-            return Decision(int((t - 1) % s.n.size), 1, 1)
+            return Decision(in_turn(s.early, rng), 1, 1)
         f = math.log(t)
         if adds_noise(law):
             s.start[:] = math.inf  # the radius grows with t, which no tangent allows for

@@ -105,9 +105,9 @@ def rivals(s: State, x: float) -> float:
 class LazyDPThompson(Policy):
     """Probability matching in doubling cohorts; `beta` is the factor of ln t.
 
-    >>> s = LazyDPThompson().init(k=2, horizon=100)
-    >>> LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None), LazyDPThompson.ask(s, None, None)
-    (Decision(arm=0, n=1, close=1), Decision(arm=1, n=1, close=1), Decision(arm=0, n=2, close=1))
+    >>> s, rng = LazyDPThompson().init(k=2, horizon=100), np.random.default_rng(1)
+    >>> [tuple(LazyDPThompson.ask(s, None, rng)) for _ in range(4)]
+    [(1, 1, 1), (0, 1, 1), (1, 2, 1), (0, 2, 1)]
     """
 
     goal = "regret"
@@ -135,7 +135,7 @@ class LazyDPThompson(Policy):
         t = s.clock[USERS] + 1
         if t > s.window[END]:
             if not ready(s.told):
-                return early(s)
+                return early(s, rng)
             open_window(s, law, t)
         arm = int(s.window[LEAD])
         good = optimistic_total(s, law, arm, t)

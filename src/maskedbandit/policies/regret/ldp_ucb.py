@@ -4,10 +4,11 @@
     arm = argmax_a  X_a / n_a + sqrt(2 ln t / n_a) + sqrt(32 ln t / (eps^2 n_a))    (L: Laplace noise of scale 1/eps)
 
 X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a <= 4 ln(t + 1), where the tails of the noise
-are not yet Gaussian. A bit is 1 with probability f + (1 - 2f) r for a reward r, f = 1 / (1 + e^eps), so the channel's
-unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no radius for noise. The noise of the
-channel decides which of the two is used; without noise B is plain UCB. One detail of the published program is left out:
-there an arm begins with one pull of reward 0, here it counts from its first real pull.
+are not yet Gaussian, the arm of the fewest pulls first. A bit is 1 with probability f + (1 - 2f) r for a reward r, f =
+1 / (1 + e^eps), so the channel's unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no
+radius for noise. The noise of the channel decides which of the two is used; without noise B is plain UCB. One detail of
+the published program is left out: there an arm begins with one pull of reward 0, here it counts from its first real
+pull.
 
 Regret <= 8 / (1 - 2f)^2 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a for B, 1 - 2f = (e^eps - 1) / (e^eps + 1): UCB1
 on bits, whose gaps are 1 - 2f times as wide [ACF02, Thm. 1]. O(sum_a ln T / (eps^2 gap_a)) for L [RZLS20].
@@ -24,6 +25,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_laplace, is_one_laplace_draw
+from maskedbandit.policies.parts.choice import fewest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
@@ -44,13 +46,13 @@ class LDPUCB(Policy):
 
     >>> import numpy as np
     >>> from maskedbandit.law import RESPONSE
-    >>> s = LDPUCB().init(k=2, horizon=100)
+    >>> s, rng = LDPUCB().init(k=2, horizon=100), np.random.default_rng(1)
     >>> law = Law(RESPONSE, grid=1.0, flip=0.25)
-    >>> [LDPUCB.ask(s, law, np.random.default_rng(1)).arm for _ in range(2)]
-    [0, 1]
+    >>> [LDPUCB.ask(s, law, rng).arm for _ in range(2)]
+    [1, 0]
     >>> LDPUCB.tell(s, 0, 1, -0.5), LDPUCB.tell(s, 1, 1, 1.5)  # bits 0 and 1
     (None, None)
-    >>> LDPUCB.ask(s, law, np.random.default_rng(1))
+    >>> LDPUCB.ask(s, law, rng)
     Decision(arm=1, n=1, close=1)
     """
 
@@ -76,13 +78,11 @@ class LDPUCB(Policy):
         if is_laplace(law):
             least = 4 * math.log(t + 1)
             spread *= 1 + 4 * law.scale
-        best, top = 0, -math.inf
+        best, top = -1, -math.inf
         for a in range(s.n.size):
-            if s.asked[a] <= least:
-                best = a
+            if s.asked[a] <= least or s.n[a] == 0.0:  # rewards may be late
+                best = fewest(s.asked, rng)
                 break
-            if s.n[a] == 0.0:  # in turn until all arms have a release: rewards may be late
-                best, top = int((t - 1) % s.n.size), math.inf
             index = (1 - 2 * law.flip) * s.mean[a] + spread * s.width[a]  # without f, which all arms have in common
             if index > top:
                 best, top = a, index

@@ -189,7 +189,7 @@ class NoiseAwareKLUCB(Policy):
     >>> from maskedbandit.law import LAPLACE
     >>> s = NoiseAwareKLUCB().init(k=2, horizon=10**6)
     >>> NoiseAwareKLUCB.ask(s, Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1))
-    Decision(arm=0, n=174, close=1)
+    Decision(arm=1, n=174, close=1)
     """
 
     goal = "regret"
@@ -230,7 +230,7 @@ class NoiseAwareKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = s.clock[FIRST_BATCH] = smallest(s, law)
-            return first(s, users, FURTHER * users, EARLY)
+            return first(s, users, FURTHER * users, EARLY, rng)
         best = choose(s, law, rng)
         s.value[best] = math.nan
         return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))

@@ -138,7 +138,7 @@ class RestartingKLUCB(Policy):
     >>> from maskedbandit.law import LAPLACE
     >>> s = RestartingKLUCB().init(k=2, horizon=10**6)
     >>> RestartingKLUCB.ask(s, Law(LAPLACE, scale=10.0, grid=1, per_release=1), np.random.default_rng(1))
-    Decision(arm=0, n=91, close=1)
+    Decision(arm=1, n=91, close=1)
     """
 
     goal = "regret"
@@ -175,7 +175,7 @@ class RestartingKLUCB(Policy):
         of = within(s, s.clock[LENGTH])
         if not ready(of.n):
             users = of.clock[FIRST_BATCH] = smallest(of, law)
-            return first(of, users, FURTHER * users, EARLY)
+            return first(of, users, FURTHER * users, EARLY, rng)
         most = max(of.clock[FIRST_BATCH], s.clock[LENGTH] // PARTS)
         best = choose(of, law, rng)
         of.value[best] = math.nan

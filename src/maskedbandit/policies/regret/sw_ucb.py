@@ -24,7 +24,7 @@ from maskedbandit.checks import check_cohort, check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.choice import NONE_YET, consider, fewest
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
@@ -97,6 +97,8 @@ class SWUCB(Policy):
             elif missing < 0:
                 noise = radius(law, s.m[a], s.n[a], 2 * level)
                 best = consider(best, a, (s.total[a] + noise) / s.n[a] + math.sqrt(level / s.n[a]), rng)
+        if missing >= 0 and s.asked[missing] == 0:  # never asked for, and neither were its equals
+            missing = fewest(s.asked, rng)
         arm = missing if missing >= 0 else best.arm
         s.clock[TIME] += s.batch
         s.asked[arm] = s.clock[TIME]

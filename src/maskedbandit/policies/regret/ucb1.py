@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import Decision, large_kernel, lean_kernel
 from maskedbandit.law import Law, is_noiseless, radius
+from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
@@ -34,6 +35,7 @@ class State(NamedTuple):
     asked: np.ndarray  # [2] pulls asked for, and arms with a release
     spread: np.ndarray  # [1] sqrt(2 ln t) of the next pull: computed a pull ahead, so that no pull waits for it
     best: np.ndarray  # [1] the last arm asked for
+    early: np.ndarray  # [k] pulls asked for before all arms had a release
 
 
 @large_kernel
@@ -62,7 +64,8 @@ class UCB1(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         total, n, width = np.zeros((3, k))
-        return State(total, n, np.full(k, -math.inf), width, np.zeros(2, np.int64), np.zeros(1), np.zeros(1, np.int64))
+        asked, best, early = (np.zeros(size, np.int64) for size in (2, 1, k))
+        return State(total, n, np.full(k, -math.inf), width, asked, np.zeros(1), best, early)
 
     def means(self, s: State) -> npt.NDArray[np.float64]:
         return means_of(s.total, s.n)
@@ -73,7 +76,7 @@ class UCB1(Policy):
         k, t, spread = s.n.size, s.asked[0] + 1, s.spread[0]
         s.asked[0], s.spread[0] = t, math.sqrt(2 * math.log(t + 1))
         if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
-            s.best[0] = (t - 1) % k
+            s.best[0] = in_turn(s.early, rng)
             return Decision(int(s.best[0]), 1, 1)
         top = -math.inf
         for a in range(k):

@@ -153,7 +153,7 @@ class ArmsAbove(Selection):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = beginning(s, law)
-            return first(s, users, FURTHER * users, EARLY)
+            return first(s, users, FURTHER * users, EARLY, rng)
         think(s, law)
         arm = next_arm(s, rng)
         if arm < 0:

@@ -235,7 +235,7 @@ class TopArms(Selection):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if not ready(s.n):
             users = beginning(s, law)
-            return first(s, users, FURTHER * users, EARLY)
+            return first(s, users, FURTHER * users, EARLY, rng)
         think(s, law, rng)
         if certain(s, law):
             return Decision(int(np.argmax(s.mean)), 0, 0)
