@@ -284,7 +284,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics that count reports."""
 
     def answered(self: Metrics, route: str, status: int, seconds: float) -> None:
-        self._answers[route, status] += 1
+        self._answers[route, status, 0] += 1
 
     monkeypatch.setattr(Metrics, "answered", answered)
 
