@@ -136,13 +136,14 @@ def run_part(policy: Policy, channel: Channel) -> tuple[Part | None, str]:
 
 
 def decided(policy: Policy, channel: Channel, samples: int, seed: int) -> Both:
-    """Who got which arm, in many short runs whose first person has a reward of 0 or of 1, and all others 0."""
+    """Who got the arm of the first person, in many short runs in which that person has a reward of 0 or of 1, and all
+    others 0. Which arm that is was drawn before there were rewards, so it says nothing."""
     views = []
     for world in (0.0, 1.0):
         rows = ((world, world), *((0.0, 0.0),) * (DECIDING - 1))
         found = simulate(policy, channel, Table(rows), DECIDING, runs=samples // 2, seed=seed, study=f"audit {world}")
         arms: Views = np.diff(found.regret, axis=1, prepend=0.0)
-        views.append(np.round(arms))
+        views.append((np.round(arms) == np.round(arms[:, :1])).astype(float))
     return views[0], views[1]
 
 
@@ -164,5 +165,5 @@ def decisions_part(policy: Policy, channel: Channel, how: How = USUAL) -> tuple[
     except (InvalidValue, TypeError, AttributeError):
         return None, f"decisions of {type(policy).__name__}: there is no broken twin of this channel"
     how.advance(many)
-    names = [f"the arm of person {i + 1}" for i in range(DECIDING)]
+    names = [f"whether person {i + 1} gets the arm of person 1" for i in range(DECIDING)]
     return sampled_part(f"the decisions for {DECIDING} people", promise, found, [twin], names, how.error), ""

@@ -73,9 +73,9 @@ class DeafDPSE(BestArmDPSE):
 )
 def test_whoever_ignores_noise_is_rejected(policy):
     """Negative controls. The heuristic threshold of DP-TT does not know how many draws of noise there are."""
-    found = mb.identify(policy, mb.channels.Central(epsilon=0.003), PAIR, DELTA, 300, max_pulls=10**7)
+    found = mb.identify(policy, mb.channels.Central(epsilon=0.003), PAIR, DELTA, RUNS, max_pulls=10**7)
     with pytest.raises(AssertionError):
-        at_most(int((~found.correct).sum()), 300, DELTA)
+        at_most(int((~found.correct).sum()), RUNS, DELTA)
 
 
 CHANNELS = (
