@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import kernel
+from maskedbandit.policies.parts.known_releases import Known
 from maskedbandit.theory.evidence import Bets
 from maskedbandit.theory.likelihood import Releases
 
@@ -25,17 +26,9 @@ SHARE = 0.7  # of the first arm that gets one late
 GROWN = 0.2  # of the users for one of each rival that the best arm needs at the optimum, where all rivals are equal
 
 
-class Shares(Protocol):
-    """The part of the state that shares are made of."""
+class Shares(Known, Protocol):
+    """The part of the state that shares are made of: the releases, and these."""
 
-    @property
-    def total(self) -> np.ndarray: ...  # [k, MOST]
-    @property
-    def users(self) -> np.ndarray: ...  # [k, MOST]
-    @property
-    def m(self) -> np.ndarray: ...  # [k] releases
-    @property
-    def n(self) -> np.ndarray: ...  # [k] users
     @property
     def rank(self) -> np.ndarray: ...  # [k] 1, 2, ... in the order in which arms got a share; 0: none yet
     @property
