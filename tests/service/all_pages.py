@@ -27,7 +27,7 @@ from maskedbandit.service.preview import preview
 from maskedbandit.service.view import Summary, View, view
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
-from tests.service.played import HOUR, Played, quick_folder
+from tests.service.played import HOUR, MINUTE, Played, quick_folder
 
 OWNER, OFFICER, READER = (SimpleNamespace(role=role) for role in ("owner", "officer", None))
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
@@ -36,6 +36,17 @@ HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }}
 def seen(played: Played) -> View:
     """What may be shown of a study."""
     return view(played.database, played.witness(), played.protocol.name, played.now)
+
+
+def answered(played: Played) -> View:
+    """What is shown of a study that has just had its answer, the first and the last of three arms."""
+    played.study.start()
+    for _ in range(20):
+        played.come(20, [0.9, 0.0, 1.0], every=1, unseen=0, lost=0)
+        played.wait(3 * MINUTE)
+        if played.study.named is not None:
+            break
+    return seen(played)
 
 
 @contextmanager
@@ -86,13 +97,20 @@ def all_views() -> Iterator[dict[str, View]]:
         made.come(200, [0.1, 0.1, 1.0], lost=0)
         found["search"] = seen(made)
         found["answer"] = replace(found["search"], counts=replace(found["search"].counts, asked=2))
+        quick = {"channel": {"name": "central", "epsilon": 8}, "budget": {"epsilon": 8}}
+        quick["reward"] = {"window": "1 minute", "exposure": "0 seconds"}
+        selected = play("selected", **search | {"policy": {"name": "top_arms", "m": 2}, "delta": 0.4}, **quick)
+        found["selected"] = answered(selected)
+        found["none"] = replace(found["selected"], selected=())
+        fixed = play("fixed", people=60, policy="pooled_elimination", **quick)
+        found["fixed"] = answered(fixed)
         gauss = {"channel": {"name": "central", "epsilon": 0.5, "noise": "discrete_gaussian"}, "budget": {"rho": 0.2}}
         made_gauss = play("gauss", **gauss)
         made_gauss.study.start()
         made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
         found["gauss"] = seen(made_gauss)
         yield found
-        for each in (usual, ended, many, made, made_gauss):
+        for each in (usual, ended, many, made, selected, fixed, made_gauss):
             each.study.close()
 
 
@@ -101,7 +119,7 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
     found["study, nobody"] = render_study(views["running"], READER, "")
     found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
-    for name in ("usual draft", "stopped", "many", "gauss", "answer"):
+    for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
         found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")
     listed = [

@@ -231,6 +231,9 @@ def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role:
         ("ended", "No more updates can be published for this study. Whoever comes is served"),
         ("negative", "Below zero because noise was added; shown as it was released."),
         ("answer", "The search has ended, and its answer is numbers."),
+        ("selected", "The search has ended, and its answer is short, numbers. The policy asks for nobody any more."),
+        ("none", "The search has ended, and its answer is no arm."),
+        ("fixed", "All 60 people have a place. The study has ended, and its answer is"),
         ("many", "12 open cohorts"),
         ("search", "Nobody has to be trusted with outcomes."),
         ("search", "The budget of each person is ε = 2 at δ = 1e-06"),
@@ -272,6 +275,8 @@ def test_the_form_gives_a_protocol() -> None:
     assert (found.name, found.k, found.people, found.reward.window) == ("newsletter", 3, 20_000, 6 * HOUR)
     search = Protocol.from_table(table_of({**EXAMPLE, "people": "", "delta": "0.1", "trust": "local", "project": "p"}))
     assert (search.people, search.aim, search.on_devices, search.project) == (None, 0.1, True, "p")
+    answer = Protocol.from_table(table_of({**EXAMPLE, "goal": "answer"}))
+    assert (answer.policy.goal, answer.people) == ("answer", 20_000)
     toml = Path("experiments/studies/newsletter.toml").read_text().replace("\n", "\r\n")
     assert Protocol.from_table(table_of({"protocol": toml})).people == 20_000
     for wrong in (
@@ -281,6 +286,7 @@ def test_the_form_gives_a_protocol() -> None:
         {"arms": "one"},
         {"epsilon": "inf"},
         {"delta": "0.1"},
+        {"goal": "guess"},
     ):
         with pytest.raises(InvalidValue):
             Protocol.from_table(table_of({**EXAMPLE, **wrong}))
@@ -291,7 +297,7 @@ def test_a_preview_says_what_a_place_costs() -> None:
     assert "73.2 times in 100" in found["What a place costs"]
     assert "6 666" in found["The answer"].replace("\N{NARROW NO-BREAK SPACE}", " ")
     search = dict(preview(Protocol.from_table(table_of({**EXAMPLE, "people": ""}))))
-    assert "until the best arm is certain" in search["People"]
+    assert "until its answer is certain" in search["People"]
 
 
 def sheet(name: str) -> str:

@@ -172,6 +172,8 @@ def do_tick(options: argparse.Namespace) -> None:
     with opened(options) as study:
         for each in study.tick():
             say(cohort=each.cohort, arm=study.protocol.arms[each.arm][0], n=each.n, total=each.total)
+        if study.named is not None:
+            say(answer=[study.protocol.arms[arm][0] for arm in study.named])
 
 
 def do_erase(options: argparse.Namespace, unit: str) -> None:
@@ -197,7 +199,7 @@ def do_status(options: argparse.Namespace) -> None:
 def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.cli.parts.simulation import Clock, simulate
+    from maskedbandit.cli.parts.simulation import Clock, people_to_come, simulate
     from maskedbandit.errors import NotRunning
     from maskedbandit.store.chain import entries
     from maskedbandit.store.status import status
@@ -212,13 +214,16 @@ def do_simulate(options: argparse.Namespace) -> None:
         started = entries(study.database, study.name)[0]
         if not started.says["simulated"]:
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
-        with Progress((study.protocol.people or 0) - study.people, "person", quiet=options.quiet) as progress:
+        with Progress((people_to_come(study.protocol) or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")
             played = simulate(study, clock, progress.advance)
+        named = study.named
         study.stop()
         witness = witness_of(study.database, options.witness)
         print(status(study.database, witness, study.name))
         print(f"simulated {played.people} people: regret {played.regret:.1f}, {played.refused} over their budgets")
+        if named is not None:
+            print(f"answer: {', '.join(study.protocol.arms[arm][0] for arm in named) or 'no arm'}")
 
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:

@@ -212,7 +212,8 @@ class Results(Struct):
     study: str
     simulated: bool
     state: str
-    answer: str | None  # the final arm of a search
+    answer: str | None  # the final arm, of a search or of a number of people
+    selected: list[str] | None  # the final arms in place of one, of a policy that names all arms of a kind
     loss: str  # of each person, by all that was published
     arms: list[ArmResult]
 

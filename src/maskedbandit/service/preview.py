@@ -28,7 +28,7 @@ def preview(protocol: Protocol) -> list[tuple[str, str]]:
         ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
     ]
     if people is None:
-        found.append(("People", "As many as it needs until the best arm is certain: that depends on the arms."))
+        found.append(("People", "As many as it needs until its answer is certain: that depends on the arms."))
         return found
     found.append(("People", f"{count(people)}, for {counted(protocol.k, 'arm')}."))
     each = max(people // protocol.k, 1)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from maskedbandit.core import Recorded
 from maskedbandit.errors import BehindWitness, UnknownStudy
+from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, Horizon, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
@@ -25,6 +26,7 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.store.chain import Entry, Head, entries, holds
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
+from maskedbandit.store.selection import selected_by
 from maskedbandit.store.standing import Standing, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
@@ -72,6 +74,7 @@ class View(Struct, frozen=True):
     ledger: tuple[Line, ...]
     facts: Facts
     counts: Counts
+    selected: tuple[int, ...] | None  # all arms that the policy names, if its answer is arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
 
@@ -102,10 +105,16 @@ class View(Struct, frozen=True):
 
     @property
     def answer(self) -> int | None:
-        """The arm of the policy's final answer, if it has one."""
+        """The arm of the policy's final answer, if it has one: of a selection, the arm that is served from then on."""
         waits = any(each.complete and each.state != "released" and not each.ended for each in self.counts.cohorts)
         waits = waits and self.protocol.policy.goal == "regret"
         return None if waits or self.standing.is_alone else self.counts.asked
+
+    @property
+    def named(self) -> tuple[int, ...] | None:
+        """The arms of the final answer: that arm alone, or all arms of a kind."""
+        one = None if self.answer is None else (self.answer,)
+        return one if self.selected is None else self.selected
 
     @property
     def served(self) -> int | None:
@@ -191,6 +200,8 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         horizon = Horizon.of(found[head.entries :])
         kept_in, begun = database.named(), stages(published)
         counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, now, tally or Tally())
+        answers = isinstance(protocol.policy, Selection) and counted.asked is not None and not arms_now.is_alone
+        named = selected_by(database, name, protocol, published, horizon.step) if answers else None
     return View(
         protocol,
         now,
@@ -201,6 +212,7 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         ledger,
         Facts.of(protocol, published, {cohort.size for cohort in counted.cohorts}),
         counted,
+        named,
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
     )

@@ -54,7 +54,14 @@ def do_what_is_due(session: Session) -> list[Release]:
             waiting.add(places.arm)  # the cohorts of an arm are released in their order
         else:
             released.append(release(session, places))
+    if released and session.state == "running" and may_answer(session):
+        session.driver.ask()
     return released
+
+
+def may_answer(session: Session) -> bool:
+    """Whether the policy may have its answer, before anybody else comes: all that it asked for was released."""
+    return session.protocol.policy.goal != "regret" and not session.driver.deck.unreleased()
 
 
 def due(session: Session, places: Places) -> bool:

@@ -34,6 +34,7 @@ from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.rows import Rows
+from maskedbandit.store.selection import selected
 from maskedbandit.store.standing import Standing, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
@@ -49,6 +50,7 @@ class Shown(NamedTuple):
     state: str
     people: int
     answer: int | None  # of the policy
+    selected: tuple[int, ...] | None  # all arms that it names, if its answer is arms of a kind
     steps: int  # of the log
     in_play: tuple[int, ...]  # arms
 
@@ -157,7 +159,8 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        self._shown = Shown(self.state, self.people, self._answer, len(self.driver.log), self.arms.in_play)
+        named = None if self._answer is None else selected(self.driver)
+        self._shown = Shown(self.state, self.people, self._answer, named, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same

@@ -2,7 +2,7 @@
 
     name = "newsletter"
     about = "which subject line is opened most often"
-    people = 20_000                  # or delta = 0.1, if the policy looks for the best arm
+    people = 20_000                  # or delta = 0.1, if the policy searches until its answer is certain
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
 
@@ -47,6 +47,7 @@ from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import number
 from maskedbandit.errors import BudgetExceeded, InvalidValue
+from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.exact import whole
@@ -64,12 +65,7 @@ KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
     *("guardrail", "simulation"),
 )
-FOR_THE_LAB = {  # goals of policies that no study is played with, and what is allowed in their place
-    "contextual": "one of arms without contexts, such as contemporaneous_klucb",
-    "select": "one for regret or for the best arm: an answer of several arms is for the lab",
-    # whoever does not show up leaves a cohort of fixed size open, and an arm without release
-    "answer": "one for regret or for a search: a fixed number of people is for the lab, as some do not show up",
-}
+SEARCHES = ("identify", "select")  # goals of policies that stop by themselves
 MOST_PEOPLE, MOST_ABOUT = 10**12, 1000
 
 
@@ -178,8 +174,8 @@ class Protocol:
     def policy(self) -> Policy:
         """The policy, as the experiments of the lab name it."""
         found: Policy = TABLES.made("policy", self.table.get("policy", "contemporaneous_klucb"))
-        if allowed := FOR_THE_LAB.get(found.goal):
-            raise InvalidValue("policy", found, allowed)
+        if found.goal == "contextual":
+            raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
         return found
 
     @cached_property
@@ -216,7 +212,7 @@ class Protocol:
     @cached_property
     def people(self) -> int | None:
         """How many people get a place in all; None if the study ends with the answer of a search."""
-        if self.policy.goal == "identify":
+        if self.policy.goal in SEARCHES:
             if "people" in self.table:
                 raise InvalidValue("people", self.table["people"], "left out: this policy stops by itself, see delta")
             return None
@@ -287,6 +283,9 @@ class Protocol:
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
+        if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
+            allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
+            raise InvalidValue("the number of arms", self.k, allowed)
         if self.guardrail:
             self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
         if self.channel.law().counter > 0:

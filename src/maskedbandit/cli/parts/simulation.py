@@ -118,10 +118,15 @@ def came(study: Study, every: int) -> int:
     return study.time // every + 2 if every and study.time else study.people
 
 
+def people_to_come(protocol: Protocol) -> int | None:
+    """How many people come in all; None if they come until the study has its answer, some while nobody gets a place."""
+    return protocol.people if protocol.policy.goal == "regret" else None
+
+
 def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
     """Play a running study to its end: all people who come, and then the releases that are due."""
     protocol, simulated, bits = study.protocol, Simulated.of(study.protocol), Bits()
-    every, last = simulated.every, protocol.people
+    every, last = simulated.every, people_to_come(protocol)
     world = simulated.instance.parameters()
     streams = Streams(simulated.seed, protocol.name)
     of_people: Any = streams.of(run=0)
@@ -132,7 +137,7 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     def person(i: int) -> None:
         nonlocal refused, regret
         if last is None and study.answer is not None:
-            return  # the search has ended within these people
+            return  # the study has ended within these people
         clock.now = i * every
         study.op_tick()
         for each in simulated.changes:

@@ -29,6 +29,11 @@ Means = npt.NDArray[np.float64]
 class Question(ABC):
     """Which arms are asked for."""
 
+    @property
+    @abstractmethod
+    def least_arms(self) -> int:
+        """Of how many arms, at least, it asks something."""
+
     @abstractmethod
     def lacks(self, means: Means) -> str:
         """What an instance of these means should be, so that there is an answer to be found; empty if it is that."""
@@ -51,8 +56,12 @@ class Top(Question):
     def __post_init__(self) -> None:
         check_cohort("m", self.m)
 
+    @property
+    def least_arms(self) -> int:
+        return self.m + 1
+
     def lacks(self, means: Means) -> str:
-        if means.size <= self.m:
+        if means.size < self.least_arms:
             return f"one of more than {self.m} arms, as m is {self.m}"
         ranked = np.sort(means)[::-1]
         equal = ranked[self.m - 1] - ranked[self.m] < SAME
@@ -78,6 +87,10 @@ class Above(Question):
 
     def __post_init__(self) -> None:
         check_threshold(self.theta, self.tolerance)
+
+    @property
+    def least_arms(self) -> int:
+        return 1
 
     def lacks(self, means: Means) -> str:
         if self.tolerance == 0 and np.any(abs(means - self.theta) < SAME):

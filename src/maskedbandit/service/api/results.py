@@ -46,8 +46,10 @@ async def results(call: Call) -> Results:
                 guardrail=second,
             )
         )
-    answer = None if found.answer is None else found.arms[found.answer].name
-    return Results(found.name, found.simulated, found.state, answer, str(found.loss), arms)
+    several = found.selected is not None
+    answer = None if several or found.answer is None else found.arms[found.answer].name
+    selected = [found.arms[arm].name for arm in found.selected or ()] if several else None
+    return Results(found.name, found.simulated, found.state, answer, selected, str(found.loss), arms)
 
 
 def compared(found: View, arm: Arm) -> Compared | None:

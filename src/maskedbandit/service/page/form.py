@@ -7,13 +7,14 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, UnknownName
 
 EXAMPLE = {
     "name": "newsletter",
     "about": "which of three subject lines is opened most often",
     "arms": "short\nquestion\nnumbers",
     "people": "20000",
+    "goal": "regret",
     "per_day": "2000",
     "baseline": "0.4",
     "difference": "0.05",
@@ -24,6 +25,11 @@ EXAMPLE = {
     "epsilon": "1",
     "budget": "1",
     "period": "90 days",
+}
+POLICIES = {  # the one for each goal that the form knows
+    "regret": "contemporaneous_klucb",
+    "answer": "pooled_elimination",
+    "identify": "contemporaneous_elimination",
 }
 
 
@@ -40,12 +46,15 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
             return tomllib.loads(text.replace("\r\n", "\n"))
         except (tomllib.TOMLDecodeError, RecursionError) as wrong:
             raise InvalidValue("protocol", "this text", f"TOML ({wrong})") from None
+    goal = given.get("goal", "regret") if given.get("people") else "identify"
+    if goal not in POLICIES:
+        raise UnknownName("goal", goal, POLICIES)
     local = given.get("trust") == "local"
     epsilon = as_number("epsilon", given.get("epsilon", ""))
     budget = as_number("budget", given["budget"]) if given.get("budget") else epsilon
     table: dict[str, Any] = {
         "name": given.get("name", ""),
-        "policy": "contemporaneous_klucb" if given.get("people") else "contemporaneous_elimination",
+        "policy": POLICIES[goal],
         "channel": {"name": "response" if local else "central", "epsilon": epsilon},
         "arms": [{"name": line.strip()} for line in given.get("arms", "").splitlines() if line.strip()],
         "reward": {name: given[name] for name in ("window", "exposure") if given.get(name)},

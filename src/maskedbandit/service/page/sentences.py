@@ -42,13 +42,18 @@ def _stands(view: View) -> str:
 
 
 def _leads(view: View) -> Markup:
-    if view.answer is not None:
-        return Markup("The search has ended, and its answer is <strong>{}</strong>.").format(
-            view.arms[view.answer].name
-        )
+    if view.named is not None:
+        ended = "search" if view.protocol.people is None else "study"
+        return Markup("The {} has ended, and its answer is {}.").format(ended, _names(view, view.named))
     if view.leader is not None:
         return Markup("<strong>{}</strong> leads in what was released.").format(view.arms[view.leader].name)
     return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
+
+
+def _names(view: View, arms: tuple[int, ...]) -> Markup:
+    """The names of these arms."""
+    names = [Markup("<strong>{}</strong>").format(view.arms[arm].name) for arm in arms]
+    return Markup(", ").join(names) or Markup("<strong>no arm</strong>")
 
 
 def next_step(view: View) -> Markup:

@@ -98,7 +98,7 @@ def exposures(view: View) -> Rows:
 def plan(view: View) -> list[tuple[str, str]]:
     """What was decided before the study."""
     protocol, reward = view.protocol, view.protocol.reward
-    people = "until the best arm is certain" if protocol.people is None else count(protocol.people)
+    people = "until the answer is certain" if protocol.people is None else count(protocol.people)
     if protocol.people is None:
         people += f", but for a chance of {decimal(protocol.aim)}"
     rules = {"first": "the first report", "last": "the last report", "sum": "the sum of all reports"}

@@ -1,0 +1,140 @@
+"""Studies that end with an answer: of a number of people, or of all arms of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.errors import Corrupted, InvalidValue
+from maskedbandit.service.view import view
+from maskedbandit.store import release
+from maskedbandit.store.chain import entries
+from maskedbandit.store.selection import selected_by
+from maskedbandit.store.verify import verify
+from maskedbandit.study.protocol import Protocol
+from tests.service.played import MINUTE, Played, quick_folder
+
+MEANS = [0.1, 0.9, 0.8]
+EIGHT: dict[str, Any] = {
+    "channel": {"name": "central", "epsilon": 8},
+    "budget": {"epsilon": 8},
+    "reward": {"window": "1 minute", "exposure": "0 seconds"},
+}
+SEARCH: dict[str, Any] = {**EIGHT, "people": None, "delta": 0.2}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with quick_folder() as found:
+        yield found
+
+
+def play(folder: Path, how: dict[str, Any], means: list[float] = MEANS, people: int = 2000) -> Played:
+    """A study that people come to until it has its answer."""
+    played = Played(folder, **how)
+    played.study.start()
+    for _ in range(people // 20):
+        played.come(20, means, every=1, unseen=0, lost=0)
+        played.wait(2 * MINUTE)
+        if played.study.named is not None:
+            break
+    return played
+
+
+def check_its_answer(played: Played) -> None:
+    """It is told the same by the study, by a process that opens it again, and by what is shown."""
+    named = played.study.named
+    assert named is not None, "no answer"
+    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    assert (shown.named, shown.answer) == (named, played.study.answer)
+    assert shown.over
+    verify(played.database, played.witness(), played.protocol.name)
+    played.reopen()
+    played.study.tick()
+    assert played.study.named == named
+    played.study.close()
+
+
+@pytest.mark.parametrize("policy", ["pooled_elimination", "equal_split", "sequential_halving"])
+def test_a_number_of_people_names_the_best_arm(folder: Path, policy: str) -> None:
+    """Nobody comes after the last one, and yet the answer is there when the last window is over."""
+    played = Played(folder, **EIGHT, policy=policy, people=300)
+    played.study.start()
+    while played.study.people < 300:
+        played.come(1, MEANS, every=MINUTE, unseen=0, lost=0)
+    assert played.study.named is None
+    played.wait(2 * MINUTE)
+    assert played.study.named == (1,)
+    check_its_answer(played)
+
+
+def test_an_answer_that_waits_for_somebody_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "may_answer", lambda session: False)
+    with pytest.raises(AssertionError):
+        test_a_number_of_people_names_the_best_arm(folder, "equal_split")
+
+
+def test_people_who_come_while_it_waits_take_no_place(folder: Path) -> None:
+    """In the lab they count, and all of the people would be gone in the first wait."""
+    played = play(folder, {**EIGHT, "policy": "sequential_halving", "people": 99, "arms": arms(4)}, [0, 0, 0, 1])
+    rows = played.database.rows("SELECT COUNT(*) FROM place WHERE returned IS NULL")
+    assert rows[0][0] <= 99
+    assert len([row for row in played.study.recorded() if row.arm == 3]) == 2, "a release in each phase"
+    assert played.study.named == (3,)
+    check_its_answer(played)
+
+
+@pytest.mark.parametrize(
+    ("policy", "named"),
+    [
+        ({"name": "top_arms", "m": 2}, (1, 2)),
+        ({"name": "uniform_top_arms", "m": 1}, (1,)),
+        ({"name": "arms_above", "theta": 0.5}, (1, 2)),
+        ({"name": "uniform_arms_above", "theta": 0.97}, ()),
+    ],
+)
+def test_all_arms_of_a_kind_are_named(folder: Path, policy: dict[str, Any], named: tuple[int, ...]) -> None:
+    played = play(folder, {**SEARCH, "policy": policy}, MEANS if policy.get("m") != 1 else [0.1, 1.0, 0.2])
+    assert played.study.named == named
+    check_its_answer(played)
+
+
+def test_a_paused_arm_is_not_named(folder: Path) -> None:
+    played = Played(folder, **SEARCH, policy={"name": "top_arms", "m": 2}, arms=arms(4))
+    played.study.start()
+    played.study.change_arms("pause", "arm1")
+    while played.study.named is None:
+        played.come(20, [0.0, 0.9, 0.9, 0.9], every=1, unseen=0, lost=0)
+        played.wait(2 * MINUTE)
+    assert played.study.named == (2, 3)
+    check_its_answer(played)
+
+
+def test_a_log_that_was_changed_names_nothing(folder: Path) -> None:
+    played = play(folder, {**SEARCH, "policy": {"name": "top_arms", "m": 2}})
+    name, session = played.protocol.name, played.study._session
+    steps = len(session.driver.log)
+    found = entries(played.database, name)
+    assert selected_by(played.database, name, played.protocol, found, steps) == (1, 2)
+    played.database.change("UPDATE decision SET n = n + 1 WHERE step = 0")
+    with pytest.raises(Corrupted):
+        selected_by(played.database, name, played.protocol, found, steps)
+    played.study.close()
+
+
+def arms(k: int) -> list[dict[str, str]]:
+    return [{"name": f"arm{arm}"} for arm in range(k)]
+
+
+def test_what_is_asked_fits_the_arms() -> None:
+    table = {"name": "x", **EIGHT, "arms": arms(2), "policy": {"name": "top_arms", "m": 2}}
+    with pytest.raises(InvalidValue, match="number of arms is 2: it must be at least 3"):
+        Protocol.from_table(table)
+    for wrong in ({"people": 100}, {"policy": "pooled_elimination", "delta": 0.1, "people": 10}):
+        with pytest.raises(InvalidValue, match="left out"):
+            Protocol.from_table({**table, "arms": arms(3), **wrong})
+    assert isinstance(Protocol.from_table({**table, "arms": arms(3)}).policy, mb.policies.TopArms)
