@@ -48,7 +48,7 @@ def test_a_plan_that_need_not_wait_has_none(processes: type[Recorded], trust: tu
     assert processes.begun == []
 
 
-@pytest.mark.parametrize(("goal", "people"), [("identify", None), ("regret", 1000)])
-def test_its_program_plans_what_is_asked(goal: str, people: int | None) -> None:
-    program = ahead.PROGRAM.format(trust=("local",), goal=goal, people=people)
+@pytest.mark.parametrize("goal", ["identify", "regret", "answer"])
+def test_its_program_plans_what_is_asked(goal: str) -> None:
+    program = ahead.PROGRAM.format(trust=("local",), goal=goal)
     subprocess.run([sys.executable, "-c", f"{program}\nassert each == 'local'"], check=True)

@@ -151,6 +151,59 @@ def test_unknown_names_and_too_few_people_are_refused() -> None:
         plan(EASY, difference=None, people=10, trust=("central",), runs=10)
 
 
+def test_an_answer_is_planned_as_a_live_study_waits() -> None:
+    asked: dict[str, Any] = {"goal": "answer", "arms": 5, "trust": ("central",), "window": 2.0, "runs": 300}
+    row = of(plan(EASY, difference=0.1, people=1000, **asked))
+    instance = mb.Bernoulli([0.4, 0.3, 0.3, 0.3, 0.3])
+    found = mb.answer(mb.policies.PooledElimination(), TRUST["central"](1.0, 0), instance, 1000, 300, seed=1)
+    assert row.expected.wrong == 1 - found.correct.mean()
+    assert row.bound < row.expected.wrong < row.expected.at_most
+    phases = mb.policies.PooledElimination().plan(5, 1000, TRUST["central"](1.0, 0).law()).sizes
+    assert len(phases) > 1
+    assert row.days == found.pulls.sum(axis=1).mean() / 500 + len(phases) * 2
+    assert row.floor == 0
+
+
+@pytest.mark.parametrize(("name", "less"), [("people", 0.7), ("difference", 0.8), ("epsilon", 0.6)])
+def test_of_an_answer_what_is_left_out_is_found(name: str, less: float) -> None:
+    asked: dict[str, Any] = {"goal": "answer", "trust": ("central",), "runs": 500}
+    given = {"people": 300, "difference": 0.15, "epsilon": 0.3}
+    row = of(plan(EASY, **asked, **given | {name: None}))
+    found = {"people": row.expected.people, "difference": row.difference, "epsilon": row.epsilon}[name]
+    assert 0.02 < row.expected.wrong <= 0.05
+    fewer = round(found * less) if name == "people" else found * less
+    assert of(plan(EASY, **asked, **given | {name: fewer})).expected.wrong > 0.05
+
+
+def test_a_selection_is_planned_for_the_arms_that_its_policy_asks_for() -> None:
+    asked: dict[str, Any] = {"trust": ("central",), "runs": 20, "per_day": 500}
+    row = of(mb.plan(arms=4, difference=0.3, epsilon=1, policy=mb.policies.UniformTopArms(m=2), **asked))
+    means = [0.6, 0.6, 0.3, 0.3]
+    assert row.bound == mb.theory.least_samples_top("central", means, 2, 0.05, 1.0) < row.expected.people
+    assert row.days == row.expected.people / 500 + 1
+    above = mb.policies.UniformArmsAbove(theta=0.5, tolerance=0.1)
+    row = of(mb.plan(means=[0.9, 0.9, 0.2], epsilon=1, policy=above, **asked))
+    assert row.difference == pytest.approx(0.4)
+    for changes, said in (
+        ({"policy": above}, "means is None: it must be given"),
+        ({"goal": "select"}, "policy is None: it must be given"),
+        ({"policy": mb.policies.TopArms(m=2), "arms": 2}, "arms is 2"),
+        ({"policy": mb.policies.TopArms(m=2), "means": [0.5, 0.4, 0.4]}, "the 2 best are better"),
+    ):
+        with pytest.raises(InvalidValue, match=said):
+            mb.plan(**changes)
+
+
+def test_the_command_plans_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["plan", "--difference", "0.2", "--epsilon", "1", "--people", "200", "--policy", "equal_split"]
+    assert main([*asked, "--trust", "central", "--runs", "50", "--quiet"]) == 0
+    assert "99% interval" in capsys.readouterr().out
+    assert main([*asked, "--trust", "central", "--runs", "50", "--quiet", "--json"]) == 0
+    assert "at_most" in json.loads(capsys.readouterr().out)["rows"][0]["expected"]
+    assert main([*asked, "--regret"]) == 2
+    assert "--regret" in capsys.readouterr().err
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["plan", "--arms", "3", "--difference", "0.2", "--epsilon", "1", "--per-day", "500", "--trust", "central"]
     assert main([*asked, "--runs", "50", "--quiet", "--json"]) == 0

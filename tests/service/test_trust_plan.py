@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable
+from datetime import UTC, datetime
 
 import pytest
 
+import maskedbandit as mb
 from maskedbandit.cli.parts import trust_plan
 from maskedbandit.cli.parts.computed import computed
+from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.cli.parts.trust_plan import TrustPlan, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
+from maskedbandit.reports.forecast import Forecast
 from maskedbandit.reports.plan import TRUST
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
@@ -20,6 +24,8 @@ from tests.service.test_site import Eyes
 NUMBERS = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}
 ROWS = [{"Trust": each, "Days": "20.0"} for each in TRUST]
 SEARCH = {"people": None, "policy": "contemporaneous_elimination", "delta": 0.1}
+ANSWER = {"policy": "sequential_halving"}
+SELECT = {"people": None, "policy": {"name": "top_arms", "m": 1}, "delta": 0.1}
 
 
 def of(**changes: object) -> Protocol:
@@ -32,18 +38,34 @@ def test_what_is_asked_is_the_study_s() -> None:
     assert asked.window == pytest.approx(20 / 86_400)
     asked = question(of(**SEARCH), 0.4, 0.05, 2000)
     assert (asked.goal, asked.people, asked.delta) == ("identify", None, 0.1)
+    asked = question(of(**ANSWER), 0.4, 0.05, 2000)
+    assert (asked.goal, asked.people, asked.played) == ("answer", 1000, mb.policies.PooledElimination())
+    asked = question(of(**SELECT), 0.4, 0.05, 2000)
+    assert (asked.goal, asked.people, asked.played) == ("select", None, mb.policies.TopArms(m=1))
+    with pytest.raises(InvalidValue, match="without an arm of mean"):
+        question(of(**SELECT | {"policy": {"name": "arms_above", "theta": 0.4}}), 0.4, 0.05, 2000)
+
+
+@pytest.mark.parametrize("changes", [ANSWER, SELECT])
+def test_a_forecast_says_how_often_answers_are_wrong(changes: dict[str, object]) -> None:
+    found = Forecast(1000.0, 0.0, 1000.0, 1.0, 1.0, 1.0, 0.012, 0.08 if changes == ANSWER else None)
+    said = dict(in_words(of(**changes), found, 100.0, datetime(2026, 1, 30, tzinfo=UTC)))
+    assert said["Wrong answers"].startswith("1.2% of studies")
+    assert ("proved: at most 8.0%" in said["Wrong answers"]) == ("phase" in said["Finish"]) == (changes == ANSWER)
+    assert ("People it needs" in said) == (changes == SELECT)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, SEARCH])
+@pytest.mark.parametrize("changes", [{}, SEARCH, ANSWER, SELECT])
 def test_a_plan_has_a_row_for_each_trust_model(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]) -> None:
-    monkeypatch.setattr(trust_plan, "RUNS", 20)
+    monkeypatch.setattr(trust_plan, "RUNS", dict.fromkeys(trust_plan.RUNS, 20))
     rows = main({"protocol": of(**changes).text, "baseline": 0.1, "difference": 0.6, "per_day": 500.0})
     assert [each["Trust"] for each in rows] == list(TRUST)
     assert len({tuple(each) for each in rows}) == 1  # the same columns
     for each in rows:
         assert all(
-            re.fullmatch(r"(at (least|most) )?[\d,.\u202f]+( ± [\d\u202f]+)?", text) for text in list(each.values())[1:]
+            re.fullmatch(r"(at (least|most) )?[\d,.\u202f]+( ± [\d\u202f]+)?%?", text)
+            for text in list(each.values())[1:]
         )
 
 

@@ -12,7 +12,9 @@ EXAMPLE = (
     "maskedbandit plan --arms 5 --baseline 0.3 --difference 0.02 --epsilon 1 --per-day 5000\n"
     "  maskedbandit plan --people 20000 --epsilon 1                     # which difference can be found?\n"
     "  maskedbandit plan --people 20000 --difference 0.05               # which ε is enough?\n"
-    "  maskedbandit plan --people 20000 --difference 0.05 --epsilon 1 --regret"
+    "  maskedbandit plan --people 20000 --difference 0.05 --epsilon 1 --regret\n"
+    "  maskedbandit plan --people 10000 --difference 0.05 --epsilon 1 --policy pooled_elimination\n"
+    "  maskedbandit plan --arms 5 --difference 0.05 --epsilon 1 --policy '{name = \"top_arms\", m = 2}'"
 )
 INTERRUPTED = ""
 
@@ -38,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--privacy-delta", type=float, default=1e-6, metavar="D", help="δ where there is no pure ε (1e-6)"
     )
     parser.add_argument("--trust", action="append", metavar="NAME", help="one trust model alone; may be repeated")
-    parser.add_argument("--runs", type=int, default=200, metavar="N", help="simulated studies (200)")
+    parser.add_argument("--runs", type=int, metavar="N", help="simulated studies (200, or 2000 of as many people)")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw people or regret against ε")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -70,6 +72,8 @@ def do(options: argparse.Namespace) -> None:
         means=None if options.means is None else numbers("--means", options.means),
         policy=policy,
     )
+    if policy and options.regret and policy.goal != "regret":
+        raise InvalidValue("--regret", "given", f"left out with a policy whose goal is {policy.goal!r}")
     trust = tuple(options.trust or TRUST)
     with Progress(0, "study", quiet=options.quiet) as progress:
         progress.begin("simulated")

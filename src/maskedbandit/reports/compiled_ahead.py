@@ -18,7 +18,7 @@ PATIENCE = 6.0  # seconds: a plan of compiled code takes less, and by then there
 PROGRAM = """
 from maskedbandit.reports.plan import plan
 for each in {trust!r}:
-    plan(goal={goal!r}, people={people}, difference=0.4, trust=(each,), runs=1)
+    plan(goal={goal!r}, people=1000, difference=0.4, trust=(each,), runs=1)
 """
 
 
@@ -28,7 +28,7 @@ def compiled_ahead(goal: str, trust: Sequence[str]) -> Iterator[None]:
     others = list[subprocess.Popen[bytes]]()
 
     def begin() -> None:
-        program = PROGRAM.format(trust=tuple(reversed(trust)), goal=goal, people=1000 if goal == "regret" else None)
+        program = PROGRAM.format(trust=tuple(reversed(trust)), goal=goal)
         quiet = subprocess.DEVNULL
         others.append(subprocess.Popen([sys.executable, "-c", program], stdin=quiet, stdout=quiet, stderr=quiet))
 

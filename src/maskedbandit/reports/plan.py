@@ -4,8 +4,9 @@
     days   = people / people a day + the window of the last outcomes
 
 Of the people, the difference and ε two are given, and the third is found: for it nine of ten studies suffice with the
-people. What no policy can beat is `theory`'s lower bound, which knows nothing of delays. All arms but the best have the
-baseline, which is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
+people, or, if the answer is to be had from a fixed number of people, at most `delta` of the studies are wrong. What no
+policy can beat is `theory`'s lower bound, which knows nothing of delays. All arms but the best have the baseline, which
+is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.policies.identify.contemporaneous_elimination import ContemporaneousElimination
+from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.contemporaneous_klucb import ContemporaneousKLUCB
 from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.compiled_ahead import compiled_ahead
-from maskedbandit.reports.forecast import RUNS, Forecast, forecast
-from maskedbandit.theory.bounds import lower_bound, positive
-from maskedbandit.theory.samples import least_samples
+from maskedbandit.reports.forecast import MOST, RUNS, Forecast, forecast, waits
+from maskedbandit.reports.plan_goals import GOALS
+from maskedbandit.reports.plan_means import described_by, hardest, question_of
+from maskedbandit.reports.plan_table import lines
+from maskedbandit.theory.bounds import positive
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
     "central": lambda epsilon, delta: Central(epsilon=epsilon),
@@ -53,17 +55,18 @@ class Row(NamedTuple):
     expected: Forecast
     days: float
     days_most: float  # of nine in ten studies
-    bound: float  # people that every search needs, or regret that every policy has, on average
+    bound: float  # people that every search needs, or regret or a share of wrong answers that every policy has
     floor: float  # regret that no policy avoids, as nothing is known before the first outcome is there
     loss: str  # of each person
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is planned. Without `people` it is asked how many a search needs that is wrong with probability `delta`.
+    """What is planned. Without `people` it is asked how many a study needs that is wrong with probability `delta`.
 
     `means` of all arms may be given in place of their number, the baseline and the difference; a `policy` in place of
-    the goal, for which there is one for live studies.
+    the goal, for which there is one for live studies. A selection has none: its policy says which arms are asked for.
+    If these are the m best, they are all better than the baseline by the difference.
     """
 
     arms: int = 2
@@ -75,20 +78,23 @@ class Question:
     per_day: float = 1000.0
     window: float = 1.0  # days
     privacy_delta: float = 1e-6  # of trust models without a pure ε
-    goal: str = "identify"  # or "regret": all people take part, and few should get a worse arm
+    goal: str = "identify"  # or "regret": all people take part, and few should get a worse arm; "answer" or "select"
     means: Sequence[float] | None = None
     policy: Policy | None = None
 
     def __post_init__(self) -> None:
-        if self.means is not None:
-            described = described_by(self.means)
-            for name, value in zip(("arms", "baseline", "difference"), described, strict=True):
-                object.__setattr__(self, name, value)
         if self.policy is not None and (not isinstance(self.policy, Policy) or self.policy.goal != self.goal):
             raise InvalidValue("policy", self.policy, f"a policy whose goal is {self.goal!r}")
-        whole("arms", self.arms, 2, 1000)
-        if self.goal not in ("identify", "regret"):
-            raise UnknownName("goal", self.goal, ["identify", "regret"])
+        if self.goal not in GOALS:
+            raise UnknownName("goal", self.goal, GOALS)
+        if self.means is not None:
+            described = described_by(self.means, self.played)
+            for name, value in zip(("arms", "baseline", "difference"), described, strict=True):
+                object.__setattr__(self, name, value)
+        question = question_of(self.played)
+        if self.means is None and isinstance(question, Above):
+            raise InvalidValue("means", None, "given: what it takes depends on how far each of them is from theta")
+        whole("arms", self.arms, question.m + 1 if isinstance(question, Top) else 1, 1000)
         if self.people is not None:
             whole("people", self.people, 2)
         missing = [name for name in ("difference", "epsilon") if getattr(self, name) is None]
@@ -115,9 +121,22 @@ class Question:
     @property
     def played(self) -> Policy:
         """The policy, by default one for live studies."""
-        if self.policy is not None:
-            return self.policy
-        return ContemporaneousKLUCB() if self.goal == "regret" else ContemporaneousElimination()
+        if (policy := self.policy or GOALS[self.goal].policy) is None:
+            raise InvalidValue("policy", None, "given if the goal is select: it says which arms are asked for")
+        return policy
+
+    @property
+    def unknown(self) -> str | None:
+        """What is left out, and is to be found by trying values."""
+        searched = GOALS[self.goal].aim == "people"
+        names = ("people", "difference", "epsilon") if searched else ("difference", "epsilon")
+        return next((name for name in names if getattr(self, name) is None), None)
+
+    def enough(self, found: Forecast) -> bool:
+        """Whether so many people are enough, or answers are wrong as seldom as is allowed."""
+        if GOALS[self.goal].aim == "people":
+            return found.wrong <= self.delta
+        return found.people_most <= (self.people or 0)
 
     @property
     def late(self) -> int:
@@ -128,18 +147,16 @@ class Question:
         """What is expected under a trust model, if nothing is left out."""
         assert self.difference is not None
         assert self.epsilon is not None
-        means = list(self.means or [self.baseline + self.difference] + [self.baseline] * (self.arms - 1))
-        channel = TRUST[trust](self.epsilon, self.privacy_delta)
-        aim = self.people if self.goal == "regret" and self.people is not None else self.delta
-        found = forecast(self.played, channel, means, aim, self.late, runs, advance)
-        name = BOUND.get(trust, "central")
-        if self.goal == "regret":
-            bound = float(lower_bound(name, means, [found.people], self.epsilon)[0])
-        else:
-            bound = least_samples(name, means, self.delta, self.epsilon)
-        days, days_most = (people / self.per_day + self.window for people in (found.people, found.people_most))
+        goal, policy = GOALS[self.goal], self.played
+        means = list(self.means or hardest(policy, self.arms, self.baseline, self.difference))
+        channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, goal.aim)
+        found = forecast(policy, channel, means, aim, self.late, runs, advance)
+        bound = goal.bound(policy, BOUND.get(trust, "central"), means, aim, self.epsilon)
+        windows = self.window * waits(policy, channel, self.arms, aim)
+        days, days_most = (people / self.per_day + windows for people in (found.people, found.people_most))
         loss = str(channel.loss(max(round(found.people / self.arms), 1)))
-        floor = min(self.late, found.people) * (max(means) - sum(means) / self.arms)
+        early = 0 if self.goal == "answer" else min(self.late, found.people)  # who takes part before the first outcome
+        floor = early * (max(means) - sum(means) / self.arms)
         return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, loss)
 
 
@@ -155,27 +172,16 @@ class Plan:
         return str(self)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(lines(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for programs."""
-        rows = [{**row._asdict(), "expected": row.expected._asdict()} for row in self.rows]
+        expected = [
+            {key: each for key, each in row.expected._asdict().items() if each is not None} for row in self.rows
+        ]
+        rows = [{**row._asdict(), "expected": each} for row, each in zip(self.rows, expected, strict=True)]
         question = {**self.question.__dict__, "policy": repr(self.question.played)}
         return {"question": question, "runs": self.runs, "rows": rows}
-
-
-def described_by(means: Sequence[float]) -> tuple[int, float, float]:
-    """How many arms have these means, the second best of them, and what the best one is better.
-
-    >>> described_by([0.25, 0.5, 0.125])
-    (3, 0.25, 0.25)
-    """
-    if isinstance(means, str) or len(means) < 2 or not all(number(mean) and 0 <= mean <= 1 for mean in means):
-        raise InvalidValue("means", means, "two numbers or more from 0 to 1")
-    second, best = sorted(means)[-2:]
-    if second == best:
-        raise InvalidValue("means", list(means), "such that one is the highest")
-    return len(means), float(second), float(best - second)
 
 
 def shared(budget: float, studies: int) -> float:
@@ -193,13 +199,14 @@ def plan(
     trust: Sequence[str] = tuple(TRUST),
     budget: float | None = None,
     studies: int = 1,
-    runs: int = RUNS,
+    runs: int | None = None,
     advance: Callable[[], object] = lambda: None,
     **changes: Any,
 ) -> Plan:
     """Plan a study, under each trust model; `changes` are those of the question.
 
-    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of that.
+    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of that. A plan
+    simulates so many `runs` for each row, by default as many as in `forecast.RUNS`.
 
     >>> found = plan(baseline=0.2, difference=0.2, epsilon=1, per_day=500, trust=("central",), runs=20)
     >>> found.rows[0].bound < found.rows[0].expected.people < 2000
@@ -213,28 +220,31 @@ def plan(
     for each in trust:
         if each not in TRUST:
             raise UnknownName("trust", each, TRUST)
+    runs = RUNS[asked.goal] if runs is None else runs
     with compiled_ahead(asked.goal, trust if asked.policy is None else ()):
         return Plan(asked, tuple(_row(asked, each, runs, advance) for each in trust), runs)
 
 
 def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) -> Row:
-    """What is left out is found by bisection: the smallest for which nine of ten studies need no more people."""
-    if asked.difference is not None and asked.epsilon is not None:
+    """What is left out is found by bisection: the smallest that is enough."""
+    if (name := asked.unknown) is None:
         return asked.under(trust, runs, advance)
-    name = "difference" if asked.difference is None else "epsilon"
-    least, most = (1e-4, 1 - asked.baseline) if name == "difference" else (LEAST_EPSILON, MOST_EPSILON)
+    least, most = {
+        "people": (asked.arms, MOST),
+        "difference": (1e-4, 1 - asked.baseline),
+        "epsilon": (LEAST_EPSILON, MOST_EPSILON),
+    }[name]
     best: Row | None = None
     for guess in _halving(least, most):
-        row = _with(asked, name, guess.at).under(trust, runs, advance)
-        guess.enough = row.expected.people_most <= (asked.people or 0)
+        tried: dict[str, Any] = {name: round(guess.at) if name == "people" else guess.at}
+        row = replace(asked, **tried).under(trust, runs, advance)
+        guess.enough = asked.enough(row.expected)
         best = row if guess.enough else best
     if best is None:
-        raise InvalidValue("people", asked.people, f"more: under {trust} trust not even a {name} of {most:g} is enough")
+        tried_most = f"{most:.0e} people are" if name == "people" else f"a {name} of {most:g} is"
+        more = "difference" if name == "people" else "people"
+        raise InvalidValue(more, getattr(asked, more), f"more: under {trust} trust not even {tried_most} enough")
     return best
-
-
-def _with(asked: Question, name: str, value: float) -> Question:
-    return replace(asked, difference=value) if name == "difference" else replace(asked, epsilon=value)
 
 
 class _Guess:
@@ -254,27 +264,3 @@ def _halving(least: float, most: float) -> Iterator[_Guess]:
         guess = _Guess(math.sqrt(least * most))
         yield guess
         least, most = (least, guess.at) if guess.enough else (guess.at, most)
-
-
-def _lines(plan: Plan) -> Iterator[str]:
-    asked = plan.question
-    search = asked.goal == "identify"
-    bound = "at least" if search else "bound"
-    yield (
-        f"{'trust':12} {'difference':>10} {'ε':>7} {'people':>12} {'of nine in ten':>15} {'days':>7} {'regret':>10} "
-        f"{'equal split':>12} {bound:>10} {'wrong':>7}"
-    )
-    for row in plan.rows:
-        found = row.expected
-        yield (
-            f"{row.trust:12} {row.difference:>10.3g} {row.epsilon:>7.3g} {found.people:>12,.0f} "
-            f"{found.people_most:>15,.0f} {row.days:>7,.1f} {found.regret:>10,.1f} {found.equal:>12,.0f} "
-            f"{row.bound:>10,.0f} {found.wrong:>7.1%}"
-        )
-    error = max((row.expected.people_error / row.expected.people for row in plan.rows), default=0.0)
-    yield (
-        f"{plan.runs} simulated studies each; standard errors of the people are at most {error:.1%}. "
-        f"Outcomes are {asked.late:,} people late."
-    )
-    if len({row.floor for row in plan.rows}) == 1 and (floor := plan.rows[0].floor) > 0:
-        yield f"Of the regret {floor:,.0f} are theirs: no policy knows anything before the first outcome is there."

@@ -2,8 +2,8 @@
 
     python -m maskedbandit.cli.parts.forecast < {"protocol": ..., "baseline": 0.3, "difference": 0.05, "per_day": 1000}
 
-is a process of its own, so that a server goes on while it computes. The best arm has the baseline and the difference,
-and all others have the baseline.
+is a process of its own, so that a server goes on while it computes. The best arm, or the m best ones, have the baseline
+and the difference, and all others have the baseline.
 """
 
 from __future__ import annotations
@@ -11,8 +11,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+
 from maskedbandit.cli.parts.computed import answer, computed
-from maskedbandit.reports.forecast import RUNS, Forecast, forecast
+from maskedbandit.errors import InvalidValue
+from maskedbandit.policies.parts.selection import Selection
+from maskedbandit.reports.forecast import RUNS, Forecast, forecast, waits
+from maskedbandit.reports.plan_means import hardest
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 
@@ -21,10 +26,17 @@ CENTURY = 36_525  # days
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
     """The forecast of a protocol."""
-    means = [baseline + difference] + [baseline] * (protocol.k - 1)
+    means = instance(protocol, baseline, difference)
     late = round(protocol.reward.window / UNITS["day"] * per_day)
-    aim = float(protocol.aim) if protocol.people is None else protocol.people
-    return forecast(protocol.policy, protocol.channel, means, aim, late)
+    return forecast(protocol.policy, protocol.channel, means, protocol.aim, late)
+
+
+def instance(protocol: Protocol, baseline: float, difference: float) -> list[float]:
+    """The means of a study's arms, or raise `InvalidValue`: with some of them there is no selection to be found."""
+    means = hardest(protocol.policy, protocol.k, baseline, difference)
+    if isinstance(protocol.policy, Selection) and (lacks := protocol.policy.question.lacks(np.array(means))):
+        raise InvalidValue("baseline and difference", (baseline, difference), lacks)
+    return means
 
 
 def day(now: datetime, days: float) -> str:
@@ -40,15 +52,20 @@ def day(now: datetime, days: float) -> str:
 
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
-    window = protocol.reward.window / UNITS["day"]
-    ends, late = (day(now, people / per_day + window) for people in (found.people, found.people_most))
+    window, goal = protocol.reward.window / UNITS["day"], protocol.policy.goal
+    phases = waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
+    ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}", list[tuple[str, str]]()
-    if protocol.people is not None:
+    if goal == "answer":
+        finish += ", as it waits for the outcomes of each phase: who comes meanwhile has no place"
+    elif goal == "regret":
         finish += ", later if people come while the policy waits, as they have no place"
     else:
         people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
         finish += f"; in nine of ten studies by {late}"
+    name = "Wrong answers" if goal in ("answer", "select") else "Ends with another arm than the best"
+    proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
     return [
         *search,
         (
@@ -59,8 +76,8 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
             "Outcomes lost by exploring",
             f"{found.regret:,.1f} ± {found.regret_error:,.1f}; an equal split would lose {found.equal:,.0f}",
         ),
-        ("Ends with another arm than the best", f"{found.wrong:.1%} of studies"),
-        ("How this was found", f"{RUNS} simulated studies with this policy, noise and delay"),
+        (name, f"{found.wrong:.1%} of studies{proved}"),
+        ("How this was found", f"{RUNS[goal]} simulated studies with this policy, noise and delay"),
     ]
 
 
@@ -68,12 +85,13 @@ async def forecast_in_words(
     protocol: Protocol, baseline: float, difference: float, per_day: float
 ) -> list[tuple[str, str]]:
     """The same, computed in a process of its own."""
+    instance(protocol, baseline, difference)
     module = "maskedbandit.cli.parts.forecast"
     said = await computed(module, protocol, baseline=baseline, difference=difference, per_day=per_day)
     return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC))
 
 
-def main(given: Any) -> list[float]:
+def main(given: Any) -> list[float | None]:
     """What is printed."""
     return [*foreseen(Protocol.from_text(given["protocol"]), given["baseline"], given["difference"], given["per_day"])]
 

@@ -8,40 +8,47 @@ from __future__ import annotations
 from typing import Any
 
 from maskedbandit.cli.parts.computed import Kept, answer
-from maskedbandit.reports.plan import Question, Row, plan
+from maskedbandit.cli.parts.forecast import instance
+from maskedbandit.reports.forecast import RUNS
+from maskedbandit.reports.plan import TRUST, Question, Row, plan
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 from maskedbandit.words import count
 
-RUNS = 100
+PART = 2  # of the simulated studies of a plan: a page waits for them
 
 
 def question(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Question:
-    """What is asked: for the policies of plans, at the ε of the study's channel."""
-    search = protocol.people is None
+    """What is asked: for the policies of plans, or that of a selection, at the ε of the study's channel."""
+    goal, selects = protocol.policy.goal, protocol.policy.goal == "select"
     return Question(
         arms=protocol.k,
         baseline=baseline,
         difference=difference,
         epsilon=float(getattr(protocol.channel, "epsilon", 1.0)),
         people=protocol.people,
-        delta=min(float(protocol.aim), 0.5) if search else 0.05,
+        delta=min(float(protocol.aim), 0.5) if protocol.people is None else 0.05,
         per_day=per_day,
         window=protocol.reward.window / UNITS["day"],
-        goal="identify" if search else "regret",
+        goal=goal,
+        means=instance(protocol, baseline, difference) if selects else None,
+        policy=protocol.policy if selects else None,
     )
 
 
 def main(given: Any) -> list[dict[str, str]]:
     """For each trust model what is said of it, by the names of the columns."""
     protocol = Protocol.from_text(given.pop("protocol"))
-    return [cells(each, protocol.people is None) for each in plan(question(protocol, **given), runs=RUNS).rows]
+    asked = question(protocol, **given)
+    fit = [each for each, made in TRUST.items() if not asked.played.needs(made(1.0, asked.privacy_delta).law())]
+    return [cells(each, asked.goal) for each in plan(asked, trust=fit, runs=RUNS[asked.goal] // PART).rows]
 
 
-def cells(row: Row, search: bool) -> dict[str, str]:
+def cells(row: Row, goal: str) -> dict[str, str]:
     """What is said of a trust model; the bound on regret is one for studies of many more people, so it is left out."""
     found = row.expected
-    people = {
+    people, most = {"People": count(round(found.people))}, found.at_most
+    search = {
         "People, on average": f"{count(round(found.people))} ± {count(round(found.people_error))}",
         "In nine of ten studies": f"at most {count(round(found.people_most))}",
         "Every search needs": f"at least {count(round(row.bound))}",
@@ -51,7 +58,9 @@ def cells(row: Row, search: bool) -> dict[str, str]:
         "An equal split would lose": count(round(found.equal)),
     }
     same = {"Trust": row.trust, "Days": f"{row.days:,.1f}"}
-    return {**same, **(people if search else {"People": count(round(found.people))}), **lost}
+    wrong = {"Wrong answers": f"{found.wrong:.1%}"} if goal in ("answer", "select") else {}
+    proved = {} if most is None else {"Proved of wrong answers": f"at most {most:.1%}"}
+    return {**same, **(people if goal in ("answer", "regret") else search), **wrong, **proved, **lost}
 
 
 class TrustPlan:
@@ -64,11 +73,12 @@ class TrustPlan:
         self, protocol: Protocol, baseline: float, difference: float, per_day: float
     ) -> tuple[list[str], list[list[str]], str]:
         """The head and the rows of the table, and how they were found."""
+        asked = question(protocol, baseline, difference, per_day)
         rows = await self._kept(protocol, baseline=baseline, difference=difference, per_day=per_day)
-        policy = question(protocol, baseline, difference, per_day).played
         about = (
-            f"{RUNS} simulated studies for each trust model, with {type(policy).__name__}, ε as in this study, and the "
-            "delay of its window. All arms but the best have the lower mean, which is the hardest case."
+            f"{RUNS[asked.goal] // PART} simulated studies for each trust model, with {type(asked.played).__name__}, "
+            "ε as in this study, and the delay of its window. All arms but the best have the lower mean, which is the "
+            "hardest case."
         )
         return list(rows[0]), [list(row.values()) for row in rows], about
 

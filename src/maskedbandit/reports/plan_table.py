@@ -1,0 +1,90 @@
+"""A plan as text: a table with a row for each trust model, and what its numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from maskedbandit.lab.goals.identify.rows import LEVEL, interval
+
+if TYPE_CHECKING:
+    from maskedbandit.reports.plan import Plan, Row
+
+
+class Column(NamedTuple):
+    """A column, which is `width` characters wide, and begins at the left if that is below zero."""
+
+    head: str
+    width: int
+    form: str
+    value: Callable[[Row], Any]
+
+
+FIRST = (
+    Column("trust", -12, "", lambda row: row.trust),
+    Column("difference", 10, ".3g", lambda row: row.difference),
+    Column("ε", 7, ".3g", lambda row: row.epsilon),
+    Column("people", 12, ",.0f", lambda row: row.expected.people),
+)
+MOST = Column("of nine in ten", 15, ",.0f", lambda row: row.expected.people_most)
+DAYS = Column("days", 7, ",.1f", lambda row: row.days)
+LOST = (
+    Column("regret", 10, ",.1f", lambda row: row.expected.regret),
+    Column("equal split", 12, ",.0f", lambda row: row.expected.equal),
+)
+LEAST = Column("at least", 10, ",.0f", lambda row: row.bound)
+WRONG = Column("wrong", 7, ".1%", lambda row: row.expected.wrong)
+SEARCH = (*FIRST, MOST, DAYS, *LOST, LEAST, WRONG)
+COLUMNS = {
+    "identify": SEARCH,
+    "select": SEARCH,
+    "regret": (*FIRST, MOST, DAYS, *LOST, LEAST._replace(head="bound"), WRONG),
+}
+
+
+def between(row: Row, runs: int) -> tuple[float, float]:
+    """A confidence interval for the probability of a wrong answer."""
+    return interval(round(row.expected.wrong * runs), runs)
+
+
+def columns(plan: Plan) -> tuple[Column, ...]:
+    """What is said of each row: of studies with a fixed number of people, how often they are wrong."""
+    if plan.question.goal != "answer":
+        return COLUMNS[plan.question.goal]
+
+    def ends(row: Row) -> str:
+        low, high = between(row, plan.runs)
+        return f"{low:.2%}-{high:.2%}"
+
+    return (
+        *FIRST,
+        DAYS,
+        Column("wrong", 8, ".2%", lambda row: row.expected.wrong),
+        Column(f"{LEVEL:.0%} interval", 14, "", ends),
+        Column("at least", 10, ".2%", lambda row: row.bound),
+        Column("at most", 8, "", lambda row: "" if (most := row.expected.at_most) is None else f"{most:.2%}"),
+        *LOST,
+    )
+
+
+def lines(plan: Plan) -> Iterator[str]:
+    """The table, and what its numbers are."""
+    shown = columns(plan)
+    heads = [(each.head, each.width) for each in shown]
+    cells = [[(format(each.value(row), each.form), each.width) for each in shown] for row in plan.rows]
+    for line in (heads, *cells):
+        yield " ".join(text.ljust(-width) if width < 0 else text.rjust(width) for text, width in line)
+    late = f"{plan.question.late:,} people"
+    if plan.question.goal == "answer":
+        yield (
+            f"{plan.runs} simulated studies each; {late} come while the outcomes of a phase are awaited: they have no "
+            "place and do not count."
+        )
+        return
+    error = max((row.expected.people_error / row.expected.people for row in plan.rows), default=0.0)
+    yield (
+        f"{plan.runs} simulated studies each; standard errors of the people are at most {error:.1%}. "
+        f"Outcomes are {late} late."
+    )
+    if len({row.floor for row in plan.rows}) == 1 and (floor := plan.rows[0].floor) > 0:
+        yield f"Of the regret {floor:,.0f} are theirs: no policy knows anything before the first outcome is there."
