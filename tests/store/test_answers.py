@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 import maskedbandit as mb
+from maskedbandit.cli.parts.simulation import Clock, simulate
 from maskedbandit.errors import Corrupted, InvalidValue
 from maskedbandit.service.view import view
 from maskedbandit.store import release
 from maskedbandit.store.chain import entries
 from maskedbandit.store.selection import selected_by
+from maskedbandit.store.studies import new, opened
 from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import MINUTE, Played, quick_folder
@@ -86,6 +88,53 @@ def test_people_who_come_while_it_waits_take_no_place(folder: Path) -> None:
     assert len([row for row in played.study.recorded() if row.arm == 3]) == 2, "a release in each phase"
     assert played.study.named == (3,)
     check_its_answer(played)
+
+
+@pytest.mark.parametrize("ends", ["stop", "pause"])
+def test_an_answer_comes_to_a_study_that_was_stopped_or_paused_meanwhile(folder: Path, ends: str) -> None:
+    played = Played(folder, **EIGHT, policy="equal_split", people=300)
+    played.study.start()
+    played.come(300, MEANS, every=1, unseen=0, lost=0)
+    getattr(played.study, ends)()
+    assert played.study.named is None
+    played.wait(3 * MINUTE)
+    assert played.study.named == (1,)
+    check_its_answer(played)
+
+
+def test_no_arm_leaves_phases_that_are_planned_for_it(folder: Path) -> None:
+    """The policy would begin anew with nobody, and name any arm."""
+    played = Played(folder, **EIGHT, policy="pooled_elimination", people=300)
+    played.study.start()
+    with pytest.raises(InvalidValue, match="policies for regret and searches"):
+        played.study.change_arms("pause", "short")
+    played.study.close()
+    table = {"name": "x", **EIGHT, "arms": arms(3), "policy": "pooled_elimination", "people": 300}
+    assert Protocol.from_table(table).people == 300
+    with pytest.raises(InvalidValue, match="no arm can be put out of play"):
+        Protocol.from_table({**table, "guardrail": {"name": "harm", "harm": {"above": 0.5}}})
+    with pytest.raises(InvalidValue, match="people is 2: it must be at least 3"):
+        Protocol.from_table({**table, "people": 2})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"every": "0 seconds"},
+        {"changes": [{"at": 5, "pause": "arm0"}, {"at": 6, "pause": "arm1"}]},
+    ],
+)
+def test_a_simulated_search_ends(folder: Path, more: dict[str, Any]) -> None:
+    """Though all people come at the same moment, or one arm is left alone."""
+    table = {key: value for key, value in SEARCH.items() if key != "people"}
+    simulated = {"instance": {"name": "bernoulli", "means": [0.1, 0.9, 0.8]}, **more}
+    how = {**table, "name": "x", "policy": {"name": "top_arms", "m": 1}, "arms": arms(3), "simulation": simulated}
+    new(Protocol.from_table(how), address := f"sqlite:///{folder}/x.db", folder / "witness")
+    clock = Clock()
+    with opened(address, folder=folder / "witness", clock=clock) as study:
+        study.start(simulated=True)
+        assert 0 < simulate(study, clock, lambda people: None).people < 10_000
+        assert study.named == (None if "changes" in more else (1,))
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ def change(session: Session, what: str, name: str, payload: Any = None) -> None:
     if session.state not in ("running", "paused"):
         raise NotRunning(f"{session.name} is {session.state}: its arms change only while it is running or paused")
     if not session.protocol.stages:
-        allowed = "one whose releases are independent: a running sum cannot begin anew with a stage"
-        raise InvalidValue("channel", session.protocol.channel, allowed)
+        allowed = "policies for regret and searches, on channels whose releases are independent: only these begin anew"
+        raise InvalidValue("a change of arms", what, f"left to {allowed}")
     if what == "add":
         protocol = session.protocol.also([*session.protocol.added, (name, payload)])
         enter(session, "arm_added", protocol.k - 1, name, payload=payload)

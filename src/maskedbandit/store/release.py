@@ -54,7 +54,7 @@ def do_what_is_due(session: Session) -> list[Release]:
             waiting.add(places.arm)  # the cohorts of an arm are released in their order
         else:
             released.append(release(session, places))
-    if released and session.state == "running" and may_answer(session):
+    if released and may_answer(session):
         session.driver.ask()
     return released
 

@@ -201,8 +201,9 @@ class Protocol:
 
     @property
     def stages(self) -> bool:
-        """Whether its arms may change: a running sum over all releases cannot begin anew with a stage."""
-        return not self.channel.law().counter > 0
+        """Whether its arms may change. A running sum over all releases cannot begin anew with a stage; nor can phases
+        that are planned for a number of people, of whom the last may have a place by then."""
+        return self.policy.goal != "answer" and not self.channel.law().counter > 0
 
     @cached_property
     def on_devices(self) -> bool:
@@ -286,6 +287,11 @@ class Protocol:
         if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
             allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
             raise InvalidValue("the number of arms", self.k, allowed)
+        if self.policy.goal == "answer" and (self.people or 0) < self.k:
+            raise InvalidValue("people", self.people, f"at least {self.k}, one for each arm")
+        if self.guardrail and not self.stages:
+            allowed = "one for regret or a search, if there is a guardrail: with this one no arm can be put out of play"
+            raise InvalidValue("policy", self.policy, allowed)
         if self.guardrail:
             self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
         if self.channel.law().counter > 0:

@@ -169,16 +169,22 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     def is_lost(i: int) -> bool:
         return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
 
+    def alone() -> bool:
+        return len(study.in_play) == 1 and all(each.at < i for each in simulated.changes)
+
     i = first
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
         while (i < last if last is not None else study.answer is None) and i < (last or MOST):
-            if study.state != "running":
-                break  # all its arms did harm
+            if study.state != "running" or (last is None and alone()):
+                break  # all its arms did harm, or there is nothing to compare any more
             many = min(TOGETHER, (last or MOST) - i)
             for done in study.apply([partial(person, each) for each in range(i, i + many)]):
                 done.value()
             i += many
             advance(many)
+            if last is None and every == 0:  # all come at the same moment, and the next ones when these are released
+                clock.now = study.time + protocol.reward.window + protocol.reward.exposure + 1
+                study.tick()
         clock.now = i * every + protocol.reward.window + protocol.reward.exposure + 1
         while study.tick():
             clock.now += protocol.reward.window + 1
