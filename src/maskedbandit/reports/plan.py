@@ -44,6 +44,7 @@ TRUST: dict[str, Callable[[float, float], Channel]] = {
 BOUND = {"local": "local"}  # of all others it is that of central trust
 STEPS = 12  # of a search for what is unknown
 LEAST_EPSILON, MOST_EPSILON = 0.01, 16.0
+AN = {"difference": "a difference", "epsilon": "an ε"}
 
 
 class Row(NamedTuple):
@@ -241,7 +242,7 @@ def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) 
         guess.enough = asked.enough(row.expected)
         best = row if guess.enough else best
     if best is None:
-        tried_most = f"{most:.0e} people are" if name == "people" else f"a {name} of {most:g} is"
+        tried_most = f"{most:.0e} people are" if name == "people" else f"{AN[name]} of {most:g} is"
         more = "difference" if name == "people" else "people"
         raise InvalidValue(more, getattr(asked, more), f"more: under {trust} trust not even {tried_most} enough")
     return best

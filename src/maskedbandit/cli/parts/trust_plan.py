@@ -77,8 +77,8 @@ class TrustPlan:
         rows = await self._kept(protocol, baseline=baseline, difference=difference, per_day=per_day)
         about = (
             f"{RUNS[asked.goal] // PART} simulated studies for each trust model, with {type(asked.played).__name__}, "
-            "ε as in this study, and the delay of its window. All arms but the best have the lower mean, which is the "
-            "hardest case."
+            "ε as in this study, and the delay of its window. All arms but the best, or the best ones if several are "
+            "named, have the lower mean, which is the hardest case."
         )
         return list(rows[0]), [list(row.values()) for row in rows], about
 
