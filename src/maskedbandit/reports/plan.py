@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
@@ -31,7 +31,7 @@ from maskedbandit.reports.compiled_ahead import compiled_ahead
 from maskedbandit.reports.forecast import MOST, RUNS, Forecast, forecast, waits
 from maskedbandit.reports.plan_goals import GOALS
 from maskedbandit.reports.plan_means import described_by, hardest, question_of
-from maskedbandit.reports.plan_table import lines
+from maskedbandit.reports.plan_table import Row, lines
 from maskedbandit.theory.bounds import positive
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
@@ -45,20 +45,6 @@ BOUND = {"local": "local"}  # of all others it is that of central trust
 STEPS = 12  # of a search for what is unknown
 LEAST_EPSILON, MOST_EPSILON = 0.01, 16.0
 AN = {"difference": "a difference", "epsilon": "an ε"}
-
-
-class Row(NamedTuple):
-    """What is expected under a trust model."""
-
-    trust: str
-    difference: float
-    epsilon: float
-    expected: Forecast
-    days: float
-    days_most: float  # of nine in ten studies
-    bound: float  # people that every search needs, or regret or a share of wrong answers that every policy has
-    floor: float  # regret that no policy avoids, as nothing is known before the first outcome is there
-    loss: str  # of each person
 
 
 @dataclass(frozen=True)
@@ -173,7 +159,7 @@ class Plan:
         return str(self)
 
     def __str__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join(lines(self.question.goal, self.rows, self.runs, self.question.late))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for programs."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.style import looks, name_ends
-from maskedbandit.reports.plan import Question, Row, plan
-from maskedbandit.reports.plan_table import between
+from maskedbandit.reports.plan import Question, plan
+from maskedbandit.reports.plan_table import Row, between
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 LEAST_SHARE = 1e-4  # the axis of wrong answers goes no lower

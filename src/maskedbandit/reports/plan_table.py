@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from maskedbandit.lab.goals.identify.rows import LEVEL, interval
+from maskedbandit.reports.forecast import Forecast
 
-if TYPE_CHECKING:
-    from maskedbandit.reports.plan import Plan, Row
+
+class Row(NamedTuple):
+    """What is expected under a trust model."""
+
+    trust: str
+    difference: float
+    epsilon: float
+    expected: Forecast
+    days: float
+    days_most: float  # of nine in ten studies
+    bound: float  # people that every search needs, or regret or a share of wrong answers that every policy has
+    floor: float  # regret that no policy avoids, as nothing is known before the first outcome is there
+    loss: str  # of each person
 
 
 class Column(NamedTuple):
@@ -47,13 +59,13 @@ def between(row: Row, runs: int) -> tuple[float, float]:
     return interval(round(row.expected.wrong * runs), runs)
 
 
-def columns(plan: Plan) -> tuple[Column, ...]:
+def columns(goal: str, runs: int) -> tuple[Column, ...]:
     """What is said of each row: of studies with a fixed number of people, how often they are wrong."""
-    if plan.question.goal != "answer":
-        return COLUMNS[plan.question.goal]
+    if goal != "answer":
+        return COLUMNS[goal]
 
     def ends(row: Row) -> str:
-        low, high = between(row, plan.runs)
+        low, high = between(row, runs)
         return f"{low:.2%}-{high:.2%}"
 
     return (
@@ -67,24 +79,23 @@ def columns(plan: Plan) -> tuple[Column, ...]:
     )
 
 
-def lines(plan: Plan) -> Iterator[str]:
-    """The table, and what its numbers are."""
-    shown = columns(plan)
+def lines(goal: str, rows: Sequence[Row], runs: int, late: int) -> Iterator[str]:
+    """The table, and what its numbers are; `late` is how many people come until an outcome is there."""
+    shown = columns(goal, runs)
     heads = [(each.head, each.width) for each in shown]
-    cells = [[(format(each.value(row), each.form), each.width) for each in shown] for row in plan.rows]
+    cells = [[(format(each.value(row), each.form), each.width) for each in shown] for row in rows]
     for line in (heads, *cells):
         yield " ".join(text.ljust(-width) if width < 0 else text.rjust(width) for text, width in line)
-    late = f"{plan.question.late:,} people"
-    if plan.question.goal == "answer":
+    if goal == "answer":
         yield (
-            f"{plan.runs} simulated studies each; {late} come while the outcomes of a phase are awaited: they have no "
-            "place and do not count."
+            f"{runs} simulated studies each; {late:,} people come while the outcomes of a phase are awaited: they have "
+            "no place and do not count."
         )
         return
-    error = max((row.expected.people_error / row.expected.people for row in plan.rows), default=0.0)
+    error = max((row.expected.people_error / row.expected.people for row in rows), default=0.0)
     yield (
-        f"{plan.runs} simulated studies each; standard errors of the people are at most {error:.1%}. "
-        f"Outcomes are {late} late."
+        f"{runs} simulated studies each; standard errors of the people are at most {error:.1%}. "
+        f"Outcomes are {late:,} people late."
     )
-    if len({row.floor for row in plan.rows}) == 1 and (floor := plan.rows[0].floor) > 0:
+    if len({row.floor for row in rows}) == 1 and (floor := rows[0].floor) > 0:
         yield f"Of the regret {floor:,.0f} are theirs: no policy knows anything before the first outcome is there."
