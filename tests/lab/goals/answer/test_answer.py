@@ -17,7 +17,6 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.table import collect
 from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
-from maskedbandit.study.protocol import Protocol
 from tests.statistics import at_most
 
 RAW, POLICY = mb.channels.Raw(), mb.policies.PooledElimination()
@@ -211,15 +210,3 @@ def test_a_bound_counts_sums_that_wrap_around_and_is_none_where_users_drop_out()
     assert found.to_frame()["bound"][0] >= sure.to_frame()["bound"][0] + 0.01 * found.releases.max() * 0.999
     lossy = mb.channels.Shuffled(epsilon=5, delta=1e-6, honest=0.5, backend=mb.backends.Shuffler(dropout=0.1))
     assert mb.answer(mb.policies.EqualSplit(), lossy, FOUR, 400, runs=1).to_frame()["bound"][0] is None
-
-
-def test_a_live_study_refuses_it():
-    table = {
-        "name": "study",
-        "people": 300,
-        "policy": "pooled_elimination",
-        "channel": {"name": "central", "epsilon": 1},
-    }
-    more = {"arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}}
-    with pytest.raises(InvalidValue, match="for the lab"):
-        Protocol.from_table(table | more)

@@ -12,7 +12,6 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.table import collect
 from maskedbandit.policies.parts.selection import Above, Top
-from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
 
 P, RAW = mb.policies, mb.channels.Raw()
@@ -199,14 +198,6 @@ def test_an_experiment_that_does_not_fit_is_refused(old, new, said):
 def test_a_figure_of_a_result(tmp_path):
     found = mb.select(ABOVE, RAW, FOUR, delta=0.1, runs=5)
     assert "samples until it stops" in found.plot(file=tmp_path / "samples.svg").get_xlabel()
-
-
-@pytest.mark.parametrize("policy", ["top_arms", "arms_above", "kl_lucb"])
-def test_a_live_study_refuses_it(policy):
-    table = {"name": "study", "delta": 0.1, "policy": policy, "channel": {"name": "central", "epsilon": 1}}
-    more = {"arms": [{"name": "a"}, {"name": "b"}, {"name": "c"}], "budget": {"epsilon": 1}}
-    with pytest.raises(InvalidValue, match="an answer of several arms is for the lab"):
-        Protocol.from_table(table | more)
 
 
 def test_answers_about_people_with_several_rewards_are_in_units_of_the_cap() -> None:
