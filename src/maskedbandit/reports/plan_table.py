@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from maskedbandit.lab.goals.identify.rows import LEVEL, interval
+from maskedbandit.lab.goals.interval import LEVEL, interval
 from maskedbandit.reports.forecast import Forecast
 
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.answer.rows import summary
 from maskedbandit.lab.goals.columns import axes
-from maskedbandit.lab.goals.identify.rows import LEVEL
+from maskedbandit.lab.goals.interval import LEVEL
 from maskedbandit.lab.goals.style import PLAIN, Plotted, at, looks, name_ends, panels
 
 CHARACTERS = 16  # of a caption, per inch

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from maskedbandit.lab.goals.columns import axes
-from maskedbandit.lab.goals.identify.rows import interval
+from maskedbandit.lab.goals.interval import interval
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import TheoryCurve
 from maskedbandit.theory.wrong_answers import least_wrong
@@ -32,7 +32,7 @@ def drawn(curve: TheoryCurve) -> pl.DataFrame:
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Wrong answers for every curve, every number of users and all that varied: their share, and what is proved.
 
-    `low` and `high` are a confidence interval for the probability, at the LEVEL of identify/rows.py; rows of theory
+    `low` and `high` are a confidence interval for the probability, at the LEVEL of interval.py; rows of theory
     have none.
     """
     given = {"bound": pl.Float64, "least": pl.Float64, "correct": pl.Boolean, "users": pl.Float64}

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from scipy.stats import beta
 
 from maskedbandit import theory
 from maskedbandit.lab.goals.columns import axes, observed
+from maskedbandit.lab.goals.interval import interval
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
-
-LEVEL = 0.99  # confidence level of the intervals for the probability of an error
 
 
 def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
@@ -53,7 +51,7 @@ def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
 def summary(table: pl.DataFrame) -> pl.DataFrame:
     """Samples for every curve and all that varied: mean, standard error and quantiles; stops and wrong answers.
 
-    Only runs that stopped can be wrong; `wrong_low` and `wrong_high` are a confidence interval for that, at LEVEL.
+    Only runs that stopped can be wrong; `wrong_low` and `wrong_high` are an interval for that (interval.py).
     Rows without runs have a mean alone, and a mean of runs some of which were cut off has no standard error.
     """
     varied = axes(table)
@@ -85,18 +83,6 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     whole, ran = pl.col("stopped") == pl.col("runs"), pl.col("runs") > 0
     rows = rows.with_columns(pl.when(whole).then("error").alias("error"), **ends)
     return rows.with_columns(pl.when(ran).then(pl.col("low", "median", "high", "stopped", "wrong", *ends)).name.keep())
-
-
-def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
-    """The Clopper-Pearson confidence interval for the probability of an event with `count` occurrences in the trials.
-
-    >>> [round(end, 4) for end in interval(0, 100)], [round(end, 4) for end in interval(2, 100)]
-    ([0.0, 0.0516], [0.001, 0.0894])
-    """
-    tail = (1 - level) / 2
-    low = float(beta.ppf(tail, count, trials - count + 1)) if count > 0 else 0.0
-    high = float(beta.ppf(1 - tail, count + 1, trials - count)) if count < trials else 1.0
-    return low, high
 
 
 def cells(row: dict[str, Any]) -> dict[str, str]:
