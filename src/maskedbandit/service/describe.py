@@ -5,7 +5,8 @@ from __future__ import annotations
 from maskedbandit.errors import Forbidden, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.keys import Key
-from maskedbandit.service.messages import Released, StudyState
+from maskedbandit.service.messages import StudyState
+from maskedbandit.service.published import Released
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database

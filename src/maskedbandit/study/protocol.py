@@ -45,13 +45,12 @@ from typing import Any
 
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.offers import Offer
-from maskedbandit.checks import number
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
-from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.study.aim import aim_of, people_of
 from maskedbandit.study.arms import arms_of, check_arms
 from maskedbandit.study.budget_table import budget_of, period_of
 from maskedbandit.study.driver import Driver
@@ -65,8 +64,7 @@ KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
     *("guardrail", "simulation"),
 )
-SEARCHES = ("identify", "select")  # goals of policies that stop by themselves
-MOST_PEOPLE, MOST_ABOUT = 10**12, 1000
+MOST_ABOUT = 1000
 
 
 @dataclass(frozen=True)
@@ -213,23 +211,12 @@ class Protocol:
     @cached_property
     def people(self) -> int | None:
         """How many people get a place in all; None if the study ends with the answer of a search."""
-        if self.policy.goal in SEARCHES:
-            if "people" in self.table:
-                raise InvalidValue("people", self.table["people"], "left out: this policy stops by itself, see delta")
-            return None
-        if "delta" in self.table:
-            raise InvalidValue("delta", self.table["delta"], "left out: this policy has a number of people instead")
-        return whole("people", self.table.get("people"), 2, MOST_PEOPLE)
+        return people_of(self.table, self.policy.goal)
 
     @property
     def aim(self) -> int | float:
         """What the policy's `init` gets: the horizon, or the probability of a wrong answer."""
-        if (people := self.people) is not None:
-            return people
-        delta = self.table.get("delta", 0.05)
-        if not number(delta) or not 0 < delta < 1:
-            raise InvalidValue("delta", delta, "a probability between 0 and 1")
-        return float(delta)
+        return aim_of(self.table, self.policy.goal)
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store/standing.py."""

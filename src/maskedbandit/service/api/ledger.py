@@ -12,8 +12,8 @@ from maskedbandit.service.describe import is_simulated, protocol_of, releases_of
 from maskedbandit.service.events import entries_after, event_stream
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.messages import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.problems import of_status
+from maskedbandit.service.published import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.route import PROBLEM, Answer, Call, Route, encode
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database

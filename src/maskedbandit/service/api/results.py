@@ -9,7 +9,7 @@ import msgspec
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.messages import ArmResult, Compared, GuardrailResult, Results
+from maskedbandit.service.published import ArmResult, Compared, GuardrailResult, Results
 from maskedbandit.service.route import Answer, Call, Route
 from maskedbandit.service.statement import recomputed_statement
 from maskedbandit.service.view import Arm, View, view
