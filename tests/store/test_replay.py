@@ -27,8 +27,9 @@ from maskedbandit.store.memory import memory_text
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
+from maskedbandit.study.aim import SEARCHES
 from maskedbandit.study.driver import Driver
-from maskedbandit.study.protocol import SEARCHES, Protocol
+from maskedbandit.study.protocol import Protocol
 from tests.golden import MULTI_ARMED, interpreted
 from tests.quick import QUICK
 from tests.statistics import seeded
