@@ -43,8 +43,9 @@ from maskedbandit.law import Law
 from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
 
 SCALES = 6  # the scales in the sum; gains of others are not negative, so leaving them out is safe
-EVEN, TAIL = 6, 3  # shifts of 1/2, 1/4, ..., 1/64 weigh alike, and smaller ones less and less
-ON_A, ON_B = (0.12, 0.05), (0.25, 0.4)  # weights of the bets on a alone, and on b alone, with few arms and with many
+LARGE = np.log(np.array([0.03, 0.09, 0.17, 0.17, 0.17, 0.17]))  # weights of shifts of 1/2, 1/4, ..., 1/64
+REST, TAIL = 0.2, 3  # the weight of all smaller ones, less and less
+ON_A, ON_B = (0.08, 0.05), (0.25, 0.4)  # weights of the bets on a alone, and on b alone, with few arms and with many
 FEW_RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - ON_A[0] - ON_B[0]))  # t = s/4, s/2, ...
 MANY_RATIOS = np.log(np.array([0.01, 0.05, 0.235, 0.19, 0.275, 0.165, 0.05, 0.025]) * (1 - ON_A[1] - ON_B[1]))
 FIRST = 2  # the index of t = s in both
@@ -78,10 +79,10 @@ def log_weight(j: int) -> float:
     >>> round(sum(math.exp(log_weight(j)) for j in range(10**5)), 4)
     1.0
     """
-    if j < EVEN:
-        return math.log(0.8 / EVEN)
-    rank = j - EVEN + TAIL
-    return math.log(0.2 * TAIL / (rank * (rank + 1.0)))
+    if j < LARGE.size:
+        return float(LARGE[j])
+    rank = j - LARGE.size + TAIL
+    return math.log(REST * TAIL / (rank * (rank + 1.0)))
 
 
 @kernel

@@ -31,7 +31,7 @@ def beyond(law: Law, known: Releases, z: float, mean: float) -> tuple[float, flo
     >>> from maskedbandit.law import NO_NOISE
     >>> known = Releases(np.array([65.0]), np.array([100]), 1)
     >>> [round(float(number), 2) for number in beyond(Law(NO_NOISE), known, 0.5, 0.65)]
-    [2.85, 4.41]
+    [3.02, 4.41]
     """
     here, distance = logit(z), logit(mean) - logit(z)
     first, sign = scale(abs(distance) / 2), 1.0 if mean > z else -1.0

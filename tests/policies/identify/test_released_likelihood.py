@@ -222,14 +222,17 @@ def test_a_state_keeps_room_for_more_releases():
     assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
 
 
-@pytest.mark.parametrize(("mean", "epsilon", "part"), [(0.5, 100, 0.3), (0.5, 0.1, 0.611), (0.05, 0.1, 0.866)])
+@pytest.mark.parametrize(("mean", "epsilon", "part"), [(0.5, 100, 0.3), (0.5, 0.1, 0.731), (0.05, 0.1, 0.926)])
 def test_a_cohort_aims_at_more_of_what_is_missing_where_more_of_it_is_noise(mean, epsilon, part):
-    """1000 users are missing. Noise of variance 200 and bits of 250 or 47.5: .3 + .7 200 / 450, or 200 / 247.5."""
+    """1000 users are missing. Bits have a variance of 250 or 47.5, and noise has 200, which counts twice.
+
+    So it is .3 + .7 400 / 650, or .3 + .7 400 / 447.5.
+    """
     s = ReleasedLikelihood().init(2, 0.1)
     s.asked[:], s.mean[:] = 1000, mean
     half = (s.threshold + known_releases.MARGIN + 2) / 2
     law = mb.channels.Central(epsilon=epsilon).law()
-    users = known_releases.next_size(s, law, 0, half, half, 1.0, 1.0)
+    users = known_releases.next_size(s, law, 0, half, half, 1.0)
     assert users == pytest.approx(1000 * part, rel=0.01)
 
 

@@ -155,5 +155,5 @@ def test_an_arm_with_few_users_comes_first():
     s.fraction[0, 1:] = 0.5
     rng = np.random.default_rng(1)
     assert subject.next_pair(s, rng)[0] != 3
-    s.n[3] = s.asked[3] = 290
+    s.n[3] = s.asked[3] = 190
     assert subject.next_pair(s, rng) == (3, 0)

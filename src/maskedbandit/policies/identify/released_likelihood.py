@@ -20,7 +20,7 @@ The rest can be chosen freely, because it is post-processing. Every release has 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
 tie, because these always have the least evidence. So a rival that is not beaten yet comes first while it has fewer than
 `forced` times the users of the most-pulled rival. That costs little, as all rivals must be beaten in the end. A rival
-that was beaten, perhaps wrongly, comes first while it has fewer than a twentieth of that.
+that was beaten, perhaps wrongly, comes first while it has fewer than a thirteenth of that.
 
 The shape of the guarantee is that of the lower bound [JA25, AJMB24]; no bound on samples is proved.
 """
@@ -188,9 +188,8 @@ def lacking(s: State) -> bool:
 @large_kernel
 def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
-    gap = s.mean[s.leader[0]] - s.mean[rival]
     gain = s.gains[0, rival] + s.gains[1, rival]
-    return next_size(s, law, arm, s.found[rival], gain, foreseen(s, rival), gap)
+    return next_size(s, law, arm, s.found[rival], gain, foreseen(s, rival))
 
 
 @dataclass(frozen=True)
@@ -209,8 +208,8 @@ class ReleasedLikelihood(Policy):
 
     goal = "identify"
 
-    forced: float = 0.3
-    growth: float = 1.5
+    forced: float = 0.2
+    growth: float = 2.0
     least: int = 1
 
     def __post_init__(self) -> None:

@@ -20,11 +20,13 @@ from maskedbandit.theory.likelihood import Releases, likeliest
 MOST = 256  # releases of one arm that are kept
 MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
 OUTWEIGHED = 17.0  # standard deviations of its noise in the first release of an arm
-LEAST_GROWTH = 0.1
+LEAST_GROWTH = 0.05
+LEAST_PART = 0.15  # of the users of a first cohort: a release of fewer is mostly noise
 AIMED = 0.3  # of the missing evidence, by a cohort whose release has no noise
+COUNTED = 2.0  # how often the variance of the noise is counted there
 MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
 UNKNOWN = -1.0  # evidence that was not computed
-BEATEN = 0.05  # of `forced`, for arms of which all evidence suffices
+BEATEN = 0.075  # of `forced`, for arms of which all evidence suffices
 
 
 class Known(Schedule, Protocol):
@@ -113,25 +115,25 @@ def update_means(s: Known, law: Law) -> bool:
 
 
 @large_kernel
-def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float, gap: float) -> int:
+def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float) -> int:
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
     A cohort that aims at all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner,
     but each has noise of its own. So it aims at the less of it, the less of its variance is noise that is added to
     releases: `loud` is how much.
 
-    `found` is the evidence, `gain` that of the best bet in it, `more` the factor by which both will have grown once the
-    users in flight are released, and `gap` the distance between the means that are to be told apart.
+    `found` is the evidence, `gain` that of the best bet in it, and `more` the factor by which both will have grown once
+    the users in flight are released.
     """
     n = s.asked[arm]
     gain = max(gain, 0.3) * more
     short = s.threshold + MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
     least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
-    missing, noise, mean = n * (short / gain - 1), deviation(law, n), min(max(s.mean[arm], 0.01), 0.99)
-    loud = noise * noise / (noise * noise + max(missing, 1.0) * mean * (1 - mean))
+    missing, mean = n * (short / gain - 1), min(max(s.mean[arm], 0.01), 0.99)
+    noise = COUNTED * deviation(law, n) ** 2
+    loud = noise / (noise + max(missing, 1.0) * mean * (1 - mean))
     users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, n * s.growth))
-    least_useful_n = 2.8 * noise / max(gap, 1e-9)  # a release of fewer users is mostly noise
-    return max(s.least, math.ceil(max(users, min(least_useful_n, s.growth * n))))
+    return max(s.least, math.ceil(max(users, LEAST_PART * first_size(law))))
 
 
 @lean_kernel

@@ -118,7 +118,7 @@ class ArmsAbove(Selection):
 
     theta: float = 0.5
     tolerance: float = 0.0
-    growth: float = 1.5
+    growth: float = 2.0
     least: int = 1
 
     def __post_init__(self) -> None:
@@ -158,8 +158,8 @@ class ArmsAbove(Selection):
         arm = next_arm(s, rng)
         if arm < 0:
             return Decision(int(np.argmax(s.mean)), 0, 0)
-        more, gap = s.asked[arm] / s.n[arm], abs(s.mean[arm] - rejected(s, arm))
-        return begin(s, arm, next_size(s, law, arm, s.found[arm], s.gain[arm], more, gap))
+        more = s.asked[arm] / s.n[arm]
+        return begin(s, arm, next_size(s, law, arm, s.found[arm], s.gain[arm], more))
 
     @staticmethod
     @lean_kernel

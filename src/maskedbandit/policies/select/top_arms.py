@@ -15,7 +15,7 @@ most, for each of them: at the optimum of the lower bound all that are needed lo
 that users in flight count as if they had shown the same, are as in `ReleasedLikelihood`.
 
 Forced exploration is needed, for the same reason as there: an arm with fewer than `forced` times the users of the
-most-pulled arm on its side comes first, while it is in a pair without enough evidence; else below a twentieth of that.
+most-pulled arm on its side comes first, while it is in a pair without enough evidence; else below a thirteenth of that.
 
 The shape of the guarantee is that of the lower bound (theory/selection.py); no bound on samples is proved.
 """
@@ -195,8 +195,8 @@ class TopArms(Selection):
     """
 
     m: int = 2
-    forced: float = 0.3
-    growth: float = 1.5
+    forced: float = 0.2
+    growth: float = 2.0
     least: int = 1
 
     def __post_init__(self) -> None:
@@ -241,8 +241,8 @@ class TopArms(Selection):
             return Decision(int(np.argmax(s.mean)), 0, 0)
         arm, other = next_pair(s, rng)
         i, j = (arm, other) if s.inside[arm] == 1 else (other, arm)
-        gain, gap = s.gains[0, i, j] + s.gains[1, i, j], s.mean[i] - s.mean[j]
-        return begin(s, arm, next_size(s, law, arm, s.found[i, j], gain, foreseen(s, i, j), gap))
+        gain = s.gains[0, i, j] + s.gains[1, i, j]
+        return begin(s, arm, next_size(s, law, arm, s.found[i, j], gain, foreseen(s, i, j)))
 
     @staticmethod
     @lean_kernel
