@@ -96,12 +96,13 @@ def all_views() -> Iterator[dict[str, View]]:
         made.study.start()
         made.come(200, [0.1, 0.1, 1.0], lost=0)
         found["search"] = seen(made)
-        found["answer"] = replace(found["search"], counts=replace(found["search"].counts, asked=2))
+        counts = replace(found["search"].counts, served=2, answer=2)
+        found["answer"] = replace(found["search"], counts=counts, named=(2,))
         quick = {"channel": {"name": "central", "epsilon": 8}, "budget": {"epsilon": 8}}
         quick["reward"] = {"window": "1 minute", "exposure": "0 seconds"}
         selected = play("selected", **search | {"policy": {"name": "top_arms", "m": 2}, "delta": 0.4}, **quick)
         found["selected"] = answered(selected)
-        found["none"] = replace(found["selected"], selected=())
+        found["none"] = replace(found["selected"], named=())
         fixed = play("fixed", people=60, policy="pooled_elimination", **quick)
         found["fixed"] = answered(fixed)
         gauss = {"channel": {"name": "central", "epsilon": 0.5, "noise": "discrete_gaussian"}, "budget": {"rho": 0.2}}

@@ -144,7 +144,7 @@ def test_counts_after_a_stage(service: Inside) -> None:
     assert "given up" in states
     service.study("arms/c/pause", key="owner")
     now = seen(service)
-    assert (now.answer, now.served, now.counts.asked) == (None, 0, 0)
+    assert (now.answer, now.served, now.counts.served) == (None, 0, 0)
     service.tick(21)
     now = seen(service)
     assert {each.state for each in now.counts.cohorts} <= {"released", "given up"}

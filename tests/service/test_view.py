@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,8 +19,7 @@ from maskedbandit.service.page.render import render_ledger, render_list, render_
 from maskedbandit.service.tally import DELAYS, Tally
 from maskedbandit.service.view import View, summaries, view
 from maskedbandit.store.database import Database
-from maskedbandit.store.study import Study
-from tests.service.played import HOUR, MINUTE, Played, quick_folder
+from tests.service.played import HOUR, MINUTE, Played, quick_folder, witness_fails
 from tests.store.databases import fresh_postgresql
 
 MEANS = [0.5, 0.6, 0.45]
@@ -176,17 +174,6 @@ def test_no_question_is_about_rewards(waiting: Played, monkeypatch: pytest.Monke
     } - {"*"}
 
 
-@contextmanager
-def witness_fails(study: Study) -> Iterator[None]:
-    def fails(*what: Any) -> None:
-        raise StorageFailed("the disk of the witness is full")
-
-    witness: Any = study._session.witness
-    witness._write = fails
-    yield
-    del witness._write
-
-
 def unseen_release(played: Played) -> None:
     """A release that is in the database and not at the witness, and people who came after it."""
     for _ in range(300):
@@ -327,8 +314,10 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
             played.reopen()
     assert len(now(played).releases) > 2
     played.wait(3 * HOUR)
+    assert "open" in {each.state for each in now(played).counts.cohorts}
     played.study.stop()
     check()
+    assert {each.state for each in now(played).counts.cohorts} == {"released", "given up"}
     played.study.archive()
     check()
     assert states == {"draft", "running", "paused", "stopped", "archived"}

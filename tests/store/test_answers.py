@@ -14,15 +14,17 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.cli.parts.simulation import Clock, simulate
-from maskedbandit.errors import Corrupted, InvalidValue
+from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import view
-from maskedbandit.store import release
+from maskedbandit.store import asked, release
+from maskedbandit.store.asked import EVER, Horizon, named_by
 from maskedbandit.store.chain import entries
-from maskedbandit.store.selection import selected_by
+from maskedbandit.store.status import status
 from maskedbandit.store.studies import new, opened
 from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
-from tests.service.played import MINUTE, Played, quick_folder
+from tests.service.played import MINUTE, Played, quick_folder, witness_fails
 
 ONE, TWO = [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]  # means, of which so many arms are the best
 EIGHT: dict[str, Any] = {
@@ -58,11 +60,18 @@ def check_its_answer(played: Played) -> None:
     shown = view(played.database, played.witness(), played.protocol.name, played.now)
     assert (shown.named, shown.answer) == (named, played.study.answer)
     assert shown.over
+    names = ", ".join(played.protocol.arms[arm][0] for arm in named) or "no arm"
+    assert says(played).endswith(f"\nanswer: {names}")
     verify(played.database, played.witness(), played.protocol.name)
     played.reopen()
     played.study.tick()
     assert played.study.named == named
     played.study.close()
+
+
+def says(played: Played) -> str:
+    """What `study status` prints."""
+    return status(played.database, played.witness(), played.protocol.name)
 
 
 @pytest.mark.parametrize("policy", ["pooled_elimination", "equal_split", "sequential_halving"])
@@ -82,6 +91,36 @@ def test_an_answer_that_waits_for_somebody_is_found(folder: Path, monkeypatch: p
     monkeypatch.setattr(release, "may_answer", lambda session: False)
     with pytest.raises(AssertionError):
         test_a_number_of_people_names_the_best_arm(folder, "equal_split")
+
+
+def test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder: Path) -> None:
+    played = Played(folder, **EIGHT, policy="equal_split", people=300)
+    played.study.start()
+    played.come(300, ONE, every=1, unseen=0, lost=0)
+    with witness_fails(played.study), pytest.raises(StorageFailed):
+        played.wait(3 * MINUTE)
+    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    assert (shown.named, shown.answer, "answer" in says(played)) == (None, None, False)
+    played.study.tick()
+    check_its_answer(played)
+
+
+def test_an_answer_beyond_the_witness_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Horizon, "of", lambda unseen: Horizon(EVER, EVER, True))
+    with pytest.raises(AssertionError):
+        test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder)
+
+
+def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each view of a study that has ended, if a tally is kept."""
+    played, times, tally = play(folder, {**SEARCH, "policy": {"name": "top_arms", "m": 2}}), list[int](), Tally()
+    replayed = asked.replayed
+    monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))
+    for _ in range(3):
+        shown = view(played.database, played.witness(), played.protocol.name, played.now, tally)
+        assert shown.named == (1, 2)
+    assert len(times) == 1
+    played.study.close()
 
 
 def test_people_who_come_while_it_waits_take_no_place(folder: Path) -> None:
@@ -174,10 +213,10 @@ def test_a_log_that_was_changed_names_nothing(folder: Path) -> None:
     name, session = played.protocol.name, played.study._session
     steps = len(session.driver.log)
     found = entries(played.database, name)
-    assert selected_by(played.database, name, played.protocol, found, steps) == (1, 2)
+    assert named_by(played.database, name, played.protocol, found, 1, steps) == (1, 2)
     played.database.change("UPDATE decision SET n = n + 1 WHERE step = 0")
     with pytest.raises(Corrupted):
-        selected_by(played.database, name, played.protocol, found, steps)
+        named_by(played.database, name, played.protocol, found, 1, steps)
     played.study.close()
 
 

@@ -217,13 +217,10 @@ def do_simulate(options: argparse.Namespace) -> None:
         with Progress((people_to_come(study.protocol) or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")
             played = simulate(study, clock, progress.advance)
-        named = study.named
         study.stop()
         witness = witness_of(study.database, options.witness)
         print(status(study.database, witness, study.name))
         print(f"simulated {played.people} people: regret {played.regret:.1f}, {played.refused} over their budgets")
-        if named is not None:
-            print(f"answer: {', '.join(study.protocol.arms[arm][0] for arm in named) or 'no arm'}")
 
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:

@@ -6,35 +6,17 @@ came. What was dealt by a decision that follows from a release which nobody may 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from msgspec import Struct
 
-from maskedbandit.core import Decision
 from maskedbandit.service.tally import STEPS, Counted, Tally, merge
-from maskedbandit.store.chain import Entry
+from maskedbandit.store.asked import Horizon, asked
 from maskedbandit.store.database import Database, Row
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 
 MOST, FEWEST, USUAL = 48, 8, 12  # columns of a picture over time, and people in one that is not too short
-
-
-class Horizon(NamedTuple):
-    """Up to where the study may be shown: nothing that happened at this time or later, nor was decided at this step."""
-
-    time: int
-    step: int
-    whole: bool  # nothing is left out
-
-    @classmethod
-    def of(cls, unseen: Sequence[Entry]) -> Horizon:
-        """Before the first of the entries that the witness has not seen."""
-        if not unseen:
-            return cls(2**62, 2**62, True)
-        says = [entry.says for entry in unseen]
-        return cls(says[0]["at"], min((each["step"] for each in says if "step" in each), default=2**62), False)
 
 
 class Cohort(Struct, frozen=True):
@@ -72,7 +54,8 @@ class Counts(Struct, frozen=True):
     step: int  # milliseconds of a column
     columns: tuple[Column, ...]  # of all places that were given, also of those that went back
     delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
-    asked: int | None  # the arm with which the policy asks for nobody, if that is its last word
+    served: int | None  # the arm with which the policy asks for nobody, if that is its last word
+    answer: int | None  # that arm, if it is the final answer
 
 
 def counts(
@@ -83,6 +66,7 @@ def counts(
     released: Mapping[int, int],
     begun: Mapping[int, Row],
     horizon: Horizon,
+    stopped: bool,
     now: int,
     tally: Tally,
 ) -> Counts:
@@ -101,7 +85,7 @@ def counts(
         find, study, now - window - protocol.reward.exposure, min(horizon.time, now + 1), now - window
     )[0]
     step, columns = in_columns(counted, k)
-    deck, asked = deck_of(database, study, protocol, released, begun, horizon.step)
+    said = asked(database, study, protocol, released, begun, horizon.step)
     return Counts(
         placed if horizon.whole else None,
         tuple(dealt),
@@ -109,11 +93,12 @@ def counts(
         sum(dealt) - sum(seen),
         counted.returned,
         int(inside),
-        tuple(cohorts(deck, counted, released, window)),
+        tuple(cohorts(said.deck, counted, released, window, stopped)),
         step,
         columns,
         counted.delays,
-        asked,
+        said.served,
+        said.answer,
     )
 
 
@@ -132,48 +117,15 @@ def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
     return longer, tuple(Column(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
 
 
-def deck_of(
-    database: Database,
-    study: str,
-    protocol: Protocol,
-    released: Mapping[int, int],
-    begun: Mapping[int, Row],
-    until: int,
-) -> tuple[Deck, int | None]:
-    """The cohorts that were asked for, and the arm with which the policy asks for nobody, if that is its last word.
-
-    What is told after that makes it speak again, unless it was the answer of a search, or of an arm that is alone. What
-    is told of an earlier stage does not.
-    """
-    deck, last, alone = Deck(), None, False  # the last decision that asks for nobody, and its step
-    find = "SELECT step, arm, n, close FROM decision WHERE study = ? AND step < ?"
-    for step, *what in sorted([*database.rows(find, study, until), *begun.items()]):
-        if step in begun:
-            _, _, *arms = begun[step]
-            deck.end_stage()
-            alone = len(arms) == 1
-            last = (step, arms[0]) if alone else None
-            continue
-        arm, n, close = what
-        last = (step, int(arm)) if n == 0 and arm >= 0 else None
-        if n > 0:
-            deck.add(Decision(arm, n, close))
-    told = max(
-        (released[each.cohort] for each in deck.cohorts if each.cohort in released and not each.ended), default=-1
-    )
-    stands = last and (last[0] > told or alone or protocol.policy.goal != "regret")
-    return deck, last[1] if last and stands else None
-
-
-def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int) -> list[Cohort]:
-    """The state of each cohort."""
+def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int, stopped: bool) -> list[Cohort]:
+    """The state of each cohort. Once its stage has ended, or the study is stopped, none of its places is dealt."""
     found = []
     for places in deck.cohorts:
         _, dealt, seen, latest = counted.cohorts.get(places.cohort, (0, 0, 0, None))
         deadline = None if latest is None else latest + window
         if places.cohort in released:
             state, deadline = "released", None
-        elif places.ended and not (places.complete and dealt == places.size):
+        elif (places.ended or stopped) and not (places.complete and dealt == places.size):
             state, deadline = "given up", None
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"

@@ -27,6 +27,7 @@ from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.tally import Tally
+from maskedbandit.service.view import View, view
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
@@ -64,7 +65,7 @@ class Host:
         self.verifying, self.forecasting = asyncio.Lock(), asyncio.Lock()  # each takes long: one at a time
         self.streams = 0  # of events, that are open
         self.metrics = Metrics()
-        self.tallies: dict[str, Tally] = {}  # what was counted for the page, by study
+        self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.stopping = asyncio.Event()
         self._wrote = False  # whether the last round of the clock wrote everything
         self._round_since: float | None = None  # when the round began that is under way
@@ -148,6 +149,13 @@ class Host:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask, question)
         finally:
             self._asked -= 1
+
+    async def view(self, name: str) -> View:
+        """What may be shown of a study."""
+        tally = self._tallies.get(name, Tally())
+        found = await self.read(partial(view, witness=self.witness, name=name, now=self.clock(), tally=tally))
+        self._tallies[name] = tally  # of studies that there are, and no other names
+        return found
 
     async def version(self, name: str) -> tuple[Any, ...]:
         """What changes whenever something changes that may be shown of a study."""

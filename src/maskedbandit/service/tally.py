@@ -7,6 +7,9 @@ one that is not settled can be counted for ever. So a study of a million people 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from msgspec import Struct
 
 from maskedbandit.store.database import Database
@@ -16,6 +19,7 @@ STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200]  # seco
 STEPS = [1000 * each for each in (*STEPS, *(DAY << i for i in range(12)))]
 FINE = 480  # columns that are kept, at most about so many
 DELAYS = (1, 10, 60, 300, 600, 1800, 3600, 21_600, 86_400)  # seconds, at which the columns of delays end
+Found = TypeVar("Found")
 Places = tuple[int, int, int, int | None]  # of a cohort: its arm, places that are kept, seen, and when the last was
 
 
@@ -78,6 +82,15 @@ class Tally:
 
     def __init__(self) -> None:
         self._settled: Counted | None = None
+        self._found: tuple[Any, Any] = None, None
+
+    def once(self, where: Any, find: Callable[[], Found]) -> Found:
+        """What is found, which is not looked for again while the study is where it was."""
+        kept = self._found
+        if kept[0] != where:
+            self._found = kept = where, find()
+        found: Found = kept[1]
+        return found
 
     def upto(self, database: Database, study: str, k: int, until: int) -> Counted:
         """All places that were given before a time."""

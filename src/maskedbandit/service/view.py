@@ -16,17 +16,16 @@ from msgspec import Struct
 
 from maskedbandit.core import Recorded
 from maskedbandit.errors import BehindWitness, UnknownStudy
-from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.counts import Counts, Horizon, counts
+from maskedbandit.service.counts import Counts, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
 from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts
+from maskedbandit.store.asked import Horizon, named_by
 from maskedbandit.store.chain import Entry, Head, entries, holds
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
-from maskedbandit.store.selection import selected_by
 from maskedbandit.store.standing import Standing, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
@@ -74,7 +73,7 @@ class View(Struct, frozen=True):
     ledger: tuple[Line, ...]
     facts: Facts
     counts: Counts
-    selected: tuple[int, ...] | None  # all arms that the policy names, if its answer is arms of a kind
+    named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
 
@@ -106,20 +105,12 @@ class View(Struct, frozen=True):
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one: of a selection, the arm that is served from then on."""
-        waits = any(each.complete and each.state != "released" and not each.ended for each in self.counts.cohorts)
-        waits = waits and self.protocol.policy.goal == "regret"
-        return None if waits or self.standing.is_alone else self.counts.asked
-
-    @property
-    def named(self) -> tuple[int, ...] | None:
-        """The arms of the final answer: that arm alone, or all arms of a kind."""
-        one = None if self.answer is None else (self.answer,)
-        return one if self.selected is None else self.selected
+        return self.counts.answer
 
     @property
     def served(self) -> int | None:
         """The arm of whoever comes while no places are given; None: any."""
-        return self.leader if self.counts.asked is None else self.counts.asked
+        return self.leader if self.counts.served is None else self.counts.served
 
     @property
     def over(self) -> bool:
@@ -199,13 +190,17 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
         horizon = Horizon.of(found[head.entries :])
         kept_in, begun = database.named(), stages(published)
-        counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, now, tally or Tally())
-        answers = isinstance(protocol.policy, Selection) and counted.asked is not None and not arms_now.is_alone
-        named = selected_by(database, name, protocol, published, horizon.step) if answers else None
+        state = state_of(each.kind for each in ledger)
+        stopped, tally = state in ("stopped", "archived"), tally or Tally()
+        counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, stopped, now, tally)
+        named = tally.once(
+            (head.hash, horizon.step, counted.answer),
+            lambda: named_by(database, name, protocol, published, counted.answer, horizon.step),
+        )
     return View(
         protocol,
         now,
-        state_of(each.kind for each in ledger),
+        state,
         _simulated(published),
         arms_now,
         arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),

@@ -17,6 +17,7 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.asked import named
 from maskedbandit.store.chain import Head, entries, next_entry, verified
 from maskedbandit.store.checked import (
     check_project,
@@ -34,7 +35,6 @@ from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.rows import Rows
-from maskedbandit.store.selection import selected
 from maskedbandit.store.standing import Standing, amended, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     state: str
     people: int
     answer: int | None  # of the policy
-    selected: tuple[int, ...] | None  # all arms that it names, if its answer is arms of a kind
+    named: tuple[int, ...] | None  # the arms of that answer: this one alone, or all arms of a kind
     steps: int  # of the log
     in_play: tuple[int, ...]  # arms
 
@@ -159,8 +159,8 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        named = None if self._answer is None else selected(self.driver)
-        self._shown = Shown(self.state, self.people, self._answer, named, len(self.driver.log), self.arms.in_play)
+        arms = None if self._answer is None else named(self.driver)
+        self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same

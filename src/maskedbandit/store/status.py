@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from maskedbandit.core import Release
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.asked import Horizon, asked, named_by
 from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
-from maskedbandit.store.standing import KINDS, amended, standing
+from maskedbandit.store.standing import KINDS, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_intervals, sums
@@ -27,12 +28,26 @@ def published(database: Database, witness: Witness, study: str) -> list[Entry]:
 
 
 def status(database: Database, witness: Witness, name: str) -> str:
-    """A line for the study and one for each arm."""
-    row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
-    if row is None:
-        raise UnknownStudy(f"there is no study {name!r} in this database")
-    found = published(database, witness, name)
-    people, protocol = row[0], amended(Protocol.from_text(row[1]), found)
+    """A line for the study, one for each arm, and one for the answer, if there is one."""
+    witness = witness.as_now()  # first: the ledger may only go on from what was seen
+    with database.still():
+        row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
+        if row is None:
+            raise UnknownStudy(f"there is no study {name!r} in this database")
+        found = published(database, witness, name)
+        protocol = amended(Protocol.from_text(row[1]), found)
+        horizon = Horizon.of(entries(database, name)[len(found) :])
+        lines = table(database, name, protocol, row[0], found)
+        steps = {says["cohort"]: says["step"] for says in (entry.says for entry in found) if says["kind"] == "released"}
+        answer = asked(database, name, protocol, steps, stages(found), horizon.step).answer
+        named = named_by(database, name, protocol, found, answer, horizon.step)
+    if named is not None:
+        lines.append(f"answer: {', '.join(protocol.arms[arm][0] for arm in named) or 'no arm'}")
+    return "\n".join(lines)
+
+
+def table(database: Database, name: str, protocol: Protocol, people: int, found: list[Entry]) -> list[str]:
+    """The lines of the study and of its arms."""
     arms, state = standing(name, protocol, found), state_of(entry.says["kind"] for entry in found)
     released: list[list[Release]] = [[] for _ in protocol.arms]
     second = [0.0] * protocol.k  # totals of the guardrail
@@ -61,7 +76,7 @@ def status(database: Database, witness: Witness, name: str) -> str:
             ends = f"{ends:>19} {other:>{len(guardrail.name)}}"
         how = "" if arm in arms.in_play else f"  {arms.is_said(arm)}"
         lines.append(f"{label:16} {dealt.get(arm, 0):9} {n:9} {len(known):8} {mean:>17} {ends:>19}{how}")
-    return "\n".join(lines)
+    return lines
 
 
 def shown(database: Database, witness: Witness, name: str) -> list[str]:

@@ -94,9 +94,7 @@ class Study:
     @property
     def named(self) -> tuple[int, ...] | None:
         """The arms of the policy's final answer, if it has one: that arm alone, or all arms of a kind."""
-        shown = self._session.shown
-        one = None if shown.answer is None else (shown.answer,)
-        return one if shown.selected is None else shown.selected
+        return self._session.shown.named
 
     def apply(
         self, operations: Sequence[Operation], tickets: Iterable[Any] = (), units: Iterable[Any] = ()

@@ -16,20 +16,19 @@ from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
 from maskedbandit.service.api.people import ask
 from maskedbandit.service.bodies import BadBody
-from maskedbandit.service.counts import deck_of
 from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.accounts import places_of
+from maskedbandit.store.asked import EVER, asked
 from maskedbandit.store.database import Database
 from maskedbandit.store.standing import amended, of_arms, stages
 from maskedbandit.store.studies import listed
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.signatures import is_signed
 
-EVER = 2**62  # more steps than the log of any study has
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
 
 
@@ -144,7 +143,7 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
     changes, offer = of_arms(database, name), None
     arm, payload = amended(protocol, changes).arms[number]
     if protocol.on_devices:
-        deck, _ = deck_of(database, name, protocol, {}, stages(changes), EVER)
+        deck = asked(database, name, protocol, {}, stages(changes), EVER).deck
         offer = to_lines(each.at(place) for each in protocol.offers(deck.cohorts[cohort].size))
     return Assigned(name, arm, payload, ticket, propensity, True, offer)
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 
 from maskedbandit.errors import BehindWitness, Corrupted
+from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.published import ArmResult, Compared, GuardrailResult, Results
 from maskedbandit.service.route import Answer, Call, Route
 from maskedbandit.service.statement import recomputed_statement
-from maskedbandit.service.view import Arm, View, view
+from maskedbandit.service.view import Arm, View
 from maskedbandit.statement.content import Statement
 
 
 async def seen(call: Call) -> View:
     """All that may be shown of the study."""
-    return await call.host.read(partial(view, witness=call.host.witness, name=call.study, now=call.host.clock()))
+    return await call.host.view(call.study)
 
 
 async def results(call: Call) -> Results:
@@ -46,9 +45,9 @@ async def results(call: Call) -> Results:
                 guardrail=second,
             )
         )
-    several = found.selected is not None
-    answer = None if several or found.answer is None else found.arms[found.answer].name
-    selected = [found.arms[arm].name for arm in found.selected or ()] if several else None
+    names = None if found.named is None else [found.arms[arm].name for arm in found.named]
+    several = isinstance(found.protocol.policy, Selection)
+    answer, selected = names[0] if names and not several else None, names if several else None
     return Results(found.name, found.simulated, found.state, answer, selected, str(found.loss), arms)
 
 

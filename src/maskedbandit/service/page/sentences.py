@@ -138,7 +138,8 @@ def cohorts(view: View) -> str:
         for state, text in (("open", "with places left"), ("waiting", "waiting"), ("released", "released"))
     ]
     if given_up := states.count("given up"):
-        parts.append(f"{count(given_up)} given up when other arms came into play")
+        why = "no more places were given" if view.state in ("stopped", "archived") else "other arms came into play"
+        parts.append(f"{count(given_up)} given up when {why}")
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 

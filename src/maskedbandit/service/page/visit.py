@@ -18,8 +18,7 @@ from maskedbandit.service.limits import BODY
 from maskedbandit.service.page import render
 from maskedbandit.service.route import HeldElsewhere, said_of, study_name
 from maskedbandit.service.session import form_token, is_form_token, key_of_session
-from maskedbandit.service.tally import Tally
-from maskedbandit.service.view import view
+from maskedbandit.service.view import View
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -73,13 +72,10 @@ class Visit:
         if self.who.key is None and not await self.host.read(partial(simulated, name=self.name)):
             raise Unauthorized("sign in to see this")
 
-    async def view(self) -> Any:
+    async def view(self) -> View:
         """What may be shown of the study."""
         await self.may_see()
-        host, tally = self.host, self.host.tallies.get(self.name, Tally())
-        found = await host.read(partial(view, witness=host.witness, name=self.name, now=host.clock(), tally=tally))
-        host.tallies[self.name] = tally  # of studies that there are, and no other names
-        return found
+        return await self.host.view(self.name)
 
     async def drawn(self, draw: Callable[..., str], *given: Any) -> HTMLResponse:
         """A page that takes a while to draw, while the server goes on."""
