@@ -15,7 +15,7 @@ The rest can be chosen freely, because it is post-processing. Every release has 
   at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
 * while releases are in flight too, as if they had shown the same as those before: the evidence counts releases alone;
 * of the users that the missing evidence should need, a part that is the larger the more of their variance is noise, and
-  that at most multiplies the arm's count by 1 + `growth`.
+  at most `growth` times as many as were released of the arm.
 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
 tie, because these always have the least evidence. So a rival that is not beaten yet comes first while it has fewer than
@@ -47,6 +47,7 @@ from maskedbandit.policies.parts.known_releases import (
     UNKNOWN,
     beginning,
     check_forced,
+    expected,
     keep,
     lack,
     next_size,
@@ -163,9 +164,9 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
     for b in range(s.n.size):
         if b != a:
             most = max(most, s.asked[b])
-            need[b] = -s.asked[b] / BEATEN
+            doubt[b], need[b] = -1e300, -s.asked[b] / BEATEN  # if all are beaten, one of them
             if s.found[b] < s.threshold:
-                doubt[b], need[b] = -s.found[b] * (foreseen(s, b) if s.found[b] > 0.0 else 1.0), -float(s.asked[b])
+                doubt[b], need[b] = -expected(s.found[b], foreseen(s, b)), -float(s.asked[b])
     starved = highest(need, rng)
     if -need[starved] < s.forced * most:
         return starved, True
@@ -197,7 +198,8 @@ class ReleasedLikelihood(Policy):
     """Top-two on the exact likelihood, for noise of known distribution that is added to whole sums of bits.
 
     `forced` is for forced exploration: rivals with fewer than this fraction of the users of the most-pulled one come
-    first (0: no rival does). A cohort adds at most `growth` times an arm's users, and has at least `least`.
+    first (0: no rival does). A cohort has at most `growth` times the arm's released users, and at
+    least `least`.
 
     >>> import maskedbandit as mb
     >>> channel, instance = mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.8, 0.6])

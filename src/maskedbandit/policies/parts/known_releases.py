@@ -21,7 +21,9 @@ MOST = 256  # releases of one arm that are kept
 MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
 OUTWEIGHED = 17.0  # standard deviations of its noise in the first release of an arm
 LEAST_GROWTH = 0.05
-LEAST_PART = 0.15  # of the users of a first cohort: a release of fewer is mostly noise
+LEAST_PART = 0.15  # of the users of a first cohort of few arms: a release of fewer is mostly noise
+WHILE_WAITING = 0.5  # the same, while a release of the arm is in flight: more of them would not be known any sooner
+LOST = 4.0  # nats that the mixture of bets loses to the best of them, about
 AIMED = 0.3  # of the missing evidence, by a cohort whose release has no noise
 COUNTED = 2.0  # how often the variance of the noise is counted there
 MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
@@ -45,7 +47,7 @@ class Known(Schedule, Protocol):
     @property
     def threshold(self) -> float: ...  # of the evidence
     @property
-    def growth(self) -> float: ...  # a cohort adds at most so many times an arm's users
+    def growth(self) -> float: ...  # a cohort has at most so many times the arm's released users
     @property
     def least(self) -> int: ...  # users of a cohort
 
@@ -64,7 +66,7 @@ def lack(law: Law) -> str:
 
 
 def check_growth(growth: float) -> None:
-    """How many times its users a cohort may add to an arm."""
+    """How many times the released users of an arm a cohort may have."""
     if not (number(growth) and 0.1 <= growth <= 100):
         raise InvalidValue("growth", growth, "a number from 0.1 to 100")
 
@@ -114,13 +116,23 @@ def update_means(s: Known, law: Law) -> bool:
     return news
 
 
+@kernel
+def expected(found: float, more: float) -> float:
+    """The evidence once all users in flight are released, if they show the same as those before.
+
+    What bets gain grows by the factor `more`, and what their mixture loses to the best of them does not.
+    """
+    return found + max(found + LOST, 1.0) * (more - 1.0)
+
+
 @large_kernel
 def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float) -> int:
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
-    A cohort that aims at all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner,
-    but each has noise of its own. So it aims at the less of it, the less of its variance is noise that is added to
-    releases: `loud` is how much.
+    There are at most `growth` times as many as were released: what is in flight says nothing yet. A cohort that aims at
+    all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner, but each has noise of
+    its own. So it aims at the less of it, the less of its variance is noise that is added to releases: `loud` is how
+    much.
 
     `found` is the evidence, `gain` that of the best bet in it, and `more` the factor by which both will have grown once
     the users in flight are released.
@@ -132,8 +144,10 @@ def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: flo
     missing, mean = n * (short / gain - 1), min(max(s.mean[arm], 0.01), 0.99)
     noise = COUNTED * deviation(law, n) ** 2
     loud = noise / (noise + max(missing, 1.0) * mean * (1 - mean))
-    users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, n * s.growth))
-    return max(s.least, math.ceil(max(users, LEAST_PART * first_size(law))))
+    most = s.growth * s.n[arm]
+    users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, most))
+    part = WHILE_WAITING if s.flight[arm] > 0 else LEAST_PART
+    return max(s.least, math.ceil(max(users, min(part * first_size(law), most))))
 
 
 @lean_kernel

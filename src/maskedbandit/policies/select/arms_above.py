@@ -106,8 +106,8 @@ def next_arm(s: State, rng: np.random.Generator) -> int:
 class ArmsAbove(Selection):
     """A test of its own for every arm, on the exact likelihood.
 
-    Arms whose means are within `tolerance` of `theta` may be named or not. A cohort adds at most `growth` times an
-    arm's users, and has at least `least`.
+    Arms whose means are within `tolerance` of `theta` may be named or not. A cohort has at most `growth` times the
+    arm's released users, and at least `least`.
 
     >>> import maskedbandit as mb
     >>> channel, instance = mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.8, 0.6, 0.3])

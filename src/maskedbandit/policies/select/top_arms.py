@@ -41,6 +41,7 @@ from maskedbandit.policies.parts.known_releases import (
     UNKNOWN,
     beginning,
     check_forced,
+    expected,
     keep,
     lack,
     next_size,
@@ -163,7 +164,7 @@ def next_pair(s: State, rng: np.random.Generator) -> tuple[int, int]:
         most[s.inside[i]] = max(most[s.inside[i]], s.asked[i])
         for j in range(k):
             if s.inside[i] == 1 and s.inside[j] == 0:
-                there = max(s.found[i, j], 0.0) * foreseen(s, i, j)
+                there = max(expected(s.found[i, j], foreseen(s, i, j)), 0.0)
                 for a, other in ((i, j), (j, i)):
                     if s.found[i, j] < s.threshold:
                         open_to[a] = 1
@@ -185,7 +186,8 @@ class TopArms(Selection):
     """The m best arms, on the exact likelihood.
 
     `forced` is for forced exploration: arms with fewer than this fraction of the users of the most-pulled one on their
-    side come first (0: no arm does). A cohort adds at most `growth` times an arm's users, and has at least `least`.
+    side come first (0: no arm does). A cohort has at most `growth` times the arm's released users, and at least
+    `least`.
 
     >>> import maskedbandit as mb
     >>> channel, instance = mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.8, 0.7, 0.3, 0.2])
