@@ -143,8 +143,8 @@ class Inside:
         return self.ask("POST", f"/v1/studies/{name}/{verb}", body, key)
 
     def begin(self, **changes: Any) -> dict[str, Any]:
-        """A running study."""
-        table = TABLE | changes
+        """A running study; what is None is left out."""
+        table = {key: value for key, value in (TABLE | changes).items() if value is not None}
         made = self.ask("POST", "/v1/studies", table, "owner")
         assert made.status == 201, made
         assert self.study("start", key="owner", name=table["name"]).status == 200

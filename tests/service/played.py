@@ -12,7 +12,7 @@ from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from maskedbandit.errors import Late, StorageFailed, UnknownTicket
+from maskedbandit.errors import Late, UnknownTicket
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
@@ -120,14 +120,3 @@ class Played:
             what()
         self.now = end
         self.study.tick()
-
-
-@contextmanager
-def witness_fails(study: Study) -> Iterator[None]:
-    def fails(*what: Any) -> None:
-        raise StorageFailed("the disk of the witness is full")
-
-    witness: Any = study._session.witness
-    witness._write = fails
-    yield
-    del witness._write

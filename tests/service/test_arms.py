@@ -11,6 +11,7 @@ import pytest
 
 from maskedbandit.service.page.render import render_ledger, render_statement, render_study
 from maskedbandit.service.view import View, view
+from maskedbandit.store import asked
 from maskedbandit.store.connection import connect
 from maskedbandit.store.status import status
 from tests.service.inside import Inside, inside
@@ -31,6 +32,7 @@ ON_DEVICES = GUARDED | {  # at this epsilon devices add no noise either
     "reward": {"rule": "first", "window": "20 seconds", "exposure": "10 seconds"},
 }
 each_trust = pytest.mark.parametrize("guarded", [GUARDED, ON_DEVICES], ids=["central", "local"])
+TWO_BEST = {"name": "top_arms", "m": 2}
 OWNER = SimpleNamespace(role="owner")
 
 
@@ -243,3 +245,31 @@ def test_all_flags_have_the_offers_with_which_one_flag_came(service: Inside) -> 
         service.tick(40 if i % 24 == 23 else 0)
     assert {offer.count("\n") for offer in offered} == {1}  # a line for each outcome
     assert len(set(offered)) > 2
+
+
+@pytest.mark.parametrize(("policy", "answer"), [("released_likelihood", ("b", None)), (TWO_BEST, (None, ["b", "c"]))])
+def test_results_say_the_answer(
+    service: Inside, monkeypatch: pytest.MonkeyPatch, policy: Any, answer: tuple[str | None, list[str] | None]
+) -> None:
+    """One arm, or all arms of a kind; and what was counted and computed for a view is kept for the next one."""
+    times = list[int]()
+    replayed = asked.replayed
+    monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))
+    quick = {"channel": {"name": "central", "epsilon": 8}, "budget": {"epsilon": 8}}
+    service.begin(arms=THREE, policy=policy, people=None, delta=0.2, **quick)
+    values, people, found = {"a": 0, "b": 1, "c": 1 if answer[1] else 0}, 0, {}
+    for _ in range(40):
+        found = service.ask("GET", "/v1/studies/small/results", key="owner").json
+        if (found["answer"], found["selected"]) != (None, None):
+            break
+        for _ in range(8):
+            given, people = service.assign(f"person {people}"), people + 1
+            if given["ticket"]:
+                service.study("expose", {"ticket": given["ticket"]})
+                service.study("report", {"ticket": given["ticket"], "value": values[given["arm"]]})
+        service.tick(21)
+    assert people > 8, "there was no answer at first"
+    assert (found["answer"], found["selected"]) == answer
+    page = service.ask("GET", "/v1/studies/small/results", key="officer").json
+    assert page == found
+    assert len(times) == (0 if answer[0] else 1)

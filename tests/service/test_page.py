@@ -226,7 +226,7 @@ def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role:
         ("stopped, waiting", "over; the next closes at 22 Nov 2026"),
         ("stopped", "of 2 000 people have a place."),
         ("stopped", "No more updates can be published for this study."),
-        ("stopped", "given up when no more places were given."),
+        ("stopped", "given up, as their places are given to nobody any more."),
         ("archived", "Archived: everybody's data was erased, and what was released stays."),
         ("ended", "All 60 people have a place."),
         ("ended", "No more updates can be published for this study. Whoever comes is served"),

@@ -14,17 +14,19 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.cli.parts.simulation import Clock, simulate
-from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFailed
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import view
 from maskedbandit.store import asked, release
-from maskedbandit.store.asked import EVER, Horizon, named_by
+from maskedbandit.store.asked import named_by
 from maskedbandit.store.chain import entries
+from maskedbandit.store.published import EVER, Horizon
 from maskedbandit.store.status import status
 from maskedbandit.store.studies import new, opened
 from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
-from tests.service.played import MINUTE, Played, quick_folder, witness_fails
+from tests.service.played import HOUR, MINUTE, SECOND, Played, quick_folder
+from tests.store.stage import failing_witness
 
 ONE, TWO = [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]  # means, of which so many arms are the best
 EIGHT: dict[str, Any] = {
@@ -97,7 +99,7 @@ def test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder: Path)
     played = Played(folder, **EIGHT, policy="equal_split", people=300)
     played.study.start()
     played.come(300, ONE, every=1, unseen=0, lost=0)
-    with witness_fails(played.study), pytest.raises(StorageFailed):
+    with failing_witness(played.study), pytest.raises(StorageFailed):
         played.wait(3 * MINUTE)
     shown = view(played.database, played.witness(), played.protocol.name, played.now)
     assert (shown.named, shown.answer, "answer" in says(played)) == (None, None, False)
@@ -112,15 +114,55 @@ def test_an_answer_beyond_the_witness_is_found(folder: Path, monkeypatch: pytest
 
 
 def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not for each view of a study that has ended, if a tally is kept."""
-    played, times, tally = play(folder, {**SEARCH, "policy": {"name": "top_arms", "m": 2}}), list[int](), Tally()
+    """Not for each view of a study that has ended, if a tally is kept; and not before it has ended."""
+    played, times, tally = Played(folder, **SEARCH, policy={"name": "top_arms", "m": 2}), list[int](), Tally()
     replayed = asked.replayed
     monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))
+    played.study.start()
+    shown = None
+    while played.study.named is None:
+        for _ in range(2):
+            shown = view(played.database, played.witness(), played.protocol.name, played.now, tally)
+            assert shown.named is None
+        played.come(20, TWO, every=1, unseen=0, lost=0)
+        played.wait(2 * MINUTE)
+    assert shown is not None, "it was looked at before it ended"
     for _ in range(3):
         shown = view(played.database, played.witness(), played.protocol.name, played.now, tally)
         assert shown.named == (1, 2)
     assert len(times) == 1
     played.study.close()
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "noise_aware_klucb", "released_likelihood"])
+def test_a_place_that_nobody_saw_holds_up_nothing_once_the_study_is_over(folder: Path, policy: str) -> None:
+    """It is dealt to nobody any more. Other cohorts of its arm are released, and then everybody can be erased."""
+    how = SEARCH if policy == "released_likelihood" else {**EIGHT, "people": 1000}
+    played = Played(folder, **{**how, "policy": policy, "reward": {"window": "1 hour", "exposure": "10 minutes"}})
+    study = played.study
+    study.start()
+    missed, cohorts = study.assign("nobody").arm, study._session.driver.cohorts
+    ((hole,),) = played.database.rows("SELECT cohort FROM place")
+    while not any(each.full and each.arm == missed and each.cohort > hole for each in cohorts):
+        played.come(1, ONE, every=SECOND, unseen=0, lost=0)
+    study.stop()
+    with pytest.raises(NotRunning, match="waits for rewards of a full cohort"):
+        study.archive()
+    played.wait(11 * MINUTE)
+    played.wait(HOUR)
+    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    assert {each.state for each in shown.counts.cohorts} == {"released", "given up"}
+    assert shown.over
+    assert any(each.arm == missed and each.state == "released" for each in shown.counts.cohorts)
+    verify(played.database, played.witness(), played.protocol.name)
+    study.archive()
+    study.close()
+
+
+def test_a_place_that_holds_up_others_for_ever_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "is_over", lambda session: False)
+    with pytest.raises(AssertionError):
+        test_a_place_that_nobody_saw_holds_up_nothing_once_the_study_is_over(folder, "ucb1")
 
 
 def test_people_who_come_while_it_waits_take_no_place(folder: Path) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from maskedbandit.service.tally import STEPS, Counted, Tally, merge
-from maskedbandit.store.asked import Horizon, asked
+from maskedbandit.store.asked import asked
 from maskedbandit.store.database import Database, Row
+from maskedbandit.store.published import Horizon
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 
@@ -93,7 +94,7 @@ def counts(
         sum(dealt) - sum(seen),
         counted.returned,
         int(inside),
-        tuple(cohorts(said.deck, counted, released, window, stopped)),
+        tuple(cohorts(said.deck, counted, released, window, stopped or said.answer is not None)),
         step,
         columns,
         counted.delays,
@@ -117,15 +118,15 @@ def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
     return longer, tuple(Column(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
 
 
-def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int, stopped: bool) -> list[Cohort]:
-    """The state of each cohort. Once its stage has ended, or the study is stopped, none of its places is dealt."""
+def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int, over: bool) -> list[Cohort]:
+    """The state of each cohort. Once its stage has ended, or the study is over, none of its places is dealt."""
     found = []
     for places in deck.cohorts:
         _, dealt, seen, latest = counted.cohorts.get(places.cohort, (0, 0, 0, None))
         deadline = None if latest is None else latest + window
         if places.cohort in released:
             state, deadline = "released", None
-        elif (places.ended or stopped) and not (places.complete and dealt == places.size):
+        elif (places.ended or over) and not (places.complete and dealt == places.size):
             state, deadline = "given up", None
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"

@@ -10,8 +10,8 @@ from maskedbandit.service.published import Released
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
+from maskedbandit.store.published import published
 from maskedbandit.store.standing import amended, standing
-from maskedbandit.store.status import published
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -38,7 +38,7 @@ def simulated(database: Database, name: str) -> bool:
 def described(database: Database, witness: Witness, name: str) -> StudyState:
     """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
     row = database.one("SELECT people FROM study WHERE study = ?", name)
-    found = published(database, witness.as_now(), name)
+    found, _ = published(database, witness.as_now(), name)
     protocol = amended(protocol_of(database, name), found)
     names = [arm for arm, _ in protocol.arms]
     return StudyState(

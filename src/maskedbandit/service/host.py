@@ -152,7 +152,7 @@ class Host:
 
     async def view(self, name: str) -> View:
         """What may be shown of a study."""
-        tally = self._tallies.get(name, Tally())
+        tally = self._tallies.get(name) or Tally()
         found = await self.read(partial(view, witness=self.witness, name=name, now=self.clock(), tally=tally))
         self._tallies[name] = tally  # of studies that there are, and no other names
         return found

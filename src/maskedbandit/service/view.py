@@ -15,17 +15,18 @@ from typing import Any
 from msgspec import Struct
 
 from maskedbandit.core import Recorded
-from maskedbandit.errors import BehindWitness, UnknownStudy
+from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
 from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts
-from maskedbandit.store.asked import Horizon, named_by
-from maskedbandit.store.chain import Entry, Head, entries, holds
+from maskedbandit.store.asked import named_by
+from maskedbandit.store.chain import Entry, entries
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
+from maskedbandit.store.published import published
 from maskedbandit.store.standing import Standing, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
@@ -179,33 +180,27 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
         if row is None:
             raise UnknownStudy(f"there is no study {name!r} in this database")
-        seen = witness.seen(name)
-        head = seen.head if seen else Head()
-        if not holds(database, name, head):
-            raise BehindWitness(f"the ledger of {name} is older than what was published of it, or another one")
-        found = entries(database, name)
-        published = found[: head.entries]
-        protocol, ledger = amended(_protocol(row[1]), published), tuple(map(line, published))
-        arms_now = standing(name, protocol, published)
+        found, horizon = published(database, witness, name)
+        protocol, ledger = amended(_protocol(row[1]), found), tuple(map(line, found))
+        arms_now = standing(name, protocol, found)
         released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
-        horizon = Horizon.of(found[head.entries :])
-        kept_in, begun = database.named(), stages(published)
+        kept_in, begun = database.named(), stages(found)
         state = state_of(each.kind for each in ledger)
         stopped, tally = state in ("stopped", "archived"), tally or Tally()
         counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, stopped, now, tally)
         named = tally.once(
-            (head.hash, horizon.step, counted.answer),
-            lambda: named_by(database, name, protocol, published, counted.answer, horizon.step),
+            (found[-1].hash if found else "", horizon.step, counted.answer),
+            lambda: named_by(database, name, protocol, found, counted.answer, horizon.step),
         )
     return View(
         protocol,
         now,
         state,
-        _simulated(published),
+        _simulated(found),
         arms_now,
         arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),
         ledger,
-        Facts.of(protocol, published, {cohort.size for cohort in counted.cohorts}),
+        Facts.of(protocol, found, {cohort.size for cohort in counted.cohorts}),
         counted,
         named,
         kept_in,

@@ -1,6 +1,6 @@
 """What the policy of a study has asked for, and its answer, as the log says: for whoever has no driver.
 
-Only the steps of the log before those are read that follow from entries which the witness has not seen: `Horizon`.
+Of the log only those steps are read that come before the first entry which the witness has not seen (published.py).
 """
 
 from __future__ import annotations
@@ -17,31 +17,13 @@ from maskedbandit.study.deck import Deck
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
-EVER = 2**62  # more steps than any log has, and a later time than any
-
-
-class Horizon(NamedTuple):
-    """Up to where the study may be shown: nothing that happened at this time or later, nor was decided at this step."""
-
-    time: int
-    step: int
-    whole: bool  # nothing is left out
-
-    @classmethod
-    def of(cls, unseen: Sequence[Entry]) -> Horizon:
-        """Before the first of the entries that the witness has not seen."""
-        if not unseen:
-            return cls(EVER, EVER, True)
-        says = [entry.says for entry in unseen]
-        return cls(says[0]["at"], min((each["step"] for each in says if "step" in each), default=EVER), False)
-
 
 class Asked(NamedTuple):
     """The cohorts that were asked for, and what whoever comes is served while the policy asks for nobody."""
 
     deck: Deck
     served: int | None  # the arm with which the policy asks for nobody, if that is its last word
-    answer: int | None  # that arm, if it is the final answer: of a selection, the one of its arms that is served
+    answer: int | None  # that arm, if it is the final answer: of a selection, the arm that is served from then on
 
 
 def asked(
@@ -84,7 +66,8 @@ def named(driver: Driver) -> tuple[int, ...] | None:
         return None
     if not isinstance(driver.policy, Selection):
         return (driver.answer,)
-    return tuple(arm for arm, named in zip(driver.arms, driver.policy.selected(driver.state), strict=True) if named)
+    chosen = driver.policy.selected(driver.state)
+    return tuple(arm for arm, is_chosen in zip(driver.arms, chosen, strict=True) if is_chosen)
 
 
 def named_by(
@@ -100,7 +83,8 @@ def named_by(
     if not isinstance(protocol.policy, Selection):
         return (answer,)
     (seed,) = database.rows("SELECT seed FROM study WHERE study = ?", study)[0]
-    upto = "WHERE study = ? AND step < ? ORDER BY step"
-    decisions = database.rows(f"SELECT step, number, arm, n, close FROM decision {upto}", study, until)
-    releases = database.rows(f"SELECT cohort, step, arm, n, total FROM release {upto}", study, until)
+    find = "SELECT step, number, arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
+    decisions = database.rows(find, study, until)
+    told = [entry.says for entry in found if entry.says["kind"] == "released"]
+    releases = [(each["cohort"], each["step"], each["arm"], each["n"], float.fromhex(each["total"])) for each in told]
     return named(replayed(study, protocol, bytes.fromhex(seed), list(found), decisions, releases, []))

@@ -46,10 +46,10 @@ def do_what_is_due(session: Session) -> list[Release]:
     for ticket, cohort, place in unseen:
         database.change("UPDATE place SET returned = ? WHERE study = ? AND ticket = ?", session.now, name, ticket)
         session.driver.give_back(cohort, place)
-    released, waiting = list[Release](), set[int]()
+    released, waiting, over = list[Release](), set[int](), is_over(session)
     for places in session.driver.deck.unreleased():
-        if places.given_up:
-            continue  # as a stage has ended since
+        if places.given_up or (over and not places.full):
+            continue  # it will never be full, and holds up no other
         if places.arm in waiting or not due(session, places):
             waiting.add(places.arm)  # the cohorts of an arm are released in their order
         else:
@@ -57,6 +57,11 @@ def do_what_is_due(session: Session) -> list[Release]:
     if released and may_answer(session):
         session.driver.ask()
     return released
+
+
+def is_over(session: Session) -> bool:
+    """Whether no place is dealt any more, those that come back neither."""
+    return session.state in ("stopped", "archived") or session.driver.answer is not None
 
 
 def may_answer(session: Session) -> bool:

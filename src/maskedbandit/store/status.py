@@ -1,7 +1,6 @@
 """How a study stands, in text: what was released, and operational counts; no reward that was not released is read.
 
-Only what the witness has seen is shown. What the ledger has beyond that was not published: should this database be lost
-now, a copy of it may make those releases again, with other noise.
+Only what the witness has seen is shown (published.py).
 """
 
 from __future__ import annotations
@@ -11,20 +10,15 @@ from datetime import UTC, datetime
 from maskedbandit.core import Release
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.asked import Horizon, asked, named_by
-from maskedbandit.store.chain import Entry, entries
+from maskedbandit.store.asked import asked, named_by
+from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
+from maskedbandit.store.published import published
 from maskedbandit.store.standing import KINDS, amended, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_intervals, sums
-
-
-def published(database: Database, witness: Witness, study: str) -> list[Entry]:
-    """The entries of the ledger that the witness has seen."""
-    seen = witness.seen(study)
-    return entries(database, study)[: seen.head.entries if seen else 0]
 
 
 def status(database: Database, witness: Witness, name: str) -> str:
@@ -34,10 +28,9 @@ def status(database: Database, witness: Witness, name: str) -> str:
         row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
         if row is None:
             raise UnknownStudy(f"there is no study {name!r} in this database")
-        found = published(database, witness, name)
+        found, horizon = published(database, witness, name)
         protocol = amended(Protocol.from_text(row[1]), found)
-        horizon = Horizon.of(entries(database, name)[len(found) :])
-        lines = table(database, name, protocol, row[0], found)
+        lines = table(database, name, protocol, row[0] if horizon.whole else None, found, horizon.time)
         steps = {says["cohort"]: says["step"] for says in (entry.says for entry in found) if says["kind"] == "released"}
         answer = asked(database, name, protocol, steps, stages(found), horizon.step).answer
         named = named_by(database, name, protocol, found, answer, horizon.step)
@@ -46,8 +39,10 @@ def status(database: Database, witness: Witness, name: str) -> str:
     return "\n".join(lines)
 
 
-def table(database: Database, name: str, protocol: Protocol, people: int, found: list[Entry]) -> list[str]:
-    """The lines of the study and of its arms."""
+def table(
+    database: Database, name: str, protocol: Protocol, people: int | None, found: list[Entry], until: int
+) -> list[str]:
+    """The lines of the study and of its arms, with the places that were given before a time."""
     arms, state = standing(name, protocol, found), state_of(entry.says["kind"] for entry in found)
     released: list[list[Release]] = [[] for _ in protocol.arms]
     second = [0.0] * protocol.k  # totals of the guardrail
@@ -55,12 +50,13 @@ def table(database: Database, name: str, protocol: Protocol, people: int, found:
         if says["kind"] == "released":
             released[says["arm"]].append(Release(says["arm"], says["n"], float.fromhex(says["total"])))
             second[says["arm"]] += float.fromhex(says.get("guardrail", "0x0p+0"))
-    count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND returned IS NULL GROUP BY arm"
-    dealt = {arm: int(places) for arm, places in database.rows(count, name)}
+    count = "SELECT arm, COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL GROUP BY arm"
+    dealt = {arm: int(places) for arm, places in database.rows(count, name, until)}
     guardrail = protocol.guardrail
+    many = sum(dealt.values()) if people is None else people
     of = f" of {protocol.people}" if protocol.people else ""
     lines = [
-        f"{name}: {state}, {people}{of} people, {sum(map(len, released))} releases, "
+        f"{name}: {state}, {many}{of} people, {sum(map(len, released))} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
         f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}"
         + (f" {guardrail.name}" if guardrail else ""),
@@ -82,7 +78,8 @@ def table(database: Database, name: str, protocol: Protocol, people: int, found:
 def shown(database: Database, witness: Witness, name: str) -> list[str]:
     """A line for each entry of the ledger."""
     lines = [f"{'entry':>5}  {'time':19}  {'what':11}  {'hash':12}"]
-    for entry in published(database, witness, name):
+    witness = witness.as_now()
+    for entry in published(database, witness, name).entries:
         says = entry.says
         time = datetime.fromtimestamp(says["at"] / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
         more = ""

@@ -17,7 +17,7 @@ from maskedbandit.service.published import Ledger, LedgerEntry, LedgerHead, Rele
 from maskedbandit.service.route import PROBLEM, Answer, Call, Route, encode
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
-from maskedbandit.store.status import published
+from maskedbandit.store.published import published
 from maskedbandit.store.verify import verify
 from maskedbandit.store.witness import Witness
 
@@ -64,7 +64,7 @@ async def releases(call: Call) -> Releases:
 
 def releases_in(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
-    protocol, found = protocol_of(database, name), published(database, witness, name)
+    protocol, found = protocol_of(database, name), published(database, witness.as_now(), name).entries
     return Releases(name, is_simulated(found), releases_of(protocol, found))
 
 

@@ -22,8 +22,9 @@ from maskedbandit.service.messages import Assign, Assigned
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.accounts import places_of
-from maskedbandit.store.asked import EVER, asked
+from maskedbandit.store.asked import asked
 from maskedbandit.store.database import Database
+from maskedbandit.store.published import EVER
 from maskedbandit.store.standing import amended, of_arms, stages
 from maskedbandit.store.studies import listed
 from maskedbandit.store.witness import Witness

@@ -138,8 +138,7 @@ def cohorts(view: View) -> str:
         for state, text in (("open", "with places left"), ("waiting", "waiting"), ("released", "released"))
     ]
     if given_up := states.count("given up"):
-        why = "no more places were given" if view.state in ("stopped", "archived") else "other arms came into play"
-        parts.append(f"{count(given_up)} given up when {why}")
+        parts.append(f"{count(given_up)} given up, as their places are given to nobody any more")
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 

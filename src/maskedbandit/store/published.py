@@ -1,0 +1,56 @@
+"""What was published of a study: the entries of its ledger that the witness has seen.
+
+What the ledger has beyond that is told to nobody: should this database be lost now, a copy of it may make those
+releases again, with other noise. Nor is anything told that follows from it: `Horizon`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from maskedbandit.errors import BehindWitness
+from maskedbandit.store.chain import Entry, Head, entries, holds
+from maskedbandit.store.database import Database
+from maskedbandit.store.witness import Witness
+
+EVER = 2**62  # more steps than any log has, and a later time than any
+
+
+class Horizon(NamedTuple):
+    """Up to where the study may be shown: nothing that happened at this time or later, nor was decided at this step."""
+
+    time: int
+    step: int
+    whole: bool  # nothing is left out
+
+    @classmethod
+    def of(cls, unseen: Sequence[Entry]) -> Horizon:
+        """Before the first of the entries that the witness has not seen."""
+        if not unseen:
+            return cls(EVER, EVER, True)
+        says = [entry.says for entry in unseen]
+        return cls(says[0]["at"], min((each["step"] for each in says if "step" in each), default=EVER), False)
+
+
+class Published(NamedTuple):
+    """The entries, and up to where the study may be shown."""
+
+    entries: list[Entry]
+    horizon: Horizon
+
+
+def published(database: Database, witness: Witness, study: str) -> Published:
+    """What the witness has seen of a ledger, or raise `BehindWitness` if the ledger here is not that one.
+
+    The witness must be as it was before the ledger is read (`as_now`), which may only go on from what was seen.
+    """
+    seen, found = witness.seen(study), entries(database, study)
+    if seen is None and found:
+        raise BehindWitness(
+            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
+        )
+    head = seen.head if seen else Head()
+    if not holds(database, study, head):
+        raise BehindWitness(f"the ledger of {study} is older than what was published of it, or another one")
+    return Published(found[: head.entries], Horizon.of(found[head.entries :]))
