@@ -283,3 +283,26 @@ def test_constraints_are_names_and_versions() -> None:
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins
     assert [line for line in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+
+
+def test_all_keys_of_a_protocol_are_documented_and_no_others():
+    """Each table of the document against what the table of a protocol refuses to know."""
+    from maskedbandit.errors import InvalidValue
+    from maskedbandit.study.protocol import Protocol
+
+    base = {"name": "x", "people": 10, "channel": "central", "arms": [{"name": "a"}, {"name": "b"}]}
+    parts = re.split(r"^\*\*`\[(\w+)\]`\*\*", (ROOT / "docs" / "protocol.md").read_text(), flags=re.MULTILINE)
+    tables = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+    assert list(tables) == ["", "reward", "guardrail", "budget", "simulation"]
+    del tables["simulation"]  # which a rehearsal reads, and no study
+    for name, text in tables.items():
+        documented = {
+            key.strip("[]")
+            for line in re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
+            for key in re.findall(r"`([^`]+)`", line)
+        }
+        wrong = {**base, "unheard": 1} if not name else {**base, name: {"unheard": 1}}
+        with pytest.raises(InvalidValue, match="known: ") as refused:
+            Protocol.from_table(wrong)
+        known = set(re.findall(r"\w+", str(refused.value).partition("known: ")[2]))
+        assert documented == known, name

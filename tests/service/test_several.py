@@ -172,6 +172,8 @@ def test_an_old_copy_is_not_served_until_it_is_reconciled(tmp_path: Path, capsys
     try:
         ready, assigned = answers(restored)
         assert (ready.status, assigned.status) == (503, 503)
+        assert (ready.code, assigned.code) == ("behind_witness", "behind_witness")
+        assert "maskedbandit study reconcile" in ready.json["detail"]
         assert len(released_or_none(restored)) < len(newest)
     finally:
         restored.close()

@@ -321,16 +321,23 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
             played.reopen()
     assert len(now(played).releases) > 2
     played.wait(3 * HOUR)
-    while "waiting" not in {each.state for each in now(played).counts.cohorts}:
+
+    def states_now() -> set[str]:
+        return {
+            "left" if each.state == "open" and each.dealt < each.size else each.state
+            for each in now(played).counts.cohorts
+        }
+
+    for _ in range(100):
+        if states_now() >= {"waiting", "left"}:
+            break
         played.come(1, MEANS, unseen=0)
-    played.come(2, MEANS, unseen=0)
-    assert "open" in {each.state for each in now(played).counts.cohorts}
     played.study.stop()
     check()
-    assert {each.state for each in now(played).counts.cohorts} >= {"released", "waiting", "given up"}
+    assert states_now() >= {"released", "waiting", "given up"}
     played.wait(3 * HOUR)
     check()
-    assert {each.state for each in now(played).counts.cohorts} == {"released", "given up"}
+    assert states_now() == {"released", "given up"}
     played.study.archive()
     check()
     assert states == {"draft", "running", "paused", "stopped", "archived"}

@@ -132,7 +132,7 @@ def test_a_gap_is_brought_back(restored) -> None:
 
 def test_a_gap_is_burned(restored) -> None:
     house, _, _ = restored
-    assert "everybody was charged ε = 1" in house.reconcile(burn)
+    assert "was charged ε = 1 for 9 missing entries, of a budget of ε = 2 for ever" in house.reconcile(burn)
     with house.open() as study:
         accounts = study._session.accounts
         assert accounts.spent("nobody knows", 0) == Loss.pure(1)

@@ -1,4 +1,4 @@
-"""Audit a study, an experiment, a channel or a running service: does it keep what it promises?"""
+"""Audit a study, an experiment, a channel or a running service: whether it keeps what it promises."""
 
 from __future__ import annotations
 

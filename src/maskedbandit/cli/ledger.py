@@ -46,7 +46,7 @@ def do(options: argparse.Namespace) -> None:
                 found = verify(database, witness, only(database, name))
                 print(
                     f"{name}: {found.entries} entries, head {found.head[:16]}, {found.releases} releases, "
-                    f"{found.people} people with places, of whom each has spent at most {found.worst}"
+                    f"{found.people} people charged, of whom each has spent at most {found.worst}"
                 )
         elif options.verb == "show":
             from maskedbandit.store.status import shown

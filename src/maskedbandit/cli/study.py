@@ -33,7 +33,10 @@ VERBS = {
     "archive": ("", "erase the data of all people; releases stay"),
     "erase": ("UNIT", "erase the data of one person; releases stay"),
     "status": ("", "how the study stands, from what was released"),
-    "simulate": ("", "play the study to its end with the instance in its [simulation] table"),
+    "simulate": (
+        "",
+        "play the study with its [simulation] table: as many people come as it has places",
+    ),
     "reconcile": ("[FILE]", "a restored database: bring back what FILE has of `ledger export`, or charge everybody"),
 }
 
@@ -199,7 +202,7 @@ def do_status(options: argparse.Namespace) -> None:
 def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.cli.parts.simulation import Clock, people_to_come, simulate
+    from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
     from maskedbandit.errors import NotRunning
     from maskedbandit.store.chain import entries
     from maskedbandit.store.status import status
@@ -208,6 +211,7 @@ def do_simulate(options: argparse.Namespace) -> None:
     clock = Clock()
     with opened(options, clock=clock) as study:
         if study.state == "draft":
+            Simulated.of(study.protocol)  # before it is started, as that is for ever
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
@@ -220,7 +224,10 @@ def do_simulate(options: argparse.Namespace) -> None:
         study.stop()
         witness = witness_of(study.database, options.witness)
         print(status(study.database, witness, study.name))
-        print(f"simulated {played.people} people: regret {played.regret:.1f}, {played.refused} over their budgets")
+        print(
+            f"simulated {played.people} people, {study.people} with a place: regret {played.regret:.1f}, "
+            f"{played.refused} over their budgets"
+        )
 
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:

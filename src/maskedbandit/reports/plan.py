@@ -100,7 +100,8 @@ class Question:
         ):
             value = getattr(self, name)
             if value is not None and not (number(value) and least <= value <= most):
-                raise InvalidValue(name, value, f"a number from {least:g} to {most:g}")
+                scaled = ", as outcomes are scaled to [0, 1]" if name in ("baseline", "difference") else ""
+                raise InvalidValue(name, value, f"a number from {least:g} to {most:g}{scaled}")
         for name in ("difference", "epsilon", "delta", "per_day"):
             if getattr(self, name) == 0:
                 raise InvalidValue(name, 0, "above 0")

@@ -92,9 +92,11 @@ def lines(goal: str, rows: Sequence[Row], runs: int, late: int) -> Iterator[str]
             "no place and do not count."
         )
         return
-    error = max((row.expected.people_error / row.expected.people for row in rows), default=0.0)
+    what = "regret" if goal == "regret" else "people"
+    found = [(getattr(row.expected, f"{what}_error"), getattr(row.expected, what)) for row in rows]
+    error = max((error / mean for error, mean in found if mean > 0), default=0.0)
     yield (
-        f"{runs} simulated studies each; standard errors of the people are at most {error:.1%}. "
+        f"{runs} simulated studies each; standard errors of the {what} are at most {error:.1%}. "
         f"Outcomes are {late:,} people late."
     )
     if len({row.floor for row in rows}) == 1 and (floor := rows[0].floor) > 0:

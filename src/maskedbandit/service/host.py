@@ -20,7 +20,15 @@ from typing import Any, TypeVar
 
 import httpx
 
-from maskedbandit.errors import FencedOff, MaskedBanditError, StorageFailed, StoreError, TooMany, UnknownStudy
+from maskedbandit.errors import (
+    BehindWitness,
+    FencedOff,
+    MaskedBanditError,
+    StorageFailed,
+    StoreError,
+    TooMany,
+    UnknownStudy,
+)
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
@@ -71,7 +79,7 @@ class Host:
         self._round_since: float | None = None  # when the round began that is under way
         self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
-        self._troubles: dict[str, str] = {}  # of studies, when the clock last went round
+        self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self._opening = asyncio.Lock()
         self._readers: SimpleQueue[Database] = SimpleQueue()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -111,6 +119,12 @@ class Host:
         """Whether the last round of the clock wrote everything, and the one that is under way does not hang."""
         since = self._round_since
         return self._wrote and not self.stopping.is_set() and (since is None or monotonic() - since < STALLED)
+
+    @property
+    def trouble(self) -> StoreError:
+        """Why it is not ready; first what is not cured by itself."""
+        behind = [why for why in self._troubles.values() if isinstance(why, BehindWitness)]
+        return behind[0] if behind else StorageFailed("not all studies can be written")
 
     async def hold(self, name: str) -> Held | Elsewhere:
         """The study of this name: held by this process, or by another one that answers for it.
@@ -254,7 +268,7 @@ class Host:
                 if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
             ]
 
-        troubles: dict[str, str] = {}
+        troubles = dict[str, BaseException]()
         self._refused.clear()
         for name, live, holder, lease in await asyncio.get_running_loop().run_in_executor(
             self._own_thread, self._ask, question
@@ -268,19 +282,19 @@ class Host:
                 if live:
                     await self.hold(name)
             except MaskedBanditError as why:
-                troubles[name] = str(why)
+                troubles[name] = why
         here = {name: held for name, held in self.held.items() if isinstance(held, Held)}
         ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
         start = perf_counter()
         for name, done in zip(here, await asyncio.gather(*ticks, return_exceptions=True), strict=True):
             if isinstance(done, BaseException):
-                troubles[name] = str(done)
+                troubles[name] = done
             if isinstance(done, FencedOff):
                 await self.drop(name)
         self.metrics.tick.set(perf_counter() - start)
-        for name, text in troubles.items():
-            if self._troubles.get(name) != text:  # not every second
-                log.warning("a study cannot go on", extra={"study": name, "why": text})
+        for name, trouble in troubles.items():
+            if str(self._troubles.get(name, "")) != str(trouble):  # not every second
+                log.warning("a study cannot go on", extra={"study": name, "why": str(trouble)})
         self._troubles, self._wrote = troubles, not troubles
         self.metrics.ready.set(self._wrote)
 

@@ -34,6 +34,8 @@ from maskedbandit.store.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
 from maskedbandit.store.witness import Seen, Witness
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.words import duration
 
 TABLES = {
     "loss": "loss, text",
@@ -149,7 +151,8 @@ def burn(database: Database, witness: Witness, study: str) -> str:
     head = verified(study, ours, key.public_key())
     missing = max(seen.head.entries - head.entries, 1)
     with database.transaction():
-        (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+        project, text = database.rows("SELECT project, protocol FROM study WHERE study = ?", study)[0]
+        protocol = Protocol.from_text(text)
         for (each,) in database.rows("SELECT study FROM study WHERE project = ? ORDER BY study", project):
             hold(database, each)  # whoever has one of them open knows what was burned before
         Accounts(database, Losses(database), project).burn(loss)
@@ -162,7 +165,12 @@ def burn(database: Database, witness: Witness, study: str) -> str:
         entry = next_entry(study, head, {**says, "at": wall_clock()}, key)
         database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", study, *entry)
     witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
-    return f"{study}: everybody was charged {loss} for {missing} missing entries"
+    budget, period = protocol.budget, protocol.period
+    until = "for ever" if period is None else f"in the {duration(period)} that are running"
+    return (
+        f"{study}: everybody in project {project}, whoever is yet to come as well, was charged {loss} for {missing} "
+        f"missing entries, of a budget of {budget} {until}: nobody gets a place who has too little left"
+    )
 
 
 def gap(database: Database, witness: Witness, study: str) -> Seen:

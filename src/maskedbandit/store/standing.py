@@ -109,6 +109,11 @@ def standing(study: str, protocol: Protocol, found: Sequence[Entry]) -> Standing
     return now
 
 
+def wrong_at_most(protocol: Protocol, now: Standing) -> float | None:
+    """The probability with which the answer of a search is wrong; None for other studies, which promise none."""
+    return None if protocol.people is not None else float(protocol.aim) * (1 if now.stage == 1 else 2)
+
+
 def begins(says: dict[str, Any], now: Standing, protocol: Protocol) -> bool:
     """Whether a stage can begin as an entry says: with the arms in play, and the aim of its number."""
     aim, people = says["aim"], protocol.people

@@ -15,7 +15,7 @@ from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.published import published
-from maskedbandit.store.standing import KINDS, amended, stages, standing
+from maskedbandit.store.standing import KINDS, amended, stages, standing, wrong_at_most
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_intervals, sums
@@ -34,8 +34,12 @@ def status(database: Database, witness: Witness, name: str) -> str:
         steps = {says["cohort"]: says["step"] for says in (entry.says for entry in found) if says["kind"] == "released"}
         answer = asked(database, name, protocol, steps, stages(found), horizon.step).answer
         named = named_by(database, name, protocol, found, answer, horizon.step)
+        wrong = wrong_at_most(protocol, standing(name, protocol, found))
     if named is not None:
-        lines.append(f"answer: {', '.join(protocol.arms[arm][0] for arm in named) or 'no arm'}")
+        names = ", ".join(protocol.arms[arm][0] for arm in named) or "no arm"
+        what = "from now on everybody is served" if protocol.policy.goal == "regret" else "answer:"
+        surely = "" if wrong is None else f", wrong with probability at most {wrong:g}"
+        lines.append(f"{what} {names}{surely}")
     return "\n".join(lines)
 
 

@@ -35,7 +35,7 @@ class Verified(NamedTuple):
     entries: int
     head: str
     releases: int
-    people: int  # with places
+    people: int  # who were charged, those among them whose place went back
     worst: Loss  # what the person who was charged most has spent, in a period
 
 

@@ -20,6 +20,7 @@ from maskedbandit.reports.forecast import RUNS, Forecast, forecast, waits
 from maskedbandit.reports.plan_means import hardest
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
+from maskedbandit.words import decimal, duration
 
 CENTURY = 36_525  # days
 
@@ -66,15 +67,17 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
         finish += f"; in nine of ten studies by {late}"
     name = "Wrong answers" if goal in ("answer", "select") else "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
+    scaled = "" if protocol.reward.width == 1 else f" (outcomes of {decimal(protocol.reward.width)} count as 1 here)"
     return [
         *search,
         (
             "Finish",
-            f"{finish}, at {per_day:,.0f} people a day; the last outcomes count until {window:g} days after that",
+            f"{finish}, at {per_day:,.0f} people a day; the last outcomes count for "
+            f"{duration(protocol.reward.window)} after that",
         ),
         (
             "Outcomes lost by exploring",
-            f"{found.regret:,.1f} ± {found.regret_error:,.1f}; an equal split would lose {found.equal:,.0f}",
+            f"{found.regret:,.1f} ± {found.regret_error:,.1f}; an equal split would lose {found.equal:,.0f}{scaled}",
         ),
         (name, f"{found.wrong:.1%} of studies{proved}"),
         ("How this was found", f"{RUNS[goal]} simulated studies with this policy, noise and delay"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from maskedbandit.errors import StorageFailed
 from maskedbandit.service.messages import Health
 from maskedbandit.service.openapi import document
 from maskedbandit.service.route import Answer, Call, Route, encode
@@ -18,7 +17,7 @@ async def healthz(call: Call) -> Health:
 async def readyz(call: Call) -> Health:
     """Whether the last round of the clock wrote all studies: their ledgers hold, and nobody else has them."""
     if not call.host.ready:
-        raise StorageFailed("not all studies can be written")
+        raise call.host.trouble
     return Health("ready")
 
 

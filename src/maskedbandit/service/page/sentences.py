@@ -9,6 +9,7 @@ from markupsafe import Markup
 from maskedbandit.service.counts import Cohort
 from maskedbandit.service.health import RARE, exposure_chance
 from maskedbandit.service.view import Line, View
+from maskedbandit.store.standing import wrong_at_most
 from maskedbandit.words import clock, count, counted, decimal, duration
 
 
@@ -42,9 +43,12 @@ def _stands(view: View) -> str:
 
 
 def _leads(view: View) -> Markup:
-    if view.named is not None:
-        ended = "search" if view.protocol.people is None else "study"
-        return Markup("The {} has ended, and its answer is {}.").format(ended, _names(view, view.named))
+    if view.named is not None and view.protocol.policy.goal != "regret":
+        ended, wrong = "study", wrong_at_most(view.protocol, view.standing)
+        surely = ""
+        if wrong is not None:
+            ended, surely = "search", f", wrong with probability at most {decimal(wrong)}"
+        return Markup("The {} has ended, and its answer is {}{}.").format(ended, _names(view, view.named), surely)
     if view.leader is not None:
         return Markup("<strong>{}</strong> leads in what was released.").format(view.arms[view.leader].name)
     return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")

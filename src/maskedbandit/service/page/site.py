@@ -211,7 +211,7 @@ async def verify(visit: Visit) -> Response:
         found = await recomputed(visit.host, visit.name)
         notice = Notice(
             f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
-            f"{found.releases} releases recomputed; {found.people} people with places, of whom none was charged more "
+            f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
             f"than {found.worst}."
         )
     except (Corrupted, BehindWitness) as why:
