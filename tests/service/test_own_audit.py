@@ -15,7 +15,9 @@ def test_both_outcomes_are_audited_and_twins_are_caught() -> None:
     assert all(each["caught"] for each in part["controls"])
     guarded = TABLE | {"guardrail": {"name": "harm", "harm": {"above": 0.2}, "share": "1/4"}}
     found = main({"protocol": Protocol.from_table(guarded).text})
-    assert [each["promised"]["epsilon"] for each in found] == [0.75, 0.25]
+    assert [each["promised"]["epsilon"] for each in found[:2]] == [0.75, 0.25]
+    assert [each["part"].rpartition(": ")[2] for each in found[:2]] == ["the reward", "harm"]
+    assert found[2]["left_out"].endswith("adds up to ε = 1")
 
 
 def test_the_page_of_the_audit(service: Inside) -> None:

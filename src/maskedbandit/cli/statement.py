@@ -128,7 +128,8 @@ def check_options(options: argparse.Namespace) -> None:
         if value != untouched.get(name) and name not in takes:
             known = ", ".join(f"--{each.replace('_', '-')}" for each in takes) or "nothing"
             allowed = f"left out: `maskedbandit {' '.join(['statement', *command.split()])}` takes {known}"
-            raise InvalidValue(f"--{name.replace('_', '-')}", str(value), allowed)
+            given = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            raise InvalidValue(f"--{name.replace('_', '-')}", given, allowed)
 
 
 def of_study(options: argparse.Namespace) -> Statement:

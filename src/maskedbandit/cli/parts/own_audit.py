@@ -16,16 +16,21 @@ from maskedbandit.study.protocol import Protocol
 
 
 def main(given: Any) -> list[dict[str, Any]]:
-    """For each channel its part, as in the file of an audit, or why it has none."""
+    """For each outcome its part, as in the file of an audit, or why it has none."""
     protocol, found = Protocol.from_text(given["protocol"]), list[dict[str, Any]]()
-    channels = [protocol.channel] if protocol.guardrail is None else [protocol.channel, protocol.guardrail_channel]
-    for channel in channels:
+    names = [""] if protocol.guardrail is None else [": the reward", f": {protocol.guardrail.name}"]
+    for name, outcome in zip(names, protocol.outcomes, strict=True):
+        channel = outcome.channel
         if isinstance(channel, Tree):
             part, why = tree_part(channel)
         else:
             part, why = exact_part(channel, fitting(channel, USUAL.people))
-        found += [part.to_dict()] if part else []
+        if part is not None:
+            found.append(part.to_dict() | {"part": part.part + name})
         found += [{"left_out": why}] if why else []
+    if protocol.guardrail is not None:
+        cost = protocol.price(USUAL.people)
+        found.append({"left_out": f"both outcomes together: what is promised of each adds up to {cost}"})
     return found
 
 
