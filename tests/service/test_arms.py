@@ -132,6 +132,10 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     assert 'id="do-add-arm"' in page
     assert "arm_harmful" in render_ledger(now, OWNER, "token")
     assert "/arms" not in render_study(now, SimpleNamespace(role=None), "token")
+    assert "harm, by which harm is seen" in page
+    assert "added later" not in page
+    service.study("arms", {"name": "d"}, key="owner")
+    assert "added later; no payload" in render_study(seen(service), OWNER, "token")
     assert render_statement(now, OWNER, "token")
 
 

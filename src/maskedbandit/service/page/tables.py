@@ -103,13 +103,16 @@ def plan(view: View) -> list[tuple[str, str]]:
         people += f", but for a chance of {decimal(protocol.aim)}"
     rules = {"first": "the first report", "last": "the last report", "sum": "the sum of all reports"}
     outcome = f"{rules[reward.rule]} of a person, from {decimal(reward.least)} to {decimal(reward.highest)}"
+    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
     return [
         ("Project", protocol.project),
         ("People", people),
         ("Policy", type(protocol.policy).__name__),
+        ("Budget", f"{protocol.budget} of each person {period}, in all studies of the project"),
         ("Noise", f"{type(protocol.channel).__name__}, {protocol.channel.trust} trust"),
         ("Outcome", f"{outcome}; {decimal(reward.default)} if nothing is reported"),
         ("Window", f"{duration(reward.window)} after the arm was seen"),
         ("Time to see it", duration(reward.exposure)),
+        *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
         ("Protocol (SHA-256)", protocol.digest),
     ]
