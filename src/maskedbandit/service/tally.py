@@ -78,7 +78,10 @@ class Counted(Struct, frozen=True):
 
 
 class Tally:
-    """What is settled of one study in one database; whoever looks at it often keeps one, and nobody sees which."""
+    """What is settled of one study in one database, and what was last computed of it, if it is where it was then.
+
+    Whoever looks at a study often keeps one, and nobody sees which.
+    """
 
     def __init__(self) -> None:
         self._settled: Counted | None = None
