@@ -63,7 +63,10 @@ def check_its_answer(played: Played) -> None:
     assert (shown.named, shown.answer) == (named, played.study.answer)
     assert shown.over
     names = ", ".join(played.protocol.arms[arm][0] for arm in named) or "no arm"
-    assert says(played).endswith(f"\nanswer: {names}")
+    surely = ""
+    if (delta := played.protocol.table.get("delta")) is not None:
+        surely = f", wrong with probability at most {delta if shown.standing.stage == 1 else 2 * delta:g}"
+    assert says(played).endswith(f"\nanswer: {names}{surely}")
     verify(played.database, played.witness(), played.protocol.name)
     played.reopen()
     played.study.tick()
