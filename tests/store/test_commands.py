@@ -64,7 +64,8 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     out = said(capsys, "study", "simulate", "--quiet", *where)
     assert "small: stopped, 352 of 400 people" in out  # who came after the answer was served it
-    assert "simulated 400 people" in out
+    assert "simulated 400 people, 352 with a place" in out
+    assert "\nfrom now on everybody is served b\n" in out, "of a policy for regret that is no answer"
     verified = said(capsys, "ledger", "verify", *where)
     assert "each has spent at most ε = 2" in verified
     shown = said(capsys, "ledger", "show", *where).splitlines()
@@ -72,6 +73,32 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     assert all("released" in line for line in shown[2:-1])
     assert "stopped" in shown[-1]
     assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)
+
+
+@pytest.mark.parametrize("wrong", ["", 'simulation = { instance = { name = "bernoulli", means = [0.2] } }\n'])
+def test_a_rehearsal_that_cannot_be_leaves_a_draft(file, where, capsys, wrong: str) -> None:
+    """A study is started for ever, so what is wrong is found before."""
+    file.write_text(SMALL[: SMALL.index("simulation =")] + wrong)
+    said(capsys, "study", "new", str(file), *where)
+    refused(capsys, "study", "simulate", "--quiet", *where)
+    assert "small: draft" in said(capsys, "study", "status", *where)
+    file.write_text(SMALL)
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "simulate", "--quiet", *where)
+
+
+def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) -> None:
+    """One that the witness has not seen, or not so."""
+    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "simulate", "--quiet", *where)
+    elsewhere = [*where[:3], str(tmp_path / "other")]
+    for command in (("study", "status"), ("ledger", "show")):
+        assert "name the folder that has" in refused(capsys, *command, *elsewhere)
+    database = connect(where[1])
+    database.change("UPDATE entry SET hash = 'x' WHERE number = (SELECT MAX(number) FROM entry)")
+    database.close()
+    for command in (("study", "status"), ("ledger", "show")):
+        assert "another one" in refused(capsys, *command, *where)
 
 
 def test_a_changed_release_is_found(file, where, address, capsys) -> None:
