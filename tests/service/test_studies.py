@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import StorageFailed
+from maskedbandit.privacy.loss import ZERO
+from maskedbandit.service.view import summaries
+from maskedbandit.store.chain import Head
+from maskedbandit.store.connection import connect
 from maskedbandit.store.studies import new
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside, Reply
@@ -156,3 +160,20 @@ def test_no_request_has_a_module_imported(
     for path in ("/v1/studies", "/v1/studies/validate"):
         found = service.ask("POST", path, TABLE | part, "owner")
         assert (found.status, found.code) == (422, "invalid_value")
+
+
+def test_one_study_that_is_behind_its_witness_leaves_the_others(service: Inside) -> None:
+    """The lists say so of it; of its ledger nothing is told, and whoever asks for it is told why."""
+    service.begin()
+    service.begin(name="other")
+    service.host.witness.saw("small", Head(9, "0" * 64), ZERO.to_text())
+    states = {each["study"]: each["state"] for each in service.ask("GET", "/v1/studies", key="owner").json["studies"]}
+    assert states == {"small": "behind_witness", "other": "running"}
+    for part in ("", "/ledger", "/releases", "/results"):
+        reply = service.ask("GET", f"/v1/studies/small{part}", key="officer")
+        assert (reply.status, reply.code) == (503, "behind_witness"), part
+        assert service.ask("GET", f"/v1/studies/other{part}", key="officer").status == 200
+    database = connect(service.address)
+    shown = {each.name: (each.state, each.releases) for each in summaries(database, service.host.witness)}
+    database.close()
+    assert shown == {"small": ("behind its witness", 0), "other": ("running", 0)}

@@ -162,6 +162,23 @@ def test_a_place_that_nobody_saw_holds_up_nothing_once_the_study_is_over(folder:
     study.close()
 
 
+def test_a_study_is_not_over_while_somebody_may_still_see_the_arm(folder: Path) -> None:
+    """All places are dealt, and one person has not seen the arm yet: then there will be a release, and an answer."""
+    reward = {"window": "1 minute", "exposure": "10 minutes"}
+    played = Played(folder, **{**EIGHT, "policy": "equal_split", "people": 30, "reward": reward})
+    study = played.study
+    study.start()
+    tickets = [study.assign(f"person {i}").ticket or "" for i in range(30)]
+    for ticket in tickets[1:]:
+        study.expose(ticket)
+    played.wait(2 * MINUTE)
+    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    assert (shown.over, shown.named) == (False, None)
+    study.expose(tickets[0])
+    played.wait(2 * MINUTE)
+    check_its_answer(played)
+
+
 def test_a_place_that_holds_up_others_for_ever_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "is_over", lambda session: False)
     with pytest.raises(AssertionError):

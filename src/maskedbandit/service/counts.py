@@ -34,6 +34,11 @@ class Cohort(Struct, frozen=True):
     epoch: int = 0  # cohorts of the same one were dealt together
     ended: bool = False  # with its stage: the policy is told nothing of it
 
+    @property
+    def may_be_released(self) -> bool:
+        """Whether everybody whom it needs has a place, and may have seen the arm yet."""
+        return self.state == "waiting" or (self.state == "open" and self.complete and self.dealt == self.size)
+
 
 class Column(Struct, frozen=True):
     """People of each arm who came in a stretch of time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maskedbandit.errors import Forbidden, UnknownStudy
+from maskedbandit.errors import BehindWitness, Forbidden, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import StudyState
@@ -37,19 +37,38 @@ def simulated(database: Database, name: str) -> bool:
 
 def described(database: Database, witness: Witness, name: str) -> StudyState:
     """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
-    row = database.one("SELECT people FROM study WHERE study = ?", name)
-    found, _ = published(database, witness.as_now(), name)
-    protocol = amended(protocol_of(database, name), found)
+    witness = witness.as_now()  # first: the ledger may only go on from what was seen
+    with database.still():
+        protocol, (found, horizon) = protocol_of(database, name), published(database, witness, name)
+        kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
+        if horizon.whole:
+            ((people,),) = database.rows("SELECT people FROM study WHERE study = ?", name)
+        else:
+            ((people,),) = database.rows(kept, name, horizon.time)
+    return stands(protocol, found, int(people), state_of(entry.says["kind"] for entry in found))
+
+
+def in_list(database: Database, witness: Witness, name: str) -> StudyState:
+    """The same; of a study whose ledger is not the one that the witness knows only what was planned."""
+    try:
+        return described(database, witness, name)
+    except BehindWitness as why:
+        return stands(protocol_of(database, name), [], 0, why.code)
+
+
+def stands(protocol: Protocol, found: list[Entry], people: int, state: str) -> StudyState:
+    """How a study stands with these entries in its ledger."""
+    protocol = amended(protocol, found)
     names = [arm for arm, _ in protocol.arms]
     return StudyState(
-        study=name,
+        study=protocol.name,
         about=protocol.about,
-        state=state_of(entry.says["kind"] for entry in found),
+        state=state,
         simulated=is_simulated(found),
-        people=row[0] if row else 0,
+        people=people,
         of=protocol.people,
         arms=names,
-        in_play=[names[arm] for arm in standing(name, protocol, found).in_play],
+        in_play=[names[arm] for arm in standing(protocol.name, protocol, found).in_play],
         policy=type(protocol.policy).__name__,
         channel=type(protocol.channel).__name__,
         trust=protocol.channel.trust,

@@ -16,6 +16,7 @@ from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.database import Database
+from maskedbandit.store.published import seen_head
 from maskedbandit.store.witness import Witness
 
 MOST = 10_000  # entries at once
@@ -26,12 +27,12 @@ QUIET = 15  # seconds after which a connection is shown to live
 def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Entry]:
     """The published entries of a study's ledger whose number is larger than `after`."""
     protocol_of(database, name)  # is there such a study?
-    seen = witness.seen(name)
+    head = seen_head(database, witness, name)
     find = (
         "SELECT number, body, hash, signature FROM entry WHERE study = ? AND number > ? AND number < ? "
         "ORDER BY number LIMIT ?"
     )
-    return [Entry(*row) for row in database.rows(find, name, after, seen.head.entries if seen else 0, MOST)]
+    return [Entry(*row) for row in database.rows(find, name, after, head.entries, MOST)]
 
 
 async def event_stream(host: Host, name: str, after: int, key: Key | None) -> StreamingResponse:

@@ -22,6 +22,7 @@ import httpx
 
 from maskedbandit.errors import (
     BehindWitness,
+    Corrupted,
     FencedOff,
     MaskedBanditError,
     StorageFailed,
@@ -123,8 +124,8 @@ class Host:
     @property
     def trouble(self) -> StoreError:
         """Why it is not ready; first what is not cured by itself."""
-        behind = [why for why in self._troubles.values() if isinstance(why, BehindWitness)]
-        return behind[0] if behind else StorageFailed("not all studies can be written")
+        lasting = [why for why in self._troubles.values() if isinstance(why, BehindWitness | Corrupted)]
+        return lasting[0].with_traceback(None) if lasting else StorageFailed("not all studies can be written")
 
     async def hold(self, name: str) -> Held | Elsewhere:
         """The study of this name: held by this process, or by another one that answers for it.
@@ -238,7 +239,7 @@ class Host:
             try:
                 await self._round()
             except Exception:
-                self._wrote = False
+                self._wrote, self._troubles = False, {}
                 self.metrics.ready.set(False)
                 log.exception("the clock failed, and goes on")
 

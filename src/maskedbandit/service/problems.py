@@ -24,10 +24,13 @@ STATUS: dict[type[MaskedBanditError], int] = {
     errors.StoreError: 503,
 }
 AGAIN = "the study cannot be written now: nothing was acknowledged, so send it again"
-BEHIND = (
-    "this database is behind its witness: a restored or another copy. Use the newest one, or run `maskedbandit study "
-    "reconcile`; the server's log has more"
-)
+LASTING: dict[type[MaskedBanditError], str] = {
+    errors.BehindWitness: (
+        "the ledger is not the one that its witness knows, as in a restored copy: use the newest copy and its own "
+        "witness, or run `maskedbandit study reconcile`; the server's log has more"
+    ),
+    errors.Corrupted: "what is stored does not fit together, and nothing is done until it does: see the server's log",
+}
 TITLES = {
     400: "Bad request",
     401: "A key is needed",
@@ -61,7 +64,7 @@ def problem(why: BaseException) -> Problem:
     if status == 500 or not isinstance(why, MaskedBanditError):
         return of_status(500, "server_error", "this should not have happened: the server's log has more")
     if status == 503:  # what failed is for the log of the server
-        return of_status(503, why.code, BEHIND if isinstance(why, errors.BehindWitness) else AGAIN)
+        return of_status(503, why.code, LASTING.get(type(why), AGAIN))
     return of_status(status, why.code, str(why))
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from maskedbandit.core import Recorded
-from maskedbandit.errors import UnknownStudy
+from maskedbandit.errors import BehindWitness, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
@@ -23,7 +24,7 @@ from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts
 from maskedbandit.store.asked import named_by
-from maskedbandit.store.chain import Entry, entries
+from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.published import published
@@ -119,7 +120,7 @@ class View(Struct, frozen=True):
         placed, people = self.counts.placed, self.protocol.people
         all_placed = placed is not None and people is not None and placed >= people
         ended = self.state in ("stopped", "archived") or all_placed or self.answer is not None
-        return ended and not any(each.state == "waiting" for each in self.counts.cohorts)
+        return ended and not any(each.may_be_released for each in self.counts.cohorts)
 
     @property
     def leader(self) -> int | None:
@@ -150,22 +151,13 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
     found = []
     with database.still():
         for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            seen, protocol, entries_there = witness.seen(name), _protocol(text), entries(database, name)
-            published = entries_there[: seen.head.entries if seen else 0]
-            about = protocol.about
-            kinds = [entry.says["kind"] for entry in published]
-            placed = int(placed) if len(published) == len(entries_there) else None
-            found.append(
-                Summary(
-                    name,
-                    about,
-                    state_of(kinds),
-                    _simulated(published),
-                    placed,
-                    protocol.people,
-                    kinds.count("released"),
-                )
-            )
+            protocol, state, known, placed = _protocol(text), "behind its witness", list[Entry](), int(placed)
+            with suppress(BehindWitness):
+                known, horizon = published(database, witness, name)
+                state, placed = state_of(entry.says["kind"] for entry in known), placed if horizon.whole else None
+            releases = sum(entry.says["kind"] == "released" for entry in known)
+            about, people = protocol.about, protocol.people
+            found.append(Summary(name, about, state, _simulated(known), placed, people, releases))
     return found
 
 

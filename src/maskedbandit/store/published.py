@@ -45,12 +45,19 @@ def published(database: Database, witness: Witness, study: str) -> Published:
 
     The witness must be as it was before the ledger is read (`as_now`), which may only go on from what was seen.
     """
-    seen, found = witness.seen(study), entries(database, study)
-    if seen is None and found:
-        raise BehindWitness(
-            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
-        )
-    head = seen.head if seen else Head()
-    if not holds(database, study, head):
-        raise BehindWitness(f"the ledger of {study} is older than what was published of it, or another one")
+    head, found = seen_head(database, witness, study), entries(database, study)
     return Published(found[: head.entries], Horizon.of(found[head.entries :]))
+
+
+def seen_head(database: Database, witness: Witness, study: str) -> Head:
+    """The newest entry that the witness has seen, or raise `BehindWitness` if it is not in the ledger here."""
+    seen = witness.seen(study)
+    if seen is None:
+        if database.rows("SELECT number FROM entry WHERE study = ? LIMIT 1", study):
+            raise BehindWitness(
+                f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
+            )
+        return Head()
+    if not holds(database, study, seen.head):
+        raise BehindWitness(f"the ledger of {study} is older than what was published of it, or another one")
+    return seen.head

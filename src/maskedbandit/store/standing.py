@@ -111,7 +111,7 @@ def standing(study: str, protocol: Protocol, found: Sequence[Entry]) -> Standing
 
 def wrong_at_most(protocol: Protocol, now: Standing) -> float | None:
     """The probability with which the answer of a search is wrong; None for other studies, which promise none."""
-    return None if protocol.people is not None else float(protocol.aim) * (1 if now.stage == 1 else 2)
+    return None if protocol.people is not None else min(float(protocol.aim) * (1 if now.stage == 1 else 2), 1.0)
 
 
 def begins(says: dict[str, Any], now: Standing, protocol: Protocol) -> bool:

@@ -15,7 +15,7 @@ The rest can be chosen freely, because it is post-processing. Every release has 
   at the optimum of [GK16], relative to the rivals that are not beaten; else of the rival with the least evidence;
 * while releases are in flight too, as if they had shown the same as those before: the evidence counts releases alone;
 * of the users that the missing evidence should need, a part that is the larger the more of their variance is noise, and
-  at most `growth` times as many as were released of the arm.
+  at most `growth` times as many as were released of the arm, or a twentieth of those it was asked for.
 
 Forced exploration is needed: a best arm whose first release was far too low would never be tried again where other arms
 tie, because these always have the least evidence. So a rival that is not beaten yet comes first while it has fewer than

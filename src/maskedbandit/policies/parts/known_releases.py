@@ -129,10 +129,10 @@ def expected(found: float, more: float) -> float:
 def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float) -> int:
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
-    There are at most `growth` times as many as were released: what is in flight says nothing yet. A cohort that aims at
-    all that is missing oversteps it by the random part of its evidence. Smaller ones stop sooner, but each has noise of
-    its own. So it aims at the less of it, the less of its variance is noise that is added to releases: `loud` is how
-    much.
+    There are at most `growth` times as many as were released, or a twentieth of those asked for: what is in flight
+    says nothing yet. A cohort that aims at all that is missing oversteps it by the random part of its evidence. Smaller
+    ones stop sooner, but each has noise of its own. So it aims at the less of it, the less of its variance is noise
+    that is added to releases: `loud` is how much.
 
     `found` is the evidence, `gain` that of the best bet in it, and `more` the factor by which both will have grown once
     the users in flight are released.

@@ -10,7 +10,7 @@ from typing import Any
 
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
-from maskedbandit.service.describe import described, protocol_of
+from maskedbandit.service.describe import described, in_list, protocol_of
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import OWNER, STAFF, write
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
@@ -83,7 +83,7 @@ async def list_all(call: Call) -> Studies:
     def question(database: Database) -> Studies:
         witness = call.host.witness
         names = [each.name for each in listed(database)]
-        return Studies([described(database, witness, name) for name in names if only in (None, name)])
+        return Studies([in_list(database, witness, name) for name in names if only in (None, name)])
 
     return await call.host.read(question)
 

@@ -139,7 +139,7 @@ def cohorts(view: View) -> str:
     whole = counted(len(states), "cohort")
     parts = [
         f"{count(states.count(state))} {text}"
-        for state, text in (("open", "with places left"), ("waiting", "waiting"), ("released", "released"))
+        for state, text in (("open", "open"), ("waiting", "waiting"), ("released", "released"))
     ]
     if given_up := states.count("given up"):
         parts.append(f"{count(given_up)} given up, as their places are given to nobody any more")
