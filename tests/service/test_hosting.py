@@ -13,6 +13,7 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, FencedOff, StorageFailed, TooMany
 from maskedbandit.service import host as hosts
+from maskedbandit.service import questions
 from maskedbandit.service.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
@@ -182,9 +183,9 @@ def test_a_clock_that_hangs_or_fails_is_not_ready(service: Inside, monkeypatch: 
 
 def test_questions_do_not_pile_up(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     service.begin()
-    monkeypatch.setattr(hosts, "QUESTIONS", 2)
+    monkeypatch.setattr(questions, "MOST", 2)
     replies = service.together(*[("GET", "/v1/studies", None, "owner")] * 5)
     assert sorted(reply.status for reply in replies) == [200, 200, 429, 429, 429]
     service.tick()  # the clock goes on
-    assert service.host._asked == 0
+    assert service.host.questions.waiting == 0
     assert TooMany("x").code == "too_many"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service import events, host
+from maskedbandit.service import events
 from maskedbandit.service.api import ledger
 from maskedbandit.service.page import render
 from maskedbandit.store.study import Study
@@ -35,7 +35,7 @@ def test_no_origin_makes_the_server_fail(service: Inside, origin: str) -> None:
 
 
 def test_no_database_is_asked_for_a_study_that_none_can_have(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host.Host, "read", None)
+    monkeypatch.setattr(service.host, "read", None)
     for name in ("\x00", "a b", "x" * 65):
         assert service.ask("GET", f"/studies/{name}", None, None).status == 404
 

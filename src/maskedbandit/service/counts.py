@@ -68,7 +68,7 @@ def counts(
     database: Database,
     study: str,
     protocol: Protocol,
-    placed: int,
+    placed: int | None,
     released: Mapping[int, int],
     begun: Mapping[int, Row],
     horizon: Horizon,
@@ -93,7 +93,7 @@ def counts(
     step, columns = in_columns(counted, k)
     said = asked(database, study, protocol, released, begun, horizon.step)
     return Counts(
-        placed if horizon.whole else None,
+        placed,
         tuple(dealt),
         tuple(seen),
         sum(dealt) - sum(seen),

@@ -11,7 +11,7 @@ from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.published import published
-from maskedbandit.store.standing import amended, standing
+from maskedbandit.store.standing import standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -39,11 +39,9 @@ def described(database: Database, witness: Witness, name: str) -> StudyState:
     """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
-        protocol, (found, horizon) = protocol_of(database, name), published(database, witness, name)
-        kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
-        if horizon.whole:
-            ((people,),) = database.rows("SELECT people FROM study WHERE study = ?", name)
-        else:
+        protocol, people, found, horizon = published(database, witness, name)
+        if people is None:
+            kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
             ((people,),) = database.rows(kept, name, horizon.time)
     return stands(protocol, found, int(people), state_of(entry.says["kind"] for entry in found))
 
@@ -58,7 +56,6 @@ def in_list(database: Database, witness: Witness, name: str) -> StudyState:
 
 def stands(protocol: Protocol, found: list[Entry], people: int, state: str) -> StudyState:
     """How a study stands with these entries in its ledger."""
-    protocol = amended(protocol, found)
     names = [arm for arm, _ in protocol.arms]
     return StudyState(
         study=protocol.name,
@@ -81,7 +78,6 @@ def stands(protocol: Protocol, found: list[Entry], people: int, state: str) -> S
 
 def releases_of(protocol: Protocol, found: list[Entry]) -> list[Released]:
     """The releases among these entries of a ledger."""
-    protocol = amended(protocol, found)
     return [
         Released(
             cohort=says["cohort"],

@@ -10,13 +10,11 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from time import monotonic, perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 
@@ -27,7 +25,6 @@ from maskedbandit.errors import (
     MaskedBanditError,
     StorageFailed,
     StoreError,
-    TooMany,
     UnknownStudy,
 )
 from maskedbandit.service.elsewhere import Elsewhere
@@ -35,6 +32,7 @@ from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
 from maskedbandit.service.metrics import Metrics
+from maskedbandit.service.questions import Questions
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
 from maskedbandit.store.connection import connect
@@ -47,11 +45,8 @@ from maskedbandit.study.protocol import Protocol
 
 log = logging.getLogger("maskedbandit")
 LIMITS = httpx.Limits(max_connections=20, keepalive_expiry=2)  # seconds: fewer than those after which servers close
-READERS = 4  # connections that only read
-QUESTIONS = 1000  # that wait for one of them; more are refused
 STALLED = 10  # seconds after which a round of the clock ends no more
 LIVE = ("running", "paused", "stopped")
-T = TypeVar("T")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
 OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
@@ -82,18 +77,10 @@ class Host:
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self._opening = asyncio.Lock()
-        self._readers: SimpleQueue[Database] = SimpleQueue()
-        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
-        self._own_thread = ThreadPoolExecutor(
-            1, thread_name_prefix="clock"
-        )  # so that no question keeps the clock waiting
-        self._asked = 0  # questions that wait, or are being answered
-        database = connect(address)
-        try:
-            self.witness = prepared_witness(database, folder)
-            self.keys.read(database)
-        finally:
-            self._readers.put(database)
+        self.questions = Questions(address)
+        self.read = self.questions.read
+        self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
+        self.questions.ask(self.keys.read)
         self.cookies = self.witness.secret("cookies")
 
     async def start(self) -> None:
@@ -110,10 +97,7 @@ class Host:
         for name in list(self.held):
             await self.drop(name)
         await self._client.aclose()
-        self._threads.shutdown()
-        self._own_thread.shutdown()
-        while not self._readers.empty():
-            self._readers.get().close()
+        self.questions.close()
 
     @property
     def ready(self) -> bool:
@@ -154,16 +138,6 @@ class Host:
             if isinstance(held := self.held.pop(name, None), Held):
                 await asyncio.to_thread(held.writer.close)
                 await asyncio.to_thread(held.study.close)
-
-    async def read(self, question: Callable[[Database], T]) -> T:
-        """The answer to a question about the database, which goes on meanwhile."""
-        if self._asked >= QUESTIONS:
-            raise TooMany("more is asked than can be looked up: try again later")
-        self._asked += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask, question)
-        finally:
-            self._asked -= 1
 
     async def view(self, name: str) -> View:
         """What may be shown of a study."""
@@ -217,22 +191,6 @@ class Host:
             database.close()
             raise
 
-    def _ask(self, question: Callable[[Database], T]) -> T:
-        try:
-            database = self._readers.get_nowait()
-        except Empty:
-            database = connect(self.address)
-        try:
-            answer = question(database)
-        except StoreError:
-            database.close()  # it may be broken
-            raise
-        except BaseException:
-            self._readers.put(database)
-            raise
-        self._readers.put(database)
-        return answer
-
     async def _go_on(self) -> None:
         while True:
             await asyncio.sleep(1)
@@ -271,9 +229,7 @@ class Host:
 
         troubles = dict[str, BaseException]()
         self._refused.clear()
-        for name, live, holder, lease in await asyncio.get_running_loop().run_in_executor(
-            self._own_thread, self._ask, question
-        ):
+        for name, live, holder, lease in await self.questions.of_clock(question):
             held = self.held.get(name)
             if isinstance(held, Elsewhere) and (
                 holder != held.holder or lease < wall_clock() or not may_be_alive(holder)

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from maskedbandit.core import Recorded
-from maskedbandit.errors import BehindWitness, UnknownStudy
+from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, counts
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
@@ -27,8 +27,8 @@ from maskedbandit.store.asked import named_by
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
-from maskedbandit.store.published import published
-from maskedbandit.store.standing import Standing, amended, stages, standing
+from maskedbandit.store.published import parsed, published
+from maskedbandit.store.standing import Standing, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -151,10 +151,10 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
     found = []
     with database.still():
         for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            protocol, state, known, placed = _protocol(text), "behind its witness", list[Entry](), int(placed)
+            protocol, state, known = parsed(text), "behind its witness", list[Entry]()
             with suppress(BehindWitness):
-                known, horizon = published(database, witness, name)
-                state, placed = state_of(entry.says["kind"] for entry in known), placed if horizon.whole else None
+                protocol, placed, known, _ = published(database, witness, name)
+                state = state_of(entry.says["kind"] for entry in known)
             releases = sum(entry.says["kind"] == "released" for entry in known)
             about, people = protocol.about, protocol.people
             found.append(Summary(name, about, state, _simulated(known), placed, people, releases))
@@ -169,17 +169,13 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
-        row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
-        if row is None:
-            raise UnknownStudy(f"there is no study {name!r} in this database")
-        found, horizon = published(database, witness, name)
-        protocol, ledger = amended(_protocol(row[1]), found), tuple(map(line, found))
-        arms_now = standing(name, protocol, found)
+        protocol, people, found, horizon = published(database, witness, name)
+        ledger, arms_now = tuple(map(line, found)), standing(name, protocol, found)
         released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
         kept_in, begun = database.named(), stages(found)
         state = state_of(each.kind for each in ledger)
         stopped, tally = state in ("stopped", "archived"), tally or Tally()
-        counted = counts(database, name, protocol, int(row[0]), released, begun, horizon, stopped, now, tally)
+        counted = counts(database, name, protocol, people, released, begun, horizon, stopped, now, tally)
         named = tally.once(
             (found[-1].hash if found else "", horizon.step, counted.answer),
             lambda: named_by(database, name, protocol, found, counted.answer, horizon.step),
@@ -202,11 +198,6 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
 
 def _simulated(published: list[Entry]) -> bool:
     return any(entry.says.get("simulated") is True for entry in published[:1])
-
-
-@lru_cache(maxsize=64)
-def _protocol(text: str) -> Protocol:
-    return Protocol.from_text(text)
 
 
 def line(entry: Entry) -> Line:

@@ -7,12 +7,15 @@ releases again, with other noise. Nor is anything told that follows from it: `Ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from maskedbandit.errors import BehindWitness
+from maskedbandit.errors import BehindWitness, UnknownStudy
 from maskedbandit.store.chain import Entry, Head, entries, holds
 from maskedbandit.store.database import Database
+from maskedbandit.store.standing import amended
 from maskedbandit.store.witness import Witness
+from maskedbandit.study.protocol import Protocol
 
 EVER = 2**62  # more steps than any log has, and a later time than any
 
@@ -34,19 +37,31 @@ class Horizon(NamedTuple):
 
 
 class Published(NamedTuple):
-    """The entries, and up to where the study may be shown."""
+    """What a study was to be, with the arms that were added; the entries; and up to where it may be shown."""
 
+    protocol: Protocol
+    people: int | None  # with a place; None while it is not known how many may be shown
     entries: list[Entry]
     horizon: Horizon
 
 
 def published(database: Database, witness: Witness, study: str) -> Published:
-    """What the witness has seen of a ledger, or raise `BehindWitness` if the ledger here is not that one.
+    """What the witness has seen of a study, or raise `BehindWitness` if the ledger here is not the one it knows.
 
     The witness must be as it was before the ledger is read (`as_now`), which may only go on from what was seen.
     """
+    row = database.one("SELECT people, protocol FROM study WHERE study = ?", study)
+    if row is None:
+        raise UnknownStudy(f"there is no study {study!r} in this database")
     head, found = seen_head(database, witness, study), entries(database, study)
-    return Published(found[: head.entries], Horizon.of(found[head.entries :]))
+    seen, horizon = found[: head.entries], Horizon.of(found[head.entries :])
+    return Published(amended(parsed(row[1]), seen), int(row[0]) if horizon.whole else None, seen, horizon)
+
+
+@lru_cache(maxsize=64)
+def parsed(text: str) -> Protocol:
+    """A protocol, which is read once however often it is looked at."""
+    return Protocol.from_text(text)
 
 
 def seen_head(database: Database, witness: Witness, study: str) -> Head:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from maskedbandit.core import Release
-from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.asked import asked, named_by
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.checked import state_of
 from maskedbandit.store.database import Database
 from maskedbandit.store.published import published
-from maskedbandit.store.standing import KINDS, amended, stages, standing, wrong_at_most
+from maskedbandit.store.standing import KINDS, stages, standing, wrong_at_most
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_intervals, sums
@@ -25,12 +24,8 @@ def status(database: Database, witness: Witness, name: str) -> str:
     """A line for the study, one for each arm, and one for the answer, if there is one."""
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
-        row = database.one("SELECT people, protocol FROM study WHERE study = ?", name)
-        if row is None:
-            raise UnknownStudy(f"there is no study {name!r} in this database")
-        found, horizon = published(database, witness, name)
-        protocol = amended(Protocol.from_text(row[1]), found)
-        lines = table(database, name, protocol, row[0] if horizon.whole else None, found, horizon.time)
+        protocol, people, found, horizon = published(database, witness, name)
+        lines = table(database, name, protocol, people, found, horizon.time)
         steps = {says["cohort"]: says["step"] for says in (entry.says for entry in found) if says["kind"] == "released"}
         answer = asked(database, name, protocol, steps, stages(found), horizon.step).answer
         named = named_by(database, name, protocol, found, answer, horizon.step)

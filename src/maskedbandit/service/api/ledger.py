@@ -64,7 +64,7 @@ async def releases(call: Call) -> Releases:
 
 def releases_in(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
-    protocol, found = protocol_of(database, name), published(database, witness.as_now(), name).entries
+    protocol, _, found, _ = published(database, witness.as_now(), name)
     return Releases(name, is_simulated(found), releases_of(protocol, found))
 
 

@@ -1,0 +1,66 @@
+"""Questions about the database, which goes on meanwhile: threads that ask them, and connections that only read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from maskedbandit.errors import StoreError, TooMany
+from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+
+READERS = 4  # connections that only read
+MOST = 1000  # questions that wait for one of them; more are refused
+T = TypeVar("T")
+
+
+class Questions:
+    """Those of a server. The clock has a thread of its own, so that no other question keeps it waiting."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._readers: SimpleQueue[Database] = SimpleQueue()
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        self._clock = ThreadPoolExecutor(1, thread_name_prefix="clock")
+        self.waiting = 0  # or being answered
+
+    async def read(self, question: Callable[[Database], T]) -> T:
+        """The answer to a question about the database."""
+        if self.waiting >= MOST:
+            raise TooMany("more is asked than can be looked up: try again later")
+        self.waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self.ask, question)
+        finally:
+            self.waiting -= 1
+
+    async def of_clock(self, question: Callable[[Database], T]) -> T:
+        """The same, for the clock."""
+        return await asyncio.get_running_loop().run_in_executor(self._clock, self.ask, question)
+
+    def ask(self, question: Callable[[Database], T]) -> T:
+        """The answer, from this thread."""
+        try:
+            database = self._readers.get_nowait()
+        except Empty:
+            database = connect(self._address)
+        try:
+            answer = question(database)
+        except StoreError:
+            database.close()  # it may be broken
+            raise
+        except BaseException:
+            self._readers.put(database)
+            raise
+        self._readers.put(database)
+        return answer
+
+    def close(self) -> None:
+        """Answer what waits, and close the connections."""
+        self._threads.shutdown()
+        self._clock.shutdown()
+        while not self._readers.empty():
+            self._readers.get().close()
