@@ -255,7 +255,10 @@ def test_all_flags_have_the_offers_with_which_one_flag_came(service: Inside) -> 
 def test_results_say_the_answer(
     service: Inside, monkeypatch: pytest.MonkeyPatch, policy: Any, answer: tuple[str | None, list[str] | None]
 ) -> None:
-    """One arm, or all arms of a kind; and what was counted and computed for a view is kept for the next one."""
+    """One arm, or all arms of a kind; and what was counted and computed for a view is kept for the next one.
+
+    Outcomes are 0 and 1, in cohorts of 8 and more, and noise of 4 has probability 3e-14: a false alarm is below 1e-11.
+    """
     times = list[int]()
     replayed = asked.replayed
     monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))

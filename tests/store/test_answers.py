@@ -123,7 +123,9 @@ def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))
     played.study.start()
     shown = None
-    while played.study.named is None:
+    for _ in range(50):
+        if played.study.named is not None:
+            break
         for _ in range(2):
             shown = view(played.database, played.witness(), played.protocol.name, played.now, tally)
             assert shown.named is None
@@ -146,7 +148,9 @@ def test_a_place_that_nobody_saw_holds_up_nothing_once_the_study_is_over(folder:
     study.start()
     missed, cohorts = study.assign("nobody").arm, study._session.driver.cohorts
     ((hole,),) = played.database.rows("SELECT cohort FROM place")
-    while not any(each.full and each.arm == missed and each.cohort > hole for each in cohorts):
+    for _ in range(1000):
+        if any(each.full and each.arm == missed and each.cohort > hole for each in cohorts):
+            break
         played.come(1, ONE, every=SECOND, unseen=0, lost=0)
     study.stop()
     with pytest.raises(NotRunning, match="waits for rewards of a full cohort"):
