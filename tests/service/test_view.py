@@ -13,11 +13,13 @@ import msgspec
 import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
+from maskedbandit.service.describe import described
 from maskedbandit.service.page.render import render_ledger, render_list, render_statement, render_study
 from maskedbandit.service.tally import DELAYS, Tally
 from maskedbandit.service.view import View, summaries, view
 from maskedbandit.store.database import Database
-from maskedbandit.store.published import EVER, Horizon
+from maskedbandit.store.published import EVER, Horizon, Published, published
+from maskedbandit.store.status import status
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 from tests.store.databases import fresh_postgresql
 from tests.store.stage import failing_witness
@@ -251,6 +253,33 @@ def test_a_view_beyond_the_witness_is_rejected(quick: Played, monkeypatch: pytes
 
     with pytest.raises(AssertionError):
         check_bounded(quick, viewer)
+
+
+def check_others_show_no_more(played: Played) -> None:
+    """The places of `study status` are those of the view, and the people of the API."""
+    unseen_release(played)
+    dealt = now(played).counts.dealt
+    given = "SELECT arm, COUNT(*) FROM place WHERE returned IS NULL GROUP BY arm ORDER BY arm"
+    assert dealt != tuple(count for _, count in played.database.rows(given)), "nobody came after it"
+    lines = status(played.database, played.witness(), "newsletter").splitlines()
+    assert tuple(int(line.split()[1]) for line in lines[2:5]) == dealt
+    assert lines[0].startswith(f"newsletter: running, {sum(dealt)} of")
+    assert described(played.database, played.witness(), "newsletter").people == sum(dealt)
+
+
+def test_status_and_the_api_show_no_more_than_a_view(quick: Played) -> None:
+    check_others_show_no_more(quick)
+
+
+@pytest.mark.parametrize("where", ["store.status", "service.describe"])
+def test_what_shows_more_is_rejected(quick: Played, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    def everything(*given: Any) -> Published:
+        ((people,),) = given[0].rows("SELECT people FROM study")
+        return published(*given)._replace(people=people, horizon=Horizon(EVER, EVER, True))
+
+    monkeypatch.setattr(f"maskedbandit.{where}.published", everything)
+    with pytest.raises(AssertionError):
+        check_others_show_no_more(quick)
 
 
 def test_what_was_not_published_is_shown_once_it_is(quick: Played) -> None:

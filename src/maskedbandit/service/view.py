@@ -19,6 +19,7 @@ from maskedbandit.core import Recorded
 from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, counts
+from maskedbandit.service.describe import is_simulated
 from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
 from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
@@ -157,7 +158,7 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
                 state = state_of(entry.says["kind"] for entry in known)
             releases = sum(entry.says["kind"] == "released" for entry in known)
             about, people = protocol.about, protocol.people
-            found.append(Summary(name, about, state, _simulated(known), placed, people, releases))
+            found.append(Summary(name, about, state, is_simulated(known), placed, people, releases))
     return found
 
 
@@ -184,7 +185,7 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         protocol,
         now,
         state,
-        _simulated(found),
+        is_simulated(found),
         arms_now,
         arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),
         ledger,
@@ -194,10 +195,6 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
     )
-
-
-def _simulated(published: list[Entry]) -> bool:
-    return any(entry.says.get("simulated") is True for entry in published[:1])
 
 
 def line(entry: Entry) -> Line:
