@@ -33,10 +33,7 @@ VERBS = {
     "archive": ("", "erase the data of all people; releases stay"),
     "erase": ("UNIT", "erase the data of one person; releases stay"),
     "status": ("", "how the study stands, from what was released"),
-    "simulate": (
-        "",
-        "play the study with its [simulation] table: as many people come as it has places",
-    ),
+    "simulate": ("", "play the study by its [simulation] table: as many people come as it has places"),
     "reconcile": ("[FILE]", "a restored database: bring back what FILE has of `ledger export`, or charge everybody"),
 }
 
