@@ -42,7 +42,6 @@ class History:
                 assert self.people[ticket] in self.erased, "an acknowledged place was lost"
             else:
                 assert why == "Late", why
-                assert before is None, "an acknowledged report was lost"
         elif kind in MOVES:
             assert why == "NotRunning", why  # it was done before the kill
             self.state = MOVES[kind]

@@ -31,13 +31,15 @@ from typing import Any
 from maskedbandit.errors import MaskedBanditError, StoreError
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
+from maskedbandit.store.operation import About
 from maskedbandit.store.release import Release
-from maskedbandit.store.requests import Assigned, Reported
+from maskedbandit.store.requests import Assigned, Reported, name_report
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 from tests.store.crash_mutants import MUTANTS
+from tests.store.small_study import PROOF
 
 At = tuple[int | str, str]  # the number or the name of a step; "before" or "after" it
 
@@ -138,9 +140,11 @@ class Worker:
         assert self._writer
         self._now = now
         for number, kind, *given in operations:
-            ticket = given[0] if kind in ("expose", "report") else None
-            unit = given[0] if kind == "assign" else None
-            future = self._writer.submit(self._operation(number, kind, given), ticket, unit)
+            about = About(given[0] if kind == "expose" else None, given[0] if kind == "assign" else None)
+            if kind == "report":
+                about = About(given[0], None, name_report(given[0], given[2], "", PROOF))
+                given += ["", PROOF]
+            future = self._writer.submit(self._operation(number, kind, given), about)
             future.add_done_callback(partial(self._done, number))
 
     def on_close(self) -> None:

@@ -18,11 +18,11 @@ from tests.store.model import CHARGES, EPSILON, Model
 
 COLUMNS = {
     "place": "study, ticket, cohort, place, arm, person, propensity, period, assigned, exposed, returned, erased",
-    "reward": "study, ticket, event, value, received, position",
+    "reward": "study, ticket, event, proof, value, received, position",
     "release": "study, cohort, step, arm, n, total",
     "decision": "study, number, step, arm, n, close",
     "entry": "study, number, body, hash, signature",
-    "study": "study, state, people, latest",
+    "study": "study, state, people, clock",
 }
 ORDERS = {"reward": "position", "release": "step", "decision": "number", "entry": "number"}
 
@@ -100,13 +100,14 @@ def check_places(rows: dict[str, list[Any]], model: Model) -> None:
 def check_rewards(rows: dict[str, list[Any]], model: Model) -> None:
     """A report is there once; none came into a cohort after it was sealed."""
     stored = defaultdict(list)
-    for ticket, event, value, _, position in rows["reward"]:
-        assert position == len(stored[ticket])
+    positions = [position for *_, position in rows["reward"]]
+    assert len(set(positions)) == len(positions), "two reports have one position"
+    for ticket, event, _, value, *_ in rows["reward"]:
         stored[ticket].append((event, value))
     expected = {ticket: each.reports for ticket, each in model.given.items() if each.reports}
     assert dict(stored) == expected, "a report was lost, counted twice, or not erased"
     cohorts = {row[0]: row[1] for row in rows["place"] if row[9] is None}
-    for ticket, _, _, received, _ in rows["reward"]:
+    for ticket, *_, received, _ in rows["reward"]:
         assert received < model.sealed.get(cohorts[ticket], received + 1), "a reward came after the noise was drawn"
 
 

@@ -146,12 +146,12 @@ class Model:
         found = self.given.get(ticket)
         if found is None:
             return UnknownTicket
-        before = dict(found.reports).get(event)
-        if before is not None:
-            return None if before == value else Conflict
         if found.exposed is None:
             return self.may_expose(ticket) or NotExposed
-        return Late if self.time > found.exposed + WINDOW or found.cohort in self.releases else None
+        if self.time > found.exposed + WINDOW or found.cohort in self.releases:
+            return Late  # whatever was reported before
+        before = dict(found.reports).get(event)
+        return None if before in (None, value) else Conflict
 
     def report(self, ticket: str, value: float, event: str = "") -> bool:
         """Whether it came before."""

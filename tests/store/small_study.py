@@ -17,6 +17,7 @@ from maskedbandit.study.protocol import Protocol
 
 SECOND = 1000
 WINDOW, EXPOSURE = 20 * SECOND, 10 * SECOND
+PROOF = "the-proof-of-who-reports"
 
 
 def small_protocol(**changes: Any) -> Protocol:

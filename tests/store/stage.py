@@ -28,6 +28,7 @@ from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from tests.quick import QUICK
 from tests.store.model import CHARGES, PERIOD, Given, Model, protocol
+from tests.store.small_study import PROOF
 
 NAMES = ("one", "two")
 TABLES = ("project", "place", "reward", "release", "account", "entry")
@@ -248,13 +249,25 @@ class Stage(RuleBasedStateMachine):
         refusal = self.use.models[name].may_expose(ticket)
         self.do(name, "an exposure", lambda study: study.expose(ticket), refusal, lambda model: model.expose(ticket))
 
-    def report_one(self, name: str, ticket: str, value: float, event: str = "") -> None:
+    @contextmanager
+    def silence(self, name: str) -> Iterator[None]:
+        """A report comes at the time of the clock, and leaves that of the study as it was."""
+        model = self.use.models[name]
+        before = model.time
         self.waits(name)
+        yield
+        model.time = before
+
+    def report_one(self, name: str, ticket: str, value: float, event: str = "") -> None:
+        with self.silence(name):
+            self.report_now(name, ticket, value, event)
+
+    def report_now(self, name: str, ticket: str, value: float, event: str) -> None:
         refusal = self.use.models[name].may_report(ticket, value, event)
         found = self.do(
             name,
             "a report",
-            lambda study: study.report(ticket, value, event).again,
+            lambda study: study.report(ticket, value, event, proof=PROOF).again,
             refusal,
             lambda model: model.report(ticket, value, event),
         )

@@ -28,7 +28,7 @@ from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
-from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
+from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study
 
 EXACT = {"channel": {"name": "central", "epsilon": 100, "grid": 3}, "budget": {"epsilon": 100}}  # hardly any noise
 CAPPED = {"reward": {"cap": 3, "window": "20 seconds", "exposure": "10 seconds"}}
@@ -47,10 +47,10 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
             study.expose(given[person].ticket)
             for number, value in enumerate(rewards):
                 clock.now += 1
-                assert not study.report(given[person].ticket, value, f"visit {number}").again
-        assert study.report(given["bob"].ticket, 1, "visit 1").again  # sent twice, counted once
+                assert not study.report(given[person].ticket, value, f"visit {number}", proof=PROOF).again
+        assert study.report(given["bob"].ticket, 1, "visit 1", proof=PROOF).again  # sent twice, counted once
         with pytest.raises(Conflict):
-            study.report(given["bob"].ticket, 0.5, "visit 1")
+            study.report(given["bob"].ticket, 0.5, "visit 1", proof=PROOF)
         with pytest.raises(RewardOutOfRange):
             study.report(given["bob"].ticket, 1.5, "visit 2")  # no single reward is above the most of one
         clock.now += WINDOW + EXPOSURE + 1

@@ -62,9 +62,9 @@ def test_errors_of_a_database_show_no_rows(address: str, tmp_path: Path) -> None
         ticket = str(study.assign("ann").ticket)
         study.expose(ticket)
         study.report(ticket, 0.71828)
-        rows = study.database.rows("SELECT study, ticket, event, value, received, position FROM reward")
+        rows = study.database.rows("SELECT study, ticket, event, proof, value, received, position FROM reward")
         with pytest.raises(Corrupted) as wrong, study.database.transaction():
-            study.database.insert("reward", "study, ticket, event, value, received, position", rows)
+            study.database.insert("reward", "study, ticket, event, proof, value, received, position", rows)
         with pytest.raises(Corrupted) as empty, study.database.transaction():
             study.database.change("UPDATE reward SET event = NULL")
     for each in (wrong, empty):

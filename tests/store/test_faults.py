@@ -334,7 +334,7 @@ class Hasty(Writer):
             future.set_result(operation())
             return future.result()
 
-        self._study.apply([partial(told, operation, future) for operation, future, _, _ in batch])
+        self._study.apply([partial(told, operation, future) for operation, future, _ in batch])
 
 
 def test_a_writer_that_acknowledges_early_is_noticed(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.members import members
 from maskedbandit.study.watch import Found, Watch
-from tests.store.small_study import WINDOW, small_protocol
+from tests.store.small_study import PROOF, WINDOW, small_protocol
 from tests.store.stage import failing_commit
 from tests.store.test_arms import Played
 
@@ -55,10 +55,10 @@ def test_both_sums_are_released_and_both_are_charged(tmp_path: Path) -> None:
     played.come(12)
     for i, ticket in enumerate(played.tickets):
         played.study.report(ticket, 1)
-        assert not played.study.report(ticket, i % 2, metric="harm").again
-        assert played.study.report(ticket, i % 2, metric="harm").again
+        assert not played.study.report(ticket, i % 2, metric="harm", proof=PROOF).again
+        assert played.study.report(ticket, i % 2, metric="harm", proof=PROOF).again
         with pytest.raises(Conflict):
-            played.study.report(ticket, 1 - i % 2, metric="harm")
+            played.study.report(ticket, 1 - i % 2, metric="harm", proof=PROOF)
     played.wait()
     told = [each for each in played.said() if each["kind"] == "released"]
     assert [float.fromhex(each["total"]) for each in told] == [4.0, 4.0, 4.0]

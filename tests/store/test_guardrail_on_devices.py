@@ -32,7 +32,7 @@ from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.outcome import Outcome
 from maskedbandit.study.protocol import Protocol
 from tests.statistics import same_distribution, seeded
-from tests.store.small_study import small_protocol
+from tests.store.small_study import PROOF, small_protocol
 from tests.store.test_arms import Played
 from tests.store.test_guardrail_privacy import ROOM, mass
 
@@ -174,10 +174,10 @@ def test_what_devices_sent_is_released_as_it_came(kind: str, tmp_path: Path) -> 
         for j, metric in enumerate(("", "harm")):
             value = noisy(AGREED[kind], to_lines(offers), i % 2, metric).value
             sums[j] += value
-            assert not study.report(ticket, value, metric=metric).again
-            assert study.report(ticket, value, metric=metric).again
+            assert not study.report(ticket, value, metric=metric, proof=PROOF).again
+            assert study.report(ticket, value, metric=metric, proof=PROOF).again
             with pytest.raises(Conflict):
-                study.report(ticket, 1 - value, metric=metric)
+                study.report(ticket, 1 - value, metric=metric, proof=PROOF)
     played.wait()
     for outcome, total, known in zip(study.protocol.outcomes, told(played).sum(axis=0), sums, strict=True):
         flip = outcome.channel.law().flip

@@ -19,7 +19,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from maskedbandit.errors import Late, StoreError
 from maskedbandit.store import erasure, members, release, session, study
 from maskedbandit.store.accounts import Accounts
-from maskedbandit.store.requests import Reported
+from maskedbandit.store.requests import Reported, name_report
 from maskedbandit.store.session import Session
 from maskedbandit.store.standing import Standing
 from maskedbandit.store.study import Study
@@ -77,11 +77,13 @@ class Unread(Witness):
 class TakesLate(Study):
     """A report counts whenever it comes."""
 
-    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Any:
+    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Any:
         try:
-            return super().op_report(ticket, value, event, metric)
+            return super().op_report(ticket, value, event, metric, proof)
         except Late:
-            self._session.rows.report(ticket, event, float(value), self._session.now)
+            session = self._session
+            name = name_report(ticket, event, metric, proof)
+            session.rows.report(name, float(value), session.now, session.next_position())
             return Reported(again=False)
 
 

@@ -21,7 +21,6 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from tests.store.small_study import WINDOW, Clock, small_study
 
-RENAMED = {"clock": "latest"}  # columns, since the first version
 ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
 
 
@@ -48,6 +47,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
             if ticket := study.assign(f"person {i}").ticket:
                 study.expose(ticket)
                 study.report(ticket, i % 2)
+        study.database.change("UPDATE place SET salt = NULL")  # as they were before there were salts
         clock.now += WINDOW + 1
         study.tick()
         places = [study.assign(f"person {i}") for i in range(7, 12)]
@@ -59,7 +59,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     rows = {}
     for table in ORDER:
         names = columns(new, table)
-        rows[table] = old.rows(f"SELECT {', '.join(RENAMED.get(name, name) for name in names)} FROM {table}")
+        rows[table] = old.rows(f"SELECT {', '.join(names)} FROM {table}")
         marks = ", ".join("?" for _ in names)
         with new.transaction():
             for row in rows[table]:
@@ -71,8 +71,10 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     new = connect(address)
     assert migrate.version(new) == migrate.migrations()[-1][0]
     for table in ORDER:
-        names = [name for name in columns(new, table) if name not in ("leaf", "erased", "tickets")]
+        names = [name for name in columns(new, table) if name not in ("leaf", "erased", "tickets", "salt", "proof")]
         assert sorted(new.rows(f"SELECT {', '.join(names)} FROM {table}")) == sorted(rows[table])
+    salted = "SELECT COUNT(*) FROM place WHERE LENGTH(salt) = 32 AND cohort NOT IN (SELECT cohort FROM release)"
+    assert new.rows("SELECT COUNT(DISTINCT salt) FROM place") == new.rows(salted) != [(0,)]
     verify(new, witness_of(new, folder), "small")
     with Study(new, witness_of(new, folder), "small", clock, "tester") as study:
         assert study.releases() == releases
@@ -86,9 +88,10 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
 def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would not name the places of people in their accounts, and whoever came again would get a second place."""
+    """It would give people places without salts."""
     with small_study(address, tmp_path / "witness", Clock()) as study:
-        real, ended = study.database.change, "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
+        real, older = study.database.change, "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
+        ended = older.replace("latest = ?", "clock = ?, lease = ?")
         asked: list[str] = []
 
         def noted(text: str, *values: Any) -> int:
@@ -99,8 +102,8 @@ def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(
         study.assign("ann")
         study.tick()
         assert asked.count(ended) == 2, "each transaction ends with it, as it did in older versions, with this column"
-        with pytest.raises(StorageFailed, match="clock"), study.database.transaction():
-            real(ended.replace("latest", "clock"), 1, "running", 1, "small")
+        with pytest.raises(StorageFailed, match="latest"), study.database.transaction():
+            real(older, 1, "running", 1, "small")
 
 
 def test_tables_are_made_once(address: str) -> None:

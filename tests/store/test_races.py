@@ -222,7 +222,7 @@ def test_who_was_replaced_writes_nothing(address: str, tmp_path: Path, wall: Wal
 def test_a_fence_that_nobody_looks_at_is_noticed(
     address: str, tmp_path: Path, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "_renew", lambda self: None)
+    monkeypatch.setattr(Session, "_check_fence", lambda self: None)
     with pytest.raises((pytest.fail.Exception, Corrupted)):  # a place is dealt twice
         zombie_writes(address, tmp_path / "witness", wall)
 

@@ -30,6 +30,7 @@ from maskedbandit.errors import (
     UnknownTicket,
 )
 from maskedbandit.store.connection import connect
+from maskedbandit.store.members import members
 from maskedbandit.store.reconcile import burn
 from maskedbandit.store.requests import check_report
 from maskedbandit.store.studies import new, opened, witness_of
@@ -37,7 +38,7 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
-from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
+from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study
 
 
 class Setting:
@@ -155,23 +156,45 @@ def test_a_study_whose_full_cohorts_wait_is_not_archived(setting: Setting) -> No
 def test_a_conflict(setting: Setting) -> None:
     study, ticket = setting.study, setting.ticket()
     study.expose(ticket)
-    study.report(ticket, 0)
-    study.report(ticket, 1, "b")
+    study.report(ticket, 0, proof=PROOF)
+    study.report(ticket, 1, "b", proof=PROOF)
     for value, event in ((1, ""), (0.5, ""), (0, "b")):
-        do = partial(study.report, ticket, value, event)
+        do = partial(study.report, ticket, value, event, proof=PROOF)
         refused(setting, Conflict, "conflict", do, "this report came before, with another value")
-    assert study.report(ticket, 0).again
-    assert study.report(ticket, 1.0, "b").again
+    assert study.report(ticket, 0, proof=PROOF).again
+    assert study.report(ticket, 1.0, "b", proof=PROOF).again
+
+
+def test_who_cannot_prove_to_have_reported_is_told_nothing(setting: Setting) -> None:
+    study, ticket = setting.study, setting.ticket()
+    study.expose(ticket)
+    study.report(ticket, 0, proof=PROOF)
+    other = PROOF[::-1]
+    for proof, value, again in (("", 1, False), ("", 0, False), (other, 1, False), (other, 1, True)):
+        assert study.report(ticket, value, proof=proof).again is again
+    refused(setting, Conflict, "conflict", lambda: study.report(ticket, 0, proof=other), "with another value")
+    ((cohort,),) = study.database.rows("SELECT cohort FROM place WHERE ticket = ?", ticket)
+    (member,) = [each for each in members(study.database, study.name, cohort) if each.ticket == ticket]
+    assert member.reports == [0.0]  # the first one counts
+
+
+@pytest.mark.parametrize("proof", ["short", "x" * 65, "a proof with spaces", None, 7, "ünicode-ünicode-ünicode"])
+def test_what_is_no_proof(setting: Setting, proof: Any) -> None:
+    ticket = setting.ticket()
+    setting.study.expose(ticket)
+    do = partial(setting.study.report, ticket, 1, proof=proof)
+    refused(setting, PersonalValue, "personal_value", do, "proof must be 16 to 64 letters, digits, '-' or '_'")
 
 
 def test_a_report_that_comes_too_late(setting: Setting) -> None:
     study, ticket = setting.study, setting.ticket()
     study.expose(ticket)
     setting.clock.now += WINDOW
-    study.report(ticket, 1)  # the last moment
+    study.report(ticket, 1, proof=PROOF)  # the last moment
     setting.clock.now += 1
-    refused(setting, Late, "late", lambda: study.report(ticket, 1, "b"), "the window .* is over")
-    assert study.report(ticket, 1).again
+    for event in ("", "b"):  # whatever came before
+        do = partial(study.report, ticket, 1, event, proof=PROOF)
+        refused(setting, Late, "late", do, "the window .* is over")
 
 
 def test_an_arm_that_is_seen_too_late(setting: Setting) -> None:
@@ -342,8 +365,8 @@ def test_refusals_in_a_batch_leave_the_others_alone(setting: Setting) -> None:
             lambda: study.op_report(ticket, 0),
             lambda: study.op_expose(ticket),
             lambda: study.op_report(ticket, 7),
-            lambda: study.op_report(ticket, 1),
-            lambda: study.op_report(ticket, 0),
+            lambda: study.op_report(ticket, 1, proof=PROOF),
+            lambda: study.op_report(ticket, 0, proof=PROOF),
         ]
     )
     codes = [each.refusal.code if each.refusal else "" for each in done]

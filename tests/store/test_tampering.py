@@ -224,6 +224,8 @@ CHANGED = {  # what is changed, and what the error line says
         "the account of a person of all was removed",
     ),
     "place.returned": (f"UPDATE place SET returned = assigned WHERE {MEMBER}", "cohort 0 of small was released with 2"),
+    "place.salt": (f"UPDATE place SET salt = 'aa' WHERE {MEMBER}", "cohort 0 of small"),
+    "place.salt removed": (f"UPDATE place SET salt = NULL WHERE {MEMBER}", "cohort 0 of small"),
     "place.leaf": (f"UPDATE place SET leaf = '00' WHERE {MEMBER}", "cohort 0 of small"),
     "place removed": (f"DELETE FROM place WHERE {MEMBER}", "cohort 0 of small was released with 2 people, and 1"),
     "place of somebody who waits to another arm": (
@@ -241,13 +243,13 @@ CHANGED = {  # what is changed, and what the error line says
     "reward.ticket": (f"UPDATE reward SET ticket = 'aa' WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "reward.study": (f"UPDATE reward SET study = 'aa' WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "reward.position": (
-        f"UPDATE reward SET position = 1 - position WHERE {SMALL} AND ticket IN "
+        f"UPDATE reward SET position = -position WHERE {SMALL} AND ticket IN "
         "(SELECT ticket FROM reward GROUP BY ticket HAVING COUNT(*) = 2)",
         "a reward of cohort",
     ),
     "reward removed": (f"DELETE FROM reward WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "reward added": (
-        f"INSERT INTO reward SELECT study, ticket, 'late', 1, 0, 9 FROM place WHERE {MEMBER}",
+        f"INSERT INTO reward SELECT study, ticket, 'late', '', 1, 0, 99 FROM place WHERE {MEMBER}",
         "a reward of cohort 0 of small was changed",
     ),
     "account.spent lowered": (
@@ -303,9 +305,10 @@ UNFOUND = {  # what is not found, and why that is all right
     "erased.study": "it keeps a person out of further cohorts, and no release rests on it",
     "place.erased": "it says when, and the row is empty",
     "reward.event": "the value is what was reported, and nothing more is taken after a release",
+    "reward.proof": "it says who is told what came before, and nothing more is told after a release",
     "reward.received": "no release depends on it any more",
     "study.people": "it is only shown, and follows from the places when the study is opened",
-    "study.latest": "deadlines follow it, and everybody is charged",
+    "study.clock": "deadlines follow it, and everybody is charged",
     "study.fence": "whoever holds the study is fenced off, and takes it again",
     "study.holder": "as the fence",
     "study.lease": "as the fence",

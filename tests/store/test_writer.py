@@ -15,10 +15,13 @@ import pytest
 
 from maskedbandit.errors import PersonalValue, UnknownTicket
 from maskedbandit.store import writer
+from maskedbandit.store.operation import About
+from maskedbandit.store.requests import name_report
 from maskedbandit.store.studies import new, opened
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
+from tests.store.small_study import PROOF
 
 TABLE = {
     "name": "small",
@@ -45,9 +48,10 @@ def together(study: Study, writer: Writer, unit: str, hostile: Any) -> Future[An
     """An honest operation among hostile ones, in one transaction: they come while the writer waits in another."""
     gate = Event()
     writer.submit(lambda: gate.wait(60))
-    report = writer.submit(partial(study.op_report, hostile, 1), ticket=hostile)
-    assign = writer.submit(partial(study.op_assign, hostile), unit=hostile)
-    honest = writer.submit(partial(study.op_assign, unit), unit=unit)
+    named = name_report("3f", hostile, "", PROOF) if type(hostile) is str else None
+    report = writer.submit(partial(study.op_report, hostile, 1), About(ticket=hostile, report=named))
+    assign = writer.submit(partial(study.op_assign, hostile), About(unit=hostile))
+    honest = writer.submit(partial(study.op_assign, unit), About(unit=unit))
     gate.set()
     assert isinstance(report.exception(60), UnknownTicket)
     if hostile != "' OR 1=1 --":
@@ -154,7 +158,7 @@ def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:
         first = writer.submit(lambda: gate.wait(60))
         while writer.waiting:
             await asyncio.sleep(0)
-        rest = [writer.submit(partial(study.op_assign, f"person {i}"), unit=f"person {i}") for i in range(5)]
+        rest = [writer.submit(partial(study.op_assign, f"person {i}"), About(unit=f"person {i}")) for i in range(5)]
         for _ in range(100):
             await asyncio.sleep(0)
         assert writer.waiting == 5

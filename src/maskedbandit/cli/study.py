@@ -164,7 +164,8 @@ def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
     except ValueError:
         raise PersonalValue("VALUE", "a number") from None
     with opened(options) as study:
-        say(status="again" if study.report(ticket, number, options.event, options.metric).again else "accepted")
+        study.report(ticket, number, options.event, options.metric)
+        say(status="accepted")
 
 
 def do_tick(options: argparse.Namespace) -> None:

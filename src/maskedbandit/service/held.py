@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import TooMany
 from maskedbandit.service.messages import Assigned, Exposed, Reported
-from maskedbandit.store.operation import Operation
+from maskedbandit.store.operation import NOTHING, About, Operation
+from maskedbandit.store.requests import name_report
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 
@@ -32,9 +33,8 @@ def expose(study: Study, body: Any) -> Exposed:
 
 def report(study: Study, body: Any) -> Reported:
     """The person's outcome."""
-    return Reported(
-        "duplicate" if study.op_report(body.ticket, body.value, body.event, body.metric).again else "accepted"
-    )
+    found = study.op_report(body.ticket, body.value, body.event, body.metric, body.proof)
+    return Reported("duplicate" if found.again else "accepted")
 
 
 VERBS: dict[str, Callable[[Study, Any], Any]] = {"assign": assign, "expose": expose, "report": report}
@@ -48,11 +48,12 @@ class Held(NamedTuple):
 
     def ask(self, verb: str, body: Any) -> Any:
         """What a client is answered, after it is on disk."""
-        operation = partial(VERBS[verb], self.study, body)
-        return self.do(operation, getattr(body, "ticket", None), getattr(body, "unit", None))
+        named = name_report(body.ticket, body.event, body.metric, body.proof) if verb == "report" else None
+        about = About(getattr(body, "ticket", None), getattr(body, "unit", None), named)
+        return self.do(partial(VERBS[verb], self.study, body), about)
 
-    def do(self, operation: Operation, ticket: str | None = None, unit: str | None = None) -> Any:
+    def do(self, operation: Operation, about: About = NOTHING) -> Any:
         """What comes of an operation, after it is on disk."""
         if self.writer.waiting > WAITING:
             raise TooMany("the study has more requests waiting than it can write: try again later")
-        return self.writer.submit(operation, ticket, unit)
+        return self.writer.submit(operation, about)

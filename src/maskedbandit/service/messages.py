@@ -6,11 +6,17 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from maskedbandit.store.requests import PROOF
+
 Answer = TypeVar("Answer")
 
 Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the application's name of a person")]
 Token = Annotated[str, Meta(max_length=256, description="a signature of the unit")]
 Ticket = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[0-9a-z]+$", description="secret of one person")]
+Proof = Annotated[
+    str,
+    Meta(pattern=f"^({PROOF})?$", description="a secret of whoever reports: only with it is told what came before"),
+]
 NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 Name = Annotated[str, Meta(pattern=f"^{NAME}$")]
 MOST_TOGETHER = 1000  # requests in a batch
@@ -58,10 +64,11 @@ class Report(Body):
     value: float
     event: Annotated[str, Meta(max_length=128)] = ""
     metric: Annotated[str, Meta(max_length=64)] = ""  # the name of the guardrail, if the outcome is that
+    proof: Proof = ""
 
 
 class Reported(Struct):
-    """The report counts once: `accepted` now, or `duplicate` if it came before with the same value."""
+    """The first report counts. `accepted`, or `duplicate` if it came before with the same value and the same proof."""
 
     status: str
 

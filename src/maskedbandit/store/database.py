@@ -40,6 +40,8 @@ class Database(ABC):
     **Guarantee**: when `transaction` ends without an error its changes are on disk; otherwise there are none of them.
     """
 
+    random_key: str  # what gives 128 random bits in hexadecimal, in the database's own words
+
     def __init__(self) -> None:
         self._process = process()
 
@@ -82,6 +84,10 @@ class Database(ABC):
         """What a statement gives whose last condition is `IN keys`."""
 
     @abstractmethod
+    def rows_of(self, statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
+        """What a statement gives whose last condition is that several columns are `IN keys`, rows of as many texts."""
+
+    @abstractmethod
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         """Do a statement for each of these values: how many rows it changes."""
 
@@ -96,6 +102,10 @@ class Database(ABC):
     @abstractmethod
     def script(self, text: str) -> None:
         """Do all statements of a text, within a transaction."""
+
+    @abstractmethod
+    def scrub(self) -> bool:
+        """Leave as little as can be of what was deleted: whether all was done, which readers may be in the way of."""
 
     @abstractmethod
     def count(self) -> None:

@@ -1,4 +1,4 @@
-"""The erasure of people's data: whose a place was, its ticket and its rewards."""
+"""The erasure of people's data: whose a place was, its ticket, its salt and its rewards."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ def erase(session: Session, found: Sequence[Row]) -> int:
             where = "WHERE study = ? AND ticket = ?"
             database.change(f"DELETE FROM reward {where}", name, ticket)
             database.change(
-                f"UPDATE place SET person = NULL, ticket = ?, leaf = ?, erased = ? {where}",
+                f"UPDATE place SET person = NULL, ticket = ?, salt = NULL, leaf = ?, erased = ? {where}",
                 *(f"erased{secrets.token_hex(16)}", leaves.get(ticket), now, name, ticket),
             )
             if person is not None:
                 database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, person, period, loss)
                 forget_ticket(database, name, person, ticket)
     session.rows.clear()
+    session.leaves_traces = True
     return len(found)
 
 

@@ -45,7 +45,7 @@ def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None
             raise UnknownSchema(f"the tables are of version {found}, and this package knows up to {known[-1][0]}")
         for number, text in known:
             if found < number <= newest:
-                database.script(text)
+                database.script(text.replace("RANDOM_KEY", database.random_key))
                 database.change("UPDATE version SET version = ?", number)
         if not database.rows("SELECT name FROM identity"):
             database.change("INSERT INTO identity VALUES (?)", secrets.token_hex(8))

@@ -6,8 +6,20 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import IllegalDecision, MaskedBanditError, ProtocolError, StoreError
+from maskedbandit.store.requests import ReportName
 
 Operation = Callable[[], Any]
+
+
+class About(NamedTuple):
+    """What an operation is about, as far as it is known before it is done."""
+
+    ticket: str | None = None
+    unit: str | None = None
+    report: ReportName | None = None
+
+
+NOTHING = About()
 
 
 class Done(NamedTuple):

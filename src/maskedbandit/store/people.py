@@ -12,7 +12,7 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.requests import Assigned, Reported, check_report
+from maskedbandit.store.requests import Assigned, Reported, check_report, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
 
@@ -57,22 +57,26 @@ def expose(session: Session, ticket: str) -> None:
         note_exposed(session, place.cohort)
 
 
-def report(session: Session, ticket: str, value: float, event: str, metric: str) -> Reported:
-    """What the person's outcome is; a retry has no effect."""
+def report(session: Session, ticket: str, value: float, event: str, metric: str, proof: str) -> Reported:
+    """What the person's outcome is: the first report of an event counts.
+
+    **Guarantee**: what is answered, and which statements are made, depend on the place, the time, and the reports with
+    the same proof, which only whoever made them knows; so nobody is told whether somebody else reported, or what. A
+    report moves no time of the study that others see.
+    """
+    session.silent = True
     place = session.rows.place(ticket)
-    event = check_report(session.protocol, value, event, metric)
-    known = session.rows.rewards(ticket)
-    if event in known:
-        if known[event] != float(value):
-            raise Conflict("this report came before, with another value: the first one stands")
-        return Reported(again=True)
+    check_report(session.protocol, value, event, metric, proof)
     check_kept(session, place)
     if place.exposed is None:
         raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
     if session.now > place.exposed + session.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
         raise Late("the window in which this outcome counts is over")
-    session.rows.report(ticket, event, float(value), session.now)
-    return Reported(again=False)
+    name, position = name_report(ticket, event, metric, proof), session.next_position()
+    before = session.rows.report(name, float(value), session.now, position)
+    if before is not None and before != float(value):
+        raise Conflict("this report came before, with another value: the first one stands")
+    return Reported(again=before is not None)
 
 
 def offers(session: Session, ticket: str) -> tuple[Offer, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import chain
+from threading import Thread
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
@@ -34,6 +35,8 @@ def said(why: Any) -> str:
 
 class Postgresql(Database):
     """A connection to a server."""
+
+    random_key = "REPLACE(GEN_RANDOM_UUID()::TEXT, '-', '')"
 
     def __init__(self, address: str) -> None:
         import psycopg
@@ -95,6 +98,11 @@ class Postgresql(Database):
     def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
         return self.rows(statement.replace("IN keys", "= ANY(?)"), *values, list(keys))
 
+    def rows_of(self, statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
+        columns = list(map(list, zip(*keys, strict=True)))
+        arrays = ", ".join("?::TEXT[]" for _ in columns)
+        return self.rows(statement.replace("IN keys", f"IN (SELECT * FROM UNNEST({arrays}))"), *values, *columns)
+
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
             self._cursor.executemany(dialect(statement), values)
@@ -113,6 +121,15 @@ class Postgresql(Database):
     def script(self, text: str) -> None:
         with self._named_errors():
             self._connection.execute(text.encode())
+
+    def scrub(self) -> bool:
+        """Free the space of what was deleted, by a connection of its own: it takes a while, and the study goes on."""
+        Thread(target=self._vacuum, name="vacuum", daemon=True).start()
+        return True
+
+    def _vacuum(self) -> None:
+        with suppress(self._psycopg.Error), self._psycopg.connect(self._address, autocommit=True) as own:
+            own.execute("VACUUM place, reward, account")
 
     def count(self) -> None:
         with self._named_errors():

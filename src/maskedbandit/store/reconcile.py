@@ -2,9 +2,9 @@
 
 **Bringing back.** `exported` writes what the ledger rests on: its entries, the decisions, and who was in each released
 cohort, as hashes, with what each was charged. If such a file reaches as far as the witness has seen, the gap is filled,
-and nothing is lost but the people who were waiting. The file tells nobody a reward: of a ticket it has the hash, as
-whoever knew the ticket could try which reports fit the hash of its row; and what a channel keeps, which is noise, can
-be read with the keys of the witness alone.
+and nothing is lost but the people who were waiting. The file tells nobody a reward: of a ticket it has the hash, and
+the leaves (members.py), and what a channel keeps, which is noise, can be read with the keys of the witness alone. No
+export has a salt, so whoever has these keys too, and the tickets, cannot try which reports fit a leaf.
 
 **Burning.** Without it nobody knows who took part in the releases that are missing. A person has one place in a study,
 so they cost a person at most what the witness has noted. Everybody, known or not, is charged that. Cohorts that were
@@ -55,7 +55,7 @@ def hashed(ticket: str) -> str:
 
 
 def cipher(witness: Witness) -> AESGCM:
-    """What hides the noise in an export."""
+    """What conceals noise and leaves in an export."""
     return AESGCM(hmac.digest(witness.signing_key().private_bytes_raw(), b"maskedbandit export", sha256))
 
 
@@ -69,11 +69,12 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
-    yield json.dumps(["study", *database.rows("SELECT people, latest FROM study WHERE study = ?", study)[0]])
+    yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
-            yield json.dumps([table, *(concealed(row, witness) if table == "release" else row)])
+            *rest, memory = row
+            yield json.dumps([table, *rest, concealed(memory, witness) if table == "release" else memory])
     columns = "ticket, place, arm, person, propensity, loss, period, assigned, exposed"
     for (cohort,) in database.rows("SELECT cohort FROM release WHERE study = ? ORDER BY cohort", study):
         leaves = [member.leaf for member in members(database, study, cohort)]
@@ -82,7 +83,7 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
             *(study, cohort),
         )
         for (ticket, *rest), leaf in zip(rows, leaves, strict=True):
-            yield json.dumps(["place", cohort, leaf, hashed(ticket), *rest])
+            yield json.dumps(["place", cohort, concealed(leaf, witness), hashed(ticket), *rest])
 
 
 def bring_back(database: Database, witness: Witness, study: str, file: Path) -> str:
@@ -102,6 +103,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
     if theirs[: len(ours)] != ours:
         raise BehindWitness(f"{file} is of another history of {study} than this database: use the other copy")
     releases = [[*row[:-1], plain(row[-1], witness, file)] for row in found["release"]]
+    dealt = [[cohort, plain(leaf, witness, file), *row] for cohort, leaf, *row in found["place"]]
     with database.transaction():
         hold(database, study)
         for number, text in found["loss"]:
@@ -116,27 +118,26 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
             if release[0] in new:
                 database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *release)
         before = charges(database, study)
-        changed = new | {row[0] for row in found["place"] if row[5] is None}  # in which somebody was erased
-        places(database, study, [row for row in found["place"] if row[0] in changed])
+        changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
+        places(database, study, [row for row in dealt if row[0] in changed])
         erasures(database, study, Counter(map(tuple, found["erased"])), before)
         state = [STATES[kind] for entry in theirs if (kind := entry.says["kind"]) in STATES][-1]
         if state == "archived":
             empty(database, study, {person for person, *_ in charges(database, study)})
-        keep = "UPDATE study SET people = ?, latest = ?, state = ? WHERE study = ?"
+        keep = "UPDATE study SET people = ?, clock = ?, state = ? WHERE study = ?"
         database.change(keep, people, clock, state, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
 
 
-def concealed(release: Row, witness: Witness) -> Row:
-    """A row whose last column, what the channel keeps, only the keys of the witness can read."""
-    *rest, memory = release
+def concealed(text: str, witness: Witness) -> str:
+    """A text that only the keys of the witness can read."""
     nonce = secrets.token_bytes(NONCE)
-    return *rest, (nonce + cipher(witness).encrypt(nonce, memory.encode(), None)).hex()
+    return (nonce + cipher(witness).encrypt(nonce, text.encode(), None)).hex()
 
 
 def plain(hidden: str, witness: Witness, file: Path) -> str:
-    """What a channel keeps, as an export has it."""
+    """The text that an export conceals."""
     try:
         found = bytes.fromhex(hidden)
         return cipher(witness).decrypt(found[:NONCE], found[NONCE:], None).decode()
@@ -254,7 +255,8 @@ def empty(database: Database, study: str, people: set[str]) -> None:
             database.change(f"DELETE FROM reward {where}", study, ticket)
             gone = f"erased{secrets.token_hex(16)}"
             database.change(
-                f"UPDATE place SET person = NULL, ticket = ?, erased = assigned {where}", gone, study, ticket
+                f"UPDATE place SET person = NULL, ticket = ?, salt = NULL, erased = assigned {where}",
+                *(gone, study, ticket),
             )
             forget_ticket(database, study, person, ticket)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from maskedbandit.checks import number
@@ -20,7 +22,7 @@ class Assigned(NamedTuple):
 
 
 class Reported(NamedTuple):
-    """A report was taken; `again` if it came before, with the same value."""
+    """A report was taken; `again` if whoever made it proves that it came before, with the same value."""
 
     again: bool
 
@@ -32,11 +34,34 @@ def checked_unit(unit: Any) -> str:
     return unit
 
 
+class ReportName(NamedTuple):
+    """Under what a report is kept."""
+
+    ticket: str
+    event: str  # of a guardrail, after `GUARDRAIL`
+    proof: str  # the hash of the secret of whoever made it; empty if there was none
+
+
 GUARDRAIL = "guardrail\n"  # before the event of a report of the guardrail; no event of others has a line break
 
 
-def check_report(protocol: Protocol, value: Any, event: Any, metric: Any = "") -> str:
-    """The outcome of a person, and the name of one of the person's reports: the name under which it is kept."""
+PROOF = "[0-9A-Za-z_-]{16,64}"
+
+
+def name_report(ticket: str, event: str, metric: str, proof: str) -> ReportName:
+    """The name of a report: with what is kept of its proof.
+
+    >>> name_report("3f", "visit", "", "")
+    ReportName(ticket='3f', event='visit', proof='')
+    """
+    hidden = sha256(proof.encode()).hexdigest() if proof else ""
+    return ReportName(ticket, f"{GUARDRAIL}{event}" if metric else event, hidden)
+
+
+def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof: Any) -> None:
+    """Raise unless this can be an outcome of a person, and the rest what a report has."""
+    if type(proof) is not str or (proof and not re.fullmatch(PROOF, proof)):
+        raise PersonalValue("proof", "16 to 64 letters, digits, '-' or '_', or left out")
     if type(event) is not str or len(event) > 128 or not event.isprintable():
         raise PersonalValue("event", "a str of at most 128 printable characters")
     outcome = next((each for each in protocol.outcomes if each.metric == metric), None)
@@ -54,4 +79,3 @@ def check_report(protocol: Protocol, value: Any, event: Any, metric: Any = "") -
         if (reward.least, reward.most) == (0, 1):
             raise RewardOutOfRange
         raise PersonalValue("a report", f"a number from {reward.least:g} to {reward.most:g}")
-    return f"{GUARDRAIL}{event}" if metric else str(event)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from os import urandom
 from typing import NamedTuple
 
 from maskedbandit.errors import UnknownTicket
 from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.database import Database
+from maskedbandit.store.requests import ReportName
 
 
 class Place(NamedTuple):
@@ -31,6 +33,7 @@ class Place(NamedTuple):
 
 
 COLUMNS = ", ".join(Place._fields)
+NAME = ", ".join(ReportName._fields)
 
 
 class Rows:
@@ -45,13 +48,17 @@ class Rows:
         self._places: dict[str, Place | None] = {}  # by ticket
         self._of_people: dict[str, str | None] = {}  # the ticket of a person's place
         self._erased: set[str] = set()  # people
-        self._rewards: dict[str, dict[str, float]] = {}  # by ticket and event
+        self._reports: dict[ReportName, float | None] = {}  # what came before of those that were asked for
         self._new_places: dict[str, Place] = {}
         self._new_exposures: dict[str, int] = {}
-        self._new_rewards: list[tuple[str, str, str, float, int, int]] = []
+        self._new_reports: list[tuple[str, str, str, str, float, int, int]] = []
 
-    def read(self, tickets: Iterable[str], people: Iterable[str]) -> None:
-        """Read all rows about these, so that the operations need not ask for each."""
+    def read(self, tickets: Iterable[str], people: Iterable[str], reports: Iterable[ReportName] = ()) -> None:
+        """Read all rows about these, so that the operations need not ask for each.
+
+        Of reports those alone are read that are named, with the proof of whoever made them: what is read for somebody,
+        and how long it takes, does not depend on what others reported.
+        """
         database, study = self._database, self._study
         if people := [person for person in people if person not in self._of_people]:
             self._of_people |= dict.fromkeys(people)
@@ -63,17 +70,17 @@ class Rows:
                     self._places.setdefault(found.ticket, found)
                 find = "SELECT person FROM erased WHERE study = ? AND person IN keys"
                 self._erased |= {person for (person,) in database.rows_in(find, study, keys=list(charged))}
-        if tickets := [ticket for ticket in tickets if ticket not in self._rewards]:
+        if tickets := [ticket for ticket in tickets if ticket not in self._places]:
             find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND ticket IN keys"
             self._places = (
                 dict.fromkeys(tickets)
                 | {row[0]: Place(*row) for row in database.rows_in(find, study, keys=tickets)}
                 | self._places
             )
-            self._rewards |= {ticket: {} for ticket in tickets}
-            find = "SELECT ticket, event, value FROM reward WHERE study = ? AND ticket IN keys"
-            for ticket, event, value in database.rows_in(find, study, keys=tickets):
-                self._rewards[ticket][event] = value
+        if reports := [report for report in reports if report.proof and report not in self._reports]:
+            self._reports |= dict.fromkeys(reports)
+            find = f"SELECT {NAME}, value FROM reward WHERE study = ? AND ({NAME}) IN keys"
+            self._reports |= {ReportName(*row[:3]): row[3] for row in database.rows_of(find, study, keys=reports)}
 
     def place(self, ticket: str) -> Place:
         """The place with this ticket."""
@@ -96,16 +103,10 @@ class Rows:
             self.read([], [person])
         return person in self._erased
 
-    def rewards(self, ticket: str) -> dict[str, float]:
-        """The reports of a ticket, by event."""
-        self.read([ticket], [])
-        return self._rewards[ticket]
-
     def deal(self, place: Place) -> None:
         """A new place."""
         self._places[place.ticket] = self._new_places[place.ticket] = place
         self._of_people[str(place.person)] = place.ticket
-        self._rewards[place.ticket] = {}
 
     def expose(self, ticket: str, now: int) -> None:
         """The place was seen."""
@@ -116,24 +117,31 @@ class Rows:
         else:
             self._new_exposures[ticket] = now
 
-    def report(self, ticket: str, event: str, value: float, now: int) -> None:
-        """A new report."""
-        known = self.rewards(ticket)
-        self._new_rewards.append((self._study, ticket, event, value, now, len(known)))
-        known[event] = value
+    def report(self, report: ReportName, value: float, now: int, position: int) -> float | None:
+        """Write a report down, unless it came before: its value then, if whoever made it can prove to have done so.
+
+        It is written by the same statement whether or not there is one of this name.
+        """
+        self.read([], [], [report])
+        if (before := self._reports.get(report)) is None:
+            self._new_reports.append((self._study, *report, value, now, position))
+            if report.proof:
+                self._reports[report] = value
+        return before
 
     def write(self) -> int:
-        """Write what is new, and forget what was read: how many rows."""
+        """Write what is new, and forget what was read: how many places are new."""
         database, study = self._database, self._study
-        written = len(self._new_places) + len(self._new_rewards)
+        written = len(self._new_places)
         if self._new_places:
-            database.insert("place", f"study, {COLUMNS}", [(study, *place) for place in self._new_places.values()])
+            new = [(study, *place, urandom(16).hex()) for place in self._new_places.values()]
+            database.insert("place", f"study, {COLUMNS}, salt", new)
         if self._new_exposures:
             database.each(
                 "UPDATE place SET exposed = ? WHERE study = ? AND ticket = ?",
                 [(now, study, ticket) for ticket, now in self._new_exposures.items()],
             )
-        if self._new_rewards:
-            database.insert("reward", "study, ticket, event, value, received, position", self._new_rewards)
+        if self._new_reports:
+            database.insert_missing("reward", f"study, {NAME}, value, received, position", self._new_reports)
         self.clear()
         return written

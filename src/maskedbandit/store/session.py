@@ -6,7 +6,7 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -34,6 +34,7 @@ from maskedbandit.store.harm import watched
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.operation import Done, Operation
+from maskedbandit.store.requests import ReportName
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.standing import Standing, amended, standing
 from maskedbandit.store.witness import Witness
@@ -73,6 +74,10 @@ class Session:
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
+    silent: bool  # of the operation under way: it is a report
+    leaves_traces: bool  # what was erased is still on disk
+    _moved: bool  # whether anything but reports came in this transaction
+    _reports: int  # the position of the next report
     _written: int  # steps of the log that are in the database
     _shown: Shown
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
@@ -91,19 +96,23 @@ class Session:
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self.lock = clock, RLock()
         self._stale = True
-        self._counted, self._since = FEW, 0  # rows when they were counted, and since then
+        self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
 
     def apply(
-        self, operations: Sequence[Operation], tickets: Iterable[str] = (), people: Sequence[str] = ()
+        self,
+        operations: Sequence[Operation],
+        tickets: Sequence[str] = (),
+        people: Sequence[str] = (),
+        reports: Sequence[ReportName] = (),
     ) -> list[Done]:
         """Do these in one transaction. A refusal is the result of its operation; a failure of the store undoes all.
 
-        The rows about these tickets and people are read at once, which is faster than one after the other.
+        The rows about these tickets, people and reports are read at once, which is faster than one after the other.
         """
         self.database.check_own()  # first: in a fork the lock may be held by a thread that is not there
         with self.lock:
-            return again(partial(self._apply, operations, tickets, people))
+            return again(partial(self._apply, operations, tickets, people, reports))
 
     @property
     def shown(self) -> Shown:
@@ -139,15 +148,26 @@ class Session:
                 pass  # somebody else has it, or the lease ends by itself
             self.database.close()
 
-    def _apply(self, operations: Sequence[Operation], tickets: Iterable[str], people: Sequence[str]) -> list[Done]:
+    def next_position(self) -> int:
+        """The position of the next report among those of the study."""
+        self._reports += 1
+        return self._reports - 1
+
+    def _apply(
+        self,
+        operations: Sequence[Operation],
+        tickets: Sequence[str],
+        people: Sequence[str],
+        reports: Sequence[ReportName],
+    ) -> list[Done]:
         if self._stale:
             self._take()
-        before = self.head
+        before, self.silent, self._moved = self.head, False, not operations
         try:
             self.database.begin()
-            self._renew()
+            self._check_fence()
             self.accounts.renew()
-            self.rows.read(tickets, people)
+            self.rows.read(tickets, people, reports)
             done = [self._do(operation) for operation in operations]
             self._keep()
             if self.head == before:
@@ -161,6 +181,9 @@ class Session:
             raise
         arms = None if self._answer is None else named(self.driver)
         self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
+        if self.leaves_traces:
+            with suppress(StoreError, Again):  # what was asked for is done all the same, and the rest when it can be
+                self.leaves_traces = not self.database.scrub()
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
@@ -173,13 +196,19 @@ class Session:
         return None if self.arms.is_alone else self.driver.answer
 
     def _do(self, operation: Operation) -> Done:
-        self.now = max(self.now, self._clock())
-        return Done.of(operation)
+        before, self.now = self.now, max(self.now, self._clock())
+        done = Done.of(operation)
+        if self.silent:  # what follows from the time is seen by others
+            self.now, self.silent = before, False
+        else:
+            self._moved = True
+        return done
 
-    def _renew(self) -> None:
-        """Keep the lease; whoever was fenced off writes nothing."""
-        renew = "UPDATE study SET lease = ? WHERE study = ? AND fence = ?"
-        if not self.database.change(renew, wall_clock() + LENGTH, self.name, self._fence):
+    def _check_fence(self) -> None:
+        """Raise `FencedOff`, and write nothing, if another process has taken the study over; none does meanwhile."""
+        if not self.database.change(
+            "UPDATE study SET fence = fence WHERE study = ? AND fence = ?", self.name, self._fence
+        ):
             raise FencedOff(f"another process has taken {self.name} over: nothing was done")
 
     def write(self) -> None:
@@ -196,8 +225,9 @@ class Session:
                 new = "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?)"
                 self.database.change(new, self.name, entry[1], step, *entry[2:])
         self._written = len(self.driver.log)
-        keep = "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
-        self.database.change(keep, self.people, self.state, self.now, self.name)
+        if self._moved:  # when somebody reports is an outcome, and leaves no trace here
+            keep = "UPDATE study SET people = ?, state = ?, clock = ?, lease = ? WHERE study = ?"
+            self.database.change(keep, self.people, self.state, self.now, wall_clock() + LENGTH, self.name)
 
     def _take(self) -> None:
         """Take the study over, and make what is in memory from what is in the database."""
@@ -214,7 +244,7 @@ class Session:
             take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
-            find = "SELECT fence, state, latest, project, protocol, seed FROM study WHERE study = ?"
+            find = "SELECT fence, state, clock, project, protocol, seed FROM study WHERE study = ?"
             self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
@@ -262,5 +292,8 @@ class Session:
         self.driver = replayed(name, protocol, self.seed, found, database.rows(find, name), releases, dealt)
         self.watch = watched(name, protocol, found, self.driver)
         self._written = len(self.driver.log)
+        find = "SELECT COALESCE(MAX(position), -1) + 1 FROM reward WHERE study = ?"
+        self._reports = int(database.rows(find, name)[0][0])
+        self.leaves_traces = bool(database.rows("SELECT study FROM erased WHERE study = ? LIMIT 1", name))
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}

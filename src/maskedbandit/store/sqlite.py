@@ -22,6 +22,7 @@ SETTINGS = (
     "synchronous = FULL",
     "foreign_keys = ON",
     "cell_size_check = ON",
+    "secure_delete = ON",  # what is deleted is overwritten: it may be what somebody asked to have erased
     "temp_store = MEMORY",  # what undoes a statement of many rows would otherwise be a file
 )
 PAGES = 8000  # of the log, 32 MB, before they are written to where they belong: a page that changes often is then once
@@ -41,6 +42,8 @@ def opened(address: str, create: bool) -> Database:
 
 class Sqlite(Database):
     """A connection to one file."""
+
+    random_key = "LOWER(HEX(RANDOMBLOB(16)))"
 
     def __init__(self, path: str, vfs: str | None = None) -> None:
         import apsw
@@ -100,6 +103,11 @@ class Sqlite(Database):
         given = statement.replace("IN keys", "IN (SELECT value FROM json_each(?))")
         return self.rows(given, *values, json.dumps(keys))
 
+    def rows_of(self, statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
+        columns = ", ".join(f"value ->> {i}" for i in range(len(keys[0])))
+        given = statement.replace("IN keys", f"IN (SELECT {columns} FROM json_each(?))")
+        return self.rows(given, *values, json.dumps(keys))
+
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
             before = self._connection.total_changes()
@@ -125,6 +133,16 @@ class Sqlite(Database):
     def script(self, text: str) -> None:
         with self._named_errors():
             self._connection.execute(text)
+
+    def scrub(self) -> bool:
+        """Empty the log, which has pages as they were before: at once or not at all, as the study must go on."""
+        with self._named_errors():
+            self._connection.set_busy_timeout(0)
+            try:
+                ((blocked, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                self._connection.set_busy_timeout(WAIT)
+        return not blocked
 
     def count(self) -> None:
         pass  # it takes the indexes that fit best without

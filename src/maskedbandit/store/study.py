@@ -10,7 +10,7 @@ policy is told. The witness sees the ledger's new head before anybody sees the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase_person
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.operation import Done, Operation
+from maskedbandit.store.operation import About, Done, Operation
 from maskedbandit.store.release import Release, do_what_is_due, releases
 from maskedbandit.store.requests import Assigned, Reported, checked_unit
 from maskedbandit.store.session import Session
@@ -44,8 +44,8 @@ class Study:
     >>> with example() as study:
     ...     ann = study.assign("ann")
     ...     study.expose(ann.ticket)
-    ...     study.report(ann.ticket, 1).again, study.report(ann.ticket, 1).again
-    (False, True)
+    ...     [study.report(ann.ticket, 1, proof="a secret of yours".replace(" ", "-")).again for _ in range(2)]
+    [False, True]
     """
 
     def __init__(
@@ -96,18 +96,15 @@ class Study:
         """The arms of the policy's final answer, if it has one: that arm alone, or all arms of a kind."""
         return self._session.shown.named
 
-    def apply(
-        self, operations: Sequence[Operation], tickets: Iterable[Any] = (), units: Iterable[Any] = ()
-    ) -> list[Done]:
+    def apply(self, operations: Sequence[Operation], about: Sequence[About] = ()) -> list[Done]:
         """Do these in one transaction; nothing is done if the store fails.
 
-        It is faster if all tickets and units that they are about are named; what cannot be one is for the operations to
-        refuse.
+        It is faster if all that they are about is named; what cannot be is for the operations to refuse.
         """
-        people = [self._person(unit) for unit in units if type(unit) is str and unit.isprintable()]
-        return self._session.apply(
-            operations, [ticket for ticket in tickets if type(ticket) is str and ticket.isalnum()], people
-        )
+        people = [self._person(each.unit) for each in about if type(each.unit) is str and each.unit.isprintable()]
+        tickets = [each.ticket for each in about if type(each.ticket) is str and each.ticket.isalnum()]
+        reports = [each.report for each in about if each.report and "".join(each.report[:2]).isprintable()]
+        return self._session.apply(operations, tickets, people, reports)
 
     def _one(self, operation: Callable[..., Any], *given: Any) -> Any:
         return self.apply([partial(operation, *given)])[0].value()
@@ -121,9 +118,12 @@ class Study:
         """The person saw the arm: from now on the outcome counts."""
         self._one(self.op_expose, ticket)
 
-    def report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
-        """A person's outcome, or that of the guardrail named `metric`: or one of several with an `event`."""
-        found: Reported = self._one(self.op_report, ticket, value, event, metric)
+    def report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
+        """A person's outcome, or that of the guardrail named `metric`: or one of several with an `event`.
+
+        The first one counts. Whether there was one before is told to whoever made it, who proves it by the same secret.
+        """
+        found: Reported = self._one(self.op_report, ticket, value, event, metric, proof)
         return found
 
     def erase(self, unit: str) -> int:
@@ -198,9 +198,9 @@ class Study:
         """See `expose`."""
         people.expose(self._session, ticket)
 
-    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "") -> Reported:
+    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
         """See `report`."""
-        return people.report(self._session, ticket, value, event, metric)
+        return people.report(self._session, ticket, value, event, metric, proof)
 
     def op_offers(self, ticket: str) -> tuple[Offer, ...]:
         """See `offers`."""

@@ -35,7 +35,7 @@ class Verified(NamedTuple):
     entries: int
     head: str
     releases: int
-    people: int  # who were charged, those among them whose place went back
+    people: int  # who were charged, those among them whose place went back or whose data was erased
     worst: Loss  # what the person who was charged most has spent, in a period
 
 
@@ -172,10 +172,9 @@ def check_accounts(database: Database, losses: Losses, project: str, study: str)
     for first, spent in set(known.values()):
         check_account(accounts, losses[first], losses[spent], project)
         worst |= losses[spent]
-    people = database.rows("SELECT COUNT(DISTINCT person) FROM place WHERE study = ? AND person IS NOT NULL", study)[0][
-        0
-    ]
-    return people, worst
+    own = "SELECT person FROM place WHERE study = ? AND person IS NOT NULL"
+    everybody = f"SELECT COUNT(*) FROM ({own} UNION SELECT person FROM erased WHERE study = ?) AS charged"
+    return int(database.rows(everybody, study, study)[0][0]), worst
 
 
 def check_burned(database: Database, losses: Losses, accounts: Accounts) -> None:

@@ -17,13 +17,13 @@ from threading import Lock, Thread
 from typing import Any
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.store.operation import Done, Operation
+from maskedbandit.store.operation import NOTHING, About, Done, Operation
 from maskedbandit.store.study import Study
 
 MOST = 512  # operations in a transaction
 ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
 LONGEST = 0.003  # seconds: a loop that has much else to do goes round seldom, and each time somebody may have come
-Waiting = tuple[Operation, Any, str | None, str | None]  # an operation, its future, and what it is about
+Waiting = tuple[Operation, Any, About]  # an operation, its future, and what it is about
 
 
 class Writer:
@@ -49,8 +49,8 @@ class Writer:
         self._thread = Thread(target=self._write, name=f"writer of {study.name}", daemon=True)
         self._thread.start()
 
-    def submit(self, operation: Operation, ticket: str | None = None, unit: str | None = None) -> Any:
-        """Have an operation of the study done; it is faster if the ticket or the unit that it is about is named.
+    def submit(self, operation: Operation, about: About = NOTHING) -> Any:
+        """Have an operation of the study done; it is faster if what it is about is named.
 
         What comes of it is in a future: of the loop, if the writer has one, and otherwise of threads.
         """
@@ -58,7 +58,7 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StorageFailed("the study is being closed: nothing was done")
-            self._waiting.append((operation, future, ticket, unit))
+            self._waiting.append((operation, future, about))
             if not self._loop:
                 self._turns.put(True)
         if self._loop and self._idle:
@@ -107,9 +107,9 @@ class Writer:
             self._do(batch)
 
     def _do(self, batch: list[Waiting]) -> None:
-        operations, futures, tickets, units = zip(*batch, strict=True)
+        operations, futures, about = zip(*batch, strict=True)
         try:
-            done: list[Done] | BaseException = self._study.apply(operations, tickets, units)
+            done: list[Done] | BaseException = self._study.apply(operations, about)
         except BaseException as why:
             done = why
         if self._loop:

@@ -27,6 +27,7 @@ from maskedbandit.service.messages import (
 )
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Call, Route, asked_of
+from maskedbandit.store.operation import About
 from maskedbandit.study.signatures import is_signed
 
 
@@ -55,7 +56,7 @@ def expose(call: Call, body: Expose) -> Awaitable[Exposed]:
 
 
 def report(call: Call, body: Report) -> Awaitable[Reported]:
-    """Report the person's outcome. A retry has no effect; another value is a conflict."""
+    """Report the person's outcome. The first report counts; whether there was one is told by its proof alone."""
     return ask(call, "report", call.study, body)
 
 
@@ -92,7 +93,7 @@ async def report_batch(call: Call, body: ReportBatch) -> Items[Reported]:
 async def budget(call: Call, body: Expose) -> Budget:
     """What the person who has this ticket has spent in this period, in all studies of the project, and may spend."""
     held = await call.held()
-    spent = await held.do(partial(held.study.op_spent, body.ticket), ticket=body.ticket)
+    spent = await held.do(partial(held.study.op_spent, body.ticket), About(ticket=body.ticket))
     return Budget(str(spent), str(held.study.protocol.budget), held.study.protocol.period)
 
 

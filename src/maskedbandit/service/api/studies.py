@@ -16,6 +16,7 @@ from maskedbandit.service.keys import OWNER, STAFF, write
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
 from maskedbandit.service.route import Call, Route
 from maskedbandit.store.database import Database
+from maskedbandit.store.operation import About
 from maskedbandit.store.studies import listed, new
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
@@ -121,7 +122,7 @@ async def protocol(call: Call) -> dict[str, Any]:
 async def erase(call: Call, body: Erase) -> Erased:
     """Erase a person's data. What was released, and charged, stays; the person takes no further part."""
     held = await call.held()
-    return Erased(await held.do(partial(held.study.op_erase, body.unit), unit=body.unit))
+    return Erased(await held.do(partial(held.study.op_erase, body.unit), About(unit=body.unit)))
 
 
 PATH = "/v1/studies/{study}"
