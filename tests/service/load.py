@@ -20,6 +20,7 @@ from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 from tests.service.live import Live
 from tests.store.crash_history import History, Stored
+from tests.store.small_study import PROOF
 
 CODES = {
     "late": "Late",
@@ -120,7 +121,8 @@ class Load:
     async def _do(self, verb: str, *given: Any) -> Any:
         """Ask until there is an answer, and note it."""
         names = {"assign": ("unit",), "expose": ("ticket",), "report": ("ticket", "value", "event")}[verb]
-        body = json.dumps(dict(zip(names, given, strict=True)))
+        proof = {"proof": PROOF} if verb == "report" else {}
+        body = json.dumps(dict(zip(names, given, strict=True)) | proof)
         for _ in range(TRIES):
             try:
                 if self.rng.random() < self.fault.twice:

@@ -15,6 +15,7 @@ from maskedbandit.store import asked
 from maskedbandit.store.connection import connect
 from maskedbandit.store.status import status
 from tests.service.inside import Inside, inside
+from tests.store.small_study import PROOF
 from tests.store.stage import failing_witness
 
 THREE = [{"name": "a"}, {"name": "b", "payload": 7}, {"name": "c"}]
@@ -57,7 +58,7 @@ def play(service: Inside, harm_of: dict[str, int], people: range) -> None:
         given = service.assign(f"person {i}")
         if given["ticket"]:
             service.study("expose", {"ticket": given["ticket"]})
-            body = {"ticket": given["ticket"], "value": harm_of.get(given["arm"], 0), "metric": "harm"}
+            body = {"ticket": given["ticket"], "value": harm_of.get(given["arm"], 0), "metric": "harm", "proof": PROOF}
             assert service.study("report", body).json == {"status": "accepted"}
             assert service.study("report", body).json == {"status": "duplicate"}
     service.tick(21)

@@ -19,6 +19,7 @@ from maskedbandit.store.verify import verify
 from maskedbandit.study.device import Device
 from maskedbandit.study.signatures import sign
 from tests.service.inside import TABLE, Inside, inside
+from tests.store.small_study import PROOF
 
 WINDOW, EXPOSURE = 20, 10  # seconds
 
@@ -64,9 +65,10 @@ def test_a_person_from_assignment_to_release(anywhere: Inside) -> None:
         assert service.study("report", {"ticket": ticket, "value": 1}).code == "not_exposed"
         for _ in range(2):
             assert service.study("expose", {"ticket": ticket}).json == {"status": "exposed"}
-        said = [service.study("report", {"ticket": ticket, "value": 1}).json["status"] for _ in range(3)]
+        report = {"ticket": ticket, "value": 1, "proof": PROOF}
+        said = [service.study("report", report).json["status"] for _ in range(3)]
         assert said == ["accepted", "duplicate", "duplicate"]
-        other = service.study("report", {"ticket": ticket, "value": 0})
+        other = service.study("report", report | {"value": 0})
         assert (other.status, other.code) == (409, "conflict")
         spent = service.study("budget", {"ticket": ticket}).json
         assert spent == {"spent": "ε = 1", "budget": "ε = 1", "period": None}
@@ -75,8 +77,10 @@ def test_a_person_from_assignment_to_release(anywhere: Inside) -> None:
     service.tick(1)
     found = service.ask("GET", "/v1/studies/small/releases", key="officer").json["releases"]
     assert [(each["arm"], each["n"]) for each in found] == [("a", 2), ("b", 2)] or len(found) == 2
-    for ticket in tickets:  # for ever, with the same answer
-        assert service.study("report", {"ticket": ticket, "value": 1}).json == {"status": "duplicate"}
+    for ticket in tickets:  # whatever was reported before
+        for value in (0, 1):
+            late = service.study("report", {"ticket": ticket, "value": value, "proof": PROOF})
+            assert (late.status, late.code) == (410, "late")
     verified(service)
 
 
@@ -177,7 +181,7 @@ def test_batches_of_all_sorts(anywhere: Inside) -> None:
     seen = service.study("expose/batch", {"requests": [{"ticket": ann["ticket"]}, {"ticket": "0"}]}).json["items"]
     assert [each["status"] for each in seen] == [200, 404]
     reports = [(ann, 1), (ann, 1), (ann, 0), (bob, 1), (ann, 7)]
-    sent = {"requests": [{"ticket": each["ticket"], "value": value} for each, value in reports]}
+    sent = {"requests": [{"ticket": each["ticket"], "value": value, "proof": PROOF} for each, value in reports]}
     items = service.study("report/batch", sent).json["items"]
     assert [each["status"] for each in items] == [200, 200, 409, 409, 422]
     assert [each["answer"]["status"] for each in items[:2]] == ["accepted", "duplicate"]
@@ -196,7 +200,7 @@ def test_requests_at_the_same_time_are_one(anywhere: Inside) -> None:
     assert sorted(each.json["again"] for each in found) == [False] + [True] * 19
     (ticket,) = tickets
     service.study("expose", {"ticket": ticket})
-    bodies = [{"ticket": ticket, "value": value} for value in (1, 0) * 10]
+    bodies = [{"ticket": ticket, "value": value, "proof": PROOF} for value in (1, 0) * 10]
     said = service.together(*[("POST", f"{path}/report", body) for body in bodies])
     counted = [each.json.get("status") for each in said]
     assert counted.count("accepted") == 1
@@ -268,7 +272,7 @@ def test_local_trust_with_a_guardrail_has_an_offer_for_each_outcome(service: Ins
         given = service.assign(f"u{i}")
         assert [offer.metric for offer in from_lines(given["offer"])] == ["", "harm"]
         service.study("expose", {"ticket": given["ticket"]})
-        said = {"ticket": given["ticket"], "metric": "harm"}
+        said = {"ticket": given["ticket"], "metric": "harm", "proof": PROOF}
         value = noisy(Response(epsilon=1), given["offer"], 1.0, "harm").value
         assert service.study("report", {**said, "value": 0.5}).code == "personal_value"
         assert service.study("report", {**said, "value": value}).json["status"] == "accepted"

@@ -18,7 +18,7 @@ from maskedbandit.store import session
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.live import PATIENT, Live, live
 from tests.store.databases import fresh_postgresql
-from tests.store.small_study import Clock
+from tests.store.small_study import PROOF, Clock
 
 PEOPLE = [f"person {number}" for number in range(120)]
 CYCLE = cycle(PEOPLE)  # as nobody may come too often
@@ -64,9 +64,9 @@ def test_both_answer_for_the_study_that_one_holds(pair: tuple[Live, Live]) -> No
     again = second.study("assign", {"unit": "person 0"}).json
     assert (again["ticket"], again["arm"], again["again"]) == (ticket, arm, True)
     assert second.study("expose", {"ticket": ticket}).status == 200
-    assert second.study("report", {"ticket": ticket, "value": 1}).json == {"status": "accepted"}
-    assert first.study("report", {"ticket": ticket, "value": 1}).json == {"status": "duplicate"}
-    assert second.study("report", {"ticket": ticket, "value": 0}).code == "conflict"
+    assert second.study("report", {"ticket": ticket, "value": 1, "proof": PROOF}).json == {"status": "accepted"}
+    assert first.study("report", {"ticket": ticket, "value": 1, "proof": PROOF}).json == {"status": "duplicate"}
+    assert second.study("report", {"ticket": ticket, "value": 0, "proof": PROOF}).code == "conflict"
     assert second.study("report", {"ticket": "0" * 32, "value": 0}).code == "unknown_ticket"
     assert second.study("budget", {"ticket": ticket}).json["spent"] == "ε = 1"
     assert second.study("pause", key="officer").json["state"] == "paused"
@@ -91,13 +91,13 @@ def test_the_other_takes_over_and_nothing_is_lost(pair: tuple[Live, Live]) -> No
     until(lambda: answered(second) == 200)
     assert tickets(second) == given
     for ticket, _ in given.values():
-        assert second.study("report", {"ticket": ticket, "value": 1}).json == {"status": "accepted"}
+        assert second.study("report", {"ticket": ticket, "value": 1, "proof": PROOF}).json == {"status": "accepted"}
     assert second.study("verify", key="officer").json["people"] == len(PEOPLE)
     # the first one comes back, and sends what it is asked to the second
     first.begin()
     assert tickets(first) == given
     ticket, _ = given["person 5"]
-    assert first.study("report", {"ticket": ticket, "value": 1}).json == {"status": "duplicate"}
+    assert first.study("report", {"ticket": ticket, "value": 1, "proof": PROOF}).json == {"status": "duplicate"}
     assert second.end(signal.SIGTERM) == 0
     until(lambda: answered(first) == 200)
     assert tickets(first) == given
@@ -124,7 +124,7 @@ def play(service: Inside, people: range) -> None:
     """These people come, and all that is due is released."""
     for number in people:
         ticket = service.seen(f"person {number}")
-        service.study("report", {"ticket": ticket, "value": 1})
+        service.study("report", {"ticket": ticket, "value": 1, "proof": PROOF})
     service.tick(60)
     service.tick(1)
 

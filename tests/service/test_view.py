@@ -18,6 +18,7 @@ from maskedbandit.service.page.render import render_ledger, render_list, render_
 from maskedbandit.service.tally import DELAYS, Tally
 from maskedbandit.service.view import View, summaries, view
 from maskedbandit.store.database import Database
+from maskedbandit.store.operation import About
 from maskedbandit.store.published import EVER, Horizon, Published, published
 from maskedbandit.store.status import status
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
@@ -195,7 +196,8 @@ def unseen_release(played: Played) -> None:
     before = len(now(played).ledger)
     with failing_witness(played.study), pytest.raises(StorageFailed):
         played.study.apply(
-            [played.study.op_tick, *(partial(played.study.op_assign, f"late {i}") for i in range(5))], units=["late 0"]
+            [played.study.op_tick, *(partial(played.study.op_assign, f"late {i}") for i in range(5))],
+            [About(unit="late 0")],
         )
     assert len(now(played).ledger) == before
     assert played.database.rows("SELECT COUNT(*) FROM entry")[0][0] > before
