@@ -1,0 +1,259 @@
+"""Two services that differ in what was reported of one person, and whoever looks for the difference.
+
+The worlds have the same seeds, clocks, people and requests. In the one the application of one person, the victim,
+reports something, and in the other something else, or nothing. All that anybody else is answered must be the same, byte
+for byte, until the victim's cohort is released, and so must the statements that are made for it, the other tables, the
+metrics and the log. Of the release itself the law is tested elsewhere; here its noise is taken to have made both totals
+equal, and then all that is said later must be the same again, but for hashes in which salts are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from prometheus_client import generate_latest
+
+from maskedbandit.errors import MaskedBanditError
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.service.session import NAME, new_session
+from maskedbandit.store import reconcile, status
+from maskedbandit.store.connection import connect
+from maskedbandit.store.sqlite import Sqlite
+from maskedbandit.study.outcome import Outcome
+from tests.service.inside import Inside, Reply, inside
+from tests.store.small_study import Clock
+
+WINDOW = 20  # seconds
+REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "10 seconds"}
+VICTIM = "victim"
+SECRETS = ("proof-of-an-attacker", "another-proof-of-one")
+HASH = re.compile(r"[0-9a-f]{12,}")
+OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort, when it is released, and after it
+
+
+class World:
+    """One of the two."""
+
+    def __init__(self, service: Inside) -> None:
+        self.service = service
+        self.statements: list[str] = []
+        self.logged: list[str] = []
+        self.totals: list[float] = []
+        self.random = Random(0)
+
+    @property
+    def metrics(self) -> bytes:
+        """All that Prometheus is told."""
+        return generate_latest(self.service.host.metrics.registry)
+
+    def tables(self) -> dict[str, list[Any]]:
+        """The rows of all tables but that of the reports, and of what the database knows of its own tables."""
+        database = connect(self.service.address)
+        try:
+            names = sorted(database.tables() - {"reward", "sqlite_stat1"})
+            return {name: sorted(map(repr, database.rows(f"SELECT * FROM {name}"))) for name in names}
+        finally:
+            database.close()
+
+
+class Worlds(logging.Handler):
+    """Both, of which one is asked at a time."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.clock, self.asked, self.released = Clock(), 0, False
+        self.now: World | None = None  # who is asked
+        self.random, self.replays = Random("both worlds"), False
+        self._patched(patch)
+        original = folder / "a"
+        original.mkdir()
+        with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
+            first.begin(reward=REWARD)
+            self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
+            first.tick(WINDOW + 1)  # whose cohorts are released
+            self.tickets |= {name: first.seen(name) for name in (VICTIM, "one", "two", "three")}
+            self.tickets["late"] = first.assign("late")["ticket"]
+            self.keys = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
+            self.keys["scoped"] = first.scoped("client", "small")
+        self.exposed = self.clock.now
+        self.clock.now += 1
+        shutil.copytree(original, folder / "b")
+        self.both = [self._opened(folder / name) for name in "ab"]
+        logging.getLogger("maskedbandit").addHandler(self)
+
+    def _patched(self, patch: pytest.MonkeyPatch) -> None:
+        """What is drawn, and what the time is, is the same in both; what is asked of the database is noted."""
+
+        def drawn(n: int) -> bytes:
+            return (self.now.random if self.now else self.random).randbytes(n)
+
+        patch.setattr(Bits.__init__, "__defaults__", (drawn,))
+        for module in ("people", "rows"):
+            patch.setattr(f"maskedbandit.store.{module}.urandom", drawn)
+        patch.setattr(secrets, "token_hex", lambda n=16: drawn(n).hex())
+        patch.setattr(secrets, "token_bytes", lambda n=16: drawn(n))
+        patch.setattr(secrets, "token_urlsafe", lambda n=16: drawn(n).hex())
+        for where in ("store.session", "service.host"):
+            patch.setattr(f"maskedbandit.{where}.wall_clock", self.clock)
+        for where in ("route", "host"):
+            patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
+        for name in ("rows", "change", "each"):
+            patch.setattr(Sqlite, name, self._noting(getattr(Sqlite, name)))
+        real = Outcome.released
+
+        def released(outcome: Outcome, *given: Any) -> float:
+            total = real(outcome, *given)
+            if self.now is None:
+                return total
+            self.released = True
+            if self.replays:
+                return self.both[0].totals.pop(0)
+            self.now.totals.append(total)
+            return total
+
+        patch.setattr(Outcome, "released", released)
+
+    def _noting(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(database: Sqlite, statement: str, *values: Any) -> Any:
+            found = real(database, statement, *values)
+            if self.now is not None:
+                counted = isinstance(found, list) and OF_A_COHORT not in statement
+                self.now.statements.append(f"{statement} {len(found) if counted else ''}")
+            return found
+
+        return noted
+
+    def _opened(self, folder: Path) -> World:
+        self.random = Random("what opens a world")
+        service = Inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=self.clock)
+        service.keys = self.keys
+        database = connect(service.address)
+        with database.transaction():  # those that it made for itself
+            database.change("DELETE FROM api_key WHERE made > ?", self.exposed)
+        service.host.keys.read(database)
+        database.close()
+        return World(service)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """A line of the log."""
+        if self.now is not None:
+            said = {
+                name: str(value) for name, value in vars(record).items() if name in ("study", "why", "route", "code")
+            }
+            self.now.logged.append(f"{record.getMessage()} {said}")
+
+    def end(self) -> None:
+        """End both."""
+        logging.getLogger("maskedbandit").removeHandler(self)
+        for world in self.both:
+            world.service.close()
+
+    @contextmanager
+    def in_each(self) -> Iterator[Iterator[World]]:
+        """One after the other, which draw the same."""
+
+        def each() -> Iterator[World]:
+            for i, world in enumerate(self.both):
+                self.now, self.replays, world.random = world, i == 1, Random(self.asked)
+                yield world
+
+        self.asked += 1
+        try:
+            yield each()
+        finally:
+            self.now = None
+
+    def differ(self, *acts: Callable[[Inside], Any]) -> None:
+        """What is done in each world, and what nobody else sees the answers of."""
+        self.clock.now += 137  # milliseconds, at which nothing else happens
+        with self.in_each() as each:
+            for world, act in zip(each, acts, strict=True):
+                act(world.service)
+                world.statements.clear()
+
+    def probe(self, what: str, ask: Callable[[World], Any]) -> None:
+        """What somebody is answered, and all that is to be seen of it, is the same in both."""
+        said = []
+        with self.in_each() as each:
+            for world in each:
+                said.append((repr(ask(world)), tuple(world.statements), tuple(world.logged)))
+                world.statements.clear()
+        said = [(*found, world.metrics, repr(world.tables())) for found, world in zip(said, self.both, strict=True)]
+        if self.released:
+            said = [tuple(HASH.sub("#", str(each)) for each in found) for found in said]
+        for name, first, second in zip(("answer", "statements", "log", "metrics", "tables"), *said, strict=True):
+            assert first == second, f"the {name} of {what} tells: {difference(first, second)}"
+
+    def tick(self, seconds: int) -> None:
+        """Time passes."""
+        self.clock.now += 1000 * seconds
+
+        def gone_round(world: World) -> None:
+            world.service.run(world.service.host._round())
+
+        self.probe(f"{seconds} seconds", gone_round)
+
+
+def difference(first: Any, second: Any) -> str:
+    """Where two that should be the same are not, so that a failure can be read."""
+    if isinstance(first, tuple):
+        return str(next(((a, b) for a, b in zip(first, second, strict=False) if a != b), (len(first), len(second))))
+    at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+    return f"{first[max(at - 200, 0) : at + 200]!r} or {second[max(at - 200, 0) : at + 200]!r}"
+
+
+def asked(method: str, path: str, body: Any = None, key: str | None = "client", cookie: bool = False) -> Any:
+    """A request, which every role makes in this way."""
+
+    def ask(world: World) -> Reply:
+        service, headers = world.service, []
+        if cookie:
+            found = service.host.keys.of(service.keys[str(key)], service.clock())
+            headers = [("cookie", f"{NAME}={new_session(service.host, found)}")]
+        return service.ask(method, path, body, None if cookie else key, headers)
+
+    return f"{method} {path} {body} by {key}", ask
+
+
+def stream(world: World) -> bytes:
+    """What events say until nothing has changed any more."""
+    found, enough = list[bytes](), asyncio.Event()
+
+    async def listened() -> None:
+        async def send(message: Any) -> None:
+            found.append(message.get("body", b""))
+            if b"event: changed" in found[-1]:
+                enough.set()
+
+        async def receive() -> Any:
+            await enough.wait()
+            return {"type": "http.disconnect"}
+
+        scope = world.service.scope("GET", "/v1/studies/small/events", "officer", ())
+        await asyncio.wait_for(world.service.app(scope, receive, send), 60)
+
+    world.service.run(listened())
+    return b"".join(found)
+
+
+def exported(world: World) -> list[str]:
+    """What `ledger export` and `study status` write."""
+    service = world.service
+    database = connect(service.address)
+    try:
+        found = [*reconcile.exported(database, service.host.witness, "small")]
+        return [*found, status.status(database, service.host.witness, "small")]
+    except MaskedBanditError as why:
+        return [str(why)]
+    finally:
+        database.close()
