@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 
 from maskedbandit.service import metrics
 from maskedbandit.service.metrics import SECONDS, Metrics
+from tests.service.inside import Inside
 
 ANSWERS = [
     *[("/a", 200, seconds) for seconds in (*SECONDS, 0.0, 0.0011, 7.0)],  # at an end, and between and beyond them
@@ -61,3 +62,17 @@ def test_a_scrape_may_ask_for_some_by_name() -> None:
     found.answered("/a", 200, 0.1)
     asked = found.registry.restricted_registry(["maskedbandit_requests_total"])
     assert 'maskedbandit_requests_total{route="/a",status="200"} 1.0' in generate_latest(asked).decode()
+
+
+def test_how_long_a_release_takes_is_not_measured(service: Inside) -> None:
+    """It takes longer if somebody reported more."""
+    service.begin()
+    for i in range(4):
+        service.seen(f"person {i}")
+
+    def measured(seconds: float) -> bool:
+        service.host.metrics.tick.set(-1)
+        service.tick(seconds)
+        return "maskedbandit_tick_seconds -1.0" not in generate_latest(service.host.metrics.registry).decode()
+
+    assert [measured(1), measured(20), measured(1)] == [True, False, True]

@@ -143,3 +143,14 @@ def test_a_pseudonym_is_a_keyed_hash(unit: str) -> None:
         expected = hmac.digest(key, unit.encode(), "sha256")[:16].hex()
         names = Pseudonyms(key)
         assert [names.of(unit), names.of(unit)] == [expected] * 2
+
+
+def test_whoever_was_erased_was_charged_all_the_same(small: Small) -> None:
+    """So what `verify` counts does not tell how many were erased."""
+    for unit in ("ann", "bob", "eve"):
+        assert small.ticket(unit)
+    assert verify(small.study.database, witness_of(small.study.database, small.folder), "small").people == 3
+    small.study.erase("ann")
+    assert verify(small.study.database, witness_of(small.study.database, small.folder), "small").people == 3
+    small.study.erase("bob")
+    assert verify(small.study.database, witness_of(small.study.database, small.folder), "small").people == 3
