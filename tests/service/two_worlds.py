@@ -35,9 +35,9 @@ from tests.store.small_study import Clock
 
 WINDOW = 20  # seconds
 REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "10 seconds"}
-VICTIM = "victim"
+VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five", "six")
 SECRETS = ("proof-of-an-attacker", "another-proof-of-one")
-HASH = re.compile(r"[0-9a-f]{12,}")
+HASH = re.compile(r"[0-9a-f]{10,}")
 OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort, when it is released, and after it
 
 
@@ -69,7 +69,7 @@ class World:
 class Worlds(logging.Handler):
     """Both, of which one is asked at a time."""
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, all_exposed: bool) -> None:
         super().__init__()
         self.clock, self.asked, self.released = Clock(), 0, False
         self.now: World | None = None  # who is asked
@@ -81,8 +81,10 @@ class Worlds(logging.Handler):
             first.begin(reward=REWARD)
             self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
             first.tick(WINDOW + 1)  # whose cohorts are released
-            self.tickets |= {name: first.seen(name) for name in (VICTIM, "one", "two", "three")}
-            self.tickets["late"] = first.assign("late")["ticket"]
+            self.tickets |= {
+                name: first.seen(name) for name in (VICTIM, *["one", "two", "three", "four", "five", "six"])
+            }
+            self.tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]
             self.keys = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
             self.keys["scoped"] = first.scoped("client", "small")
         self.exposed = self.clock.now

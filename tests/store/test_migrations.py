@@ -21,6 +21,7 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from tests.store.small_study import WINDOW, Clock, small_study
 
+LATER = ("leaf", "erased", "tickets", "salt", "proof", "traces")  # columns that the first version had not
 ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
 
 
@@ -71,7 +72,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     new = connect(address)
     assert migrate.version(new) == migrate.migrations()[-1][0]
     for table in ORDER:
-        names = [name for name in columns(new, table) if name not in ("leaf", "erased", "tickets", "salt", "proof")]
+        names = [name for name in columns(new, table) if name not in LATER]
         assert sorted(new.rows(f"SELECT {', '.join(names)} FROM {table}")) == sorted(rows[table])
     salted = "SELECT COUNT(*) FROM place WHERE LENGTH(salt) = 32 AND cohort NOT IN (SELECT cohort FROM release)"
     assert new.rows("SELECT COUNT(DISTINCT salt) FROM place") == new.rows(salted) != [(0,)]
@@ -91,7 +92,7 @@ def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(
     """It would give people places without salts."""
     with small_study(address, tmp_path / "witness", Clock()) as study:
         real, older = study.database.change, "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
-        ended = older.replace("latest = ?", "clock = ?, lease = ?")
+        ended = older.replace("latest = ?", "clock = ?, lease = ?, traces = ?")
         asked: list[str] = []
 
         def noted(text: str, *values: Any) -> int:

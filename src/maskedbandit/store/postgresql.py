@@ -44,6 +44,7 @@ class Postgresql(Database):
         super().__init__()
         self._psycopg = psycopg
         self._address = address
+        self._vacuuming: tuple[Any, Thread] | None = None
         try:
             psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError:  # it says what is wrong with a part that may be the password
@@ -124,11 +125,14 @@ class Postgresql(Database):
 
     def scrub(self) -> bool:
         """Free the space of what was deleted, by a connection of its own: it takes a while, and the study goes on."""
-        Thread(target=self._vacuum, name="vacuum", daemon=True).start()
+        with self._named_errors():
+            own = self._psycopg.connect(self._address, autocommit=True)
+        self._vacuuming = own, Thread(target=self._vacuum, args=(own,), name="vacuum", daemon=True)
+        self._vacuuming[1].start()
         return True
 
-    def _vacuum(self) -> None:
-        with suppress(self._psycopg.Error), self._psycopg.connect(self._address, autocommit=True) as own:
+    def _vacuum(self, own: Any) -> None:
+        with suppress(self._psycopg.Error), own:
             own.execute("VACUUM place, reward, account")
 
     def count(self) -> None:
@@ -145,8 +149,16 @@ class Postgresql(Database):
         return {name for (name,) in self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
 
     def close(self) -> None:
-        if self.own:
-            self._connection.close()
+        if not self.own:
+            return
+        if self._vacuuming is not None:
+            own, thread = self._vacuuming
+            with suppress(
+                self._psycopg.Error
+            ):  # what is left of it is done when the study is opened again, or by itself
+                own.cancel_safe()
+            thread.join()
+        self._connection.close()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:

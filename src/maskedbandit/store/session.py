@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from threading import RLock
+from time import monotonic
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
@@ -43,6 +44,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
 
 FEW = 256  # rows
+REST = 100  # times as long as it took to scrub a database until it is done again
 
 
 class Shown(NamedTuple):
@@ -96,6 +98,7 @@ class Session:
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self.lock = clock, RLock()
         self._stale = True
+        self._scrubs = 0.0  # when the files may be scrubbed again
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
 
@@ -140,6 +143,8 @@ class Session:
         if not self.database.own:
             return
         with self.lock:
+            if self.leaves_traces:
+                self._scrub()
             try:
                 with self.database.transaction():
                     free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
@@ -181,9 +186,8 @@ class Session:
             raise
         arms = None if self._answer is None else named(self.driver)
         self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
-        if self.leaves_traces:
-            with suppress(StoreError, Again):  # what was asked for is done all the same, and the rest when it can be
-                self.leaves_traces = not self.database.scrub()
+        if self.leaves_traces and monotonic() >= self._scrubs:
+            self._scrub()
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
@@ -226,8 +230,16 @@ class Session:
                 self.database.change(new, self.name, entry[1], step, *entry[2:])
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
-            keep = "UPDATE study SET people = ?, state = ?, clock = ?, lease = ? WHERE study = ?"
-            self.database.change(keep, self.people, self.state, self.now, wall_clock() + LENGTH, self.name)
+            keep = "UPDATE study SET people = ?, state = ?, clock = ?, lease = ?, traces = ? WHERE study = ?"
+            now = self.people, self.state, self.now, wall_clock() + LENGTH, int(self.leaves_traces)
+            self.database.change(keep, *now, self.name)
+
+    def _scrub(self) -> None:
+        """Have what was erased leave the files; now and then, as it takes long in a large database."""
+        start = monotonic()
+        with suppress(StoreError, Again):  # what was asked for is done all the same, and the rest when it can be
+            self.leaves_traces = not self.database.scrub()
+        self._scrubs = monotonic() + REST * (monotonic() - start)
 
     def _take(self) -> None:
         """Take the study over, and make what is in memory from what is in the database."""
@@ -244,8 +256,9 @@ class Session:
             take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
-            find = "SELECT fence, state, clock, project, protocol, seed FROM study WHERE study = ?"
-            self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
+            find = "SELECT fence, state, clock, traces, project, protocol, seed FROM study WHERE study = ?"
+            self._fence, self.state, self.now, traces, *written_down = database.rows(find, name)[0]
+            self.leaves_traces = bool(traces)
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
             with readable(name):
@@ -294,6 +307,5 @@ class Session:
         self._written = len(self.driver.log)
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM reward WHERE study = ?"
         self._reports = int(database.rows(find, name)[0][0])
-        self.leaves_traces = bool(database.rows("SELECT study FROM erased WHERE study = ? LIMIT 1", name))
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}

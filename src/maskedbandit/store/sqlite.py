@@ -22,7 +22,6 @@ SETTINGS = (
     "synchronous = FULL",
     "foreign_keys = ON",
     "cell_size_check = ON",
-    "secure_delete = ON",  # what is deleted is overwritten: it may be what somebody asked to have erased
     "temp_store = MEMORY",  # what undoes a statement of many rows would otherwise be a file
 )
 PAGES = 8000  # of the log, 32 MB, before they are written to where they belong: a page that changes often is then once
@@ -135,8 +134,12 @@ class Sqlite(Database):
             self._connection.execute(text)
 
     def scrub(self) -> bool:
-        """Empty the log, which has pages as they were before: at once or not at all, as the study must go on."""
+        """Write all pages anew, as one that was split keeps copies of rows, and empty the log, which has the old ones.
+
+        The log is emptied at once or not at all: a study does not wait for those who read.
+        """
         with self._named_errors():
+            self._connection.execute("VACUUM")
             self._connection.set_busy_timeout(0)
             try:
                 ((blocked, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -69,7 +69,7 @@ def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
             )  # only drafts are deleted
             Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
             database.change(
-                "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0)",
+                "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0, 0)",
                 *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
                 found[1] + 1 if found else 0,  # whoever holds the draft that was there is fenced off
             )

@@ -25,6 +25,9 @@ INSERT INTO told (study, ticket, event, proof, value, received, position)
 DROP TABLE reward;
 ALTER TABLE told RENAME TO reward;
 
+-- Whether what was erased may still be in the files: until they were scrubbed.
+ALTER TABLE study ADD COLUMN traces BIGINT NOT NULL DEFAULT 0;
+
 -- The latest time that the study has seen, but for reports: when somebody reports is an outcome. As it has another name,
 -- a process that runs the code of an older version, and would give places without salts, writes nothing more.
 ALTER TABLE study RENAME COLUMN latest TO clock;
