@@ -109,7 +109,7 @@ def until_found_late(channel: Channel, before: int, seed: int, growth: float, an
 
 def late(studies: int = 200) -> None:
     """The same if an arm begins to do harm late, and by the rule under which it was watched before."""
-    print(f"people of the arm until it is found, after {BEFORE} people of the study: median, and in nine of ten studies")
+    print(f"people of the arm until it is found, after {BEFORE} people of the study: median, and in nine of ten")
     for growth, cohorts in ((1.0, f"of {FIRST}"), (GROWTH, f"from {FIRST} on, each a quarter larger")):
         for epsilon in EPSILONS:
             for anew, name in ((True, "anew with each release"), (False, "once")):
