@@ -150,7 +150,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     play(service, {"b": 1}, range(48, 60))
     now = seen(service)
     page = render_study(now, OWNER, "token")
-    assert "Harm is a mean of harm above 0.2." in page
+    assert "Harm is a mean of harm above 0.2, over all its people, or over those since any of its releases." in page
     assert "<td>harmful</td>" in page
     assert 'action="/studies/small/arms/a/pause"' in page
     assert 'action="/studies/small/arms/b/' not in page

@@ -104,4 +104,9 @@ def confidences(
     law: Law, arms: Sequence[Sequence[Recorded]], in_play: Collection[int], began: int
 ) -> dict[int, Confidence]:
     """How surely each arm in play is the best, or is beaten; of none if they are more than `COMPARED`, or on trees."""
-    return {} if len(in_play) > COMPARED or law.counter > 0 else confidence_of_best(law, arms, in_play, began)
+    if len(in_play) > COMPARED or law.counter > 0:
+        return {}
+    return _confidences(law, tuple(map(tuple, arms)), tuple(in_play), began)
+
+
+_confidences = lru_cache(maxsize=64)(confidence_of_best)
