@@ -51,11 +51,12 @@ def test_it_is_one_on_average_at_the_limit() -> None:
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
 def test_with_noise_it_is_at_most_one_on_average(name: str) -> None:
+    """What comes about with probability below 1e-6 is left out, so the sum is a little smaller."""
     law, found = LAWS[name], 0.0
-    of = [chances(law, n, LIMIT) for n in SIZES[:2]]
+    of = [{x: p for x, p in chances(law, n, LIMIT).items() if p > 1e-6} for n in SIZES[:2]]
     for (x, p), (y, q) in itertools.product(*(each.items() for each in of)):
         found += p * q * math.exp(after(law, (x, y)))
-    assert 0.5 < found <= 1 + 1e-9
+    assert 0.9 < found <= 1 + 1e-9
 
 
 def test_it_is_the_weighted_sum_over_all_beginnings() -> None:
