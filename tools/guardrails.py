@@ -1,6 +1,6 @@
 """How often a guardrail finds harm that is not there, how soon it finds harm that is, and what a change of arms costs.
 
-python -m tools.guardrails alarms power devices stages  # ten minutes on one core; each can be asked for alone
+python -m tools.guardrails alarms power late devices stages  # ten minutes on one core; each can be asked for alone
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from maskedbandit.study.watch import Watch
 ARMS, FIRST, GROWTH = 3, 50, 1.25  # people of an arm in the first epoch, and how it grows
 EPSILONS = (None, 1.0, 0.5, 0.25, 0.1)  # of the guardrail
 PEOPLE = 20_000
+BEFORE = (0, 3000, 15_000, 60_000)  # people of a study of three arms, until one begins to do harm
+MOST = 20_000  # people of the arm after that
 
 
 def channel_of(epsilon: float | None) -> Channel:
@@ -90,6 +92,51 @@ def power() -> None:
             print(f"  epsilon {epsilon}, mean {mean}: {until_found(channel_of(epsilon), mean, 24)}", flush=True)
 
 
+def until_found_late(channel: Channel, before: int, seed: int, growth: float, anew: bool) -> float:
+    """People of an arm from when its mean goes from 0.01 to 0.09 until it is found, if the limit is 0.03."""
+    table = {"name": "harm", "harm": {"above": 0.03}}
+    watch = Watch(Guardrail.from_table(table, Reward(), ("a", "b", "c")), channel.law(), ARMS, anew)
+    rng, size, people, well = np.random.default_rng(seed), float(FIRST), 0, before // ARMS
+    while people - well < MOST:
+        n = int(size)
+        first = min(max(well - people, 0), n)
+        total = rng.binomial(first, 0.01) + rng.binomial(n - first, 0.09)
+        people, size = people + n, size * growth
+        if watch.saw(Recorded(1, n, release(channel, total, n, rng), 0)):
+            return people - well
+    return math.inf
+
+
+def late(studies: int = 200) -> None:
+    """The same if an arm begins to do harm late, and by the rule under which it was watched before."""
+    print(f"people of the arm until it is found, after {BEFORE} people of the study: median, and in nine of ten")
+    for growth, cohorts in ((1.0, f"of {FIRST}"), (GROWTH, f"from {FIRST} on, each a quarter larger")):
+        for epsilon in EPSILONS:
+            for anew, name in ((True, "anew with each release"), (False, "once")):
+                found = list[str]()
+                for before in BEFORE:
+                    times = sorted(
+                        until_found_late(channel_of(epsilon), before, seed, growth, anew) for seed in range(studies)
+                    )
+                    found.append(f"{times[studies // 2]} ({times[studies * 9 // 10]})")
+                print(f"  cohorts {cohorts}, epsilon {epsilon}, {name}: {', '.join(found)}", flush=True)
+
+
+def many_releases(studies: int = 1000, releases: int = 400) -> None:
+    """False alarms of arms at the limit that have many releases, with each of which evidence begins anew."""
+    for epsilon in EPSILONS:
+        channel, alarms = channel_of(epsilon), 0
+        table = {"name": "harm", "harm": {"above": 0.03}}
+        for seed in range(studies):
+            rng = np.random.default_rng(seed)
+            watch = Watch(Guardrail.from_table(table, Reward(), ("a", "b", "c")), channel.law(), ARMS)
+            ones = rng.binomial(FIRST, 0.03, releases)
+            alarms += any(
+                watch.saw(Recorded(1, FIRST, release(channel, int(x), FIRST, rng), i)) for i, x in enumerate(ones)
+            )
+        print(f"  epsilon {epsilon}, an arm of {releases} releases at 0.03: {alarms / studies:.2%}", flush=True)
+
+
 def devices() -> None:
     """The same, if each device adds the noise, and false alarms."""
     print("the same under local trust; studies of 200 with a false alarm, of arms that are all at the limit")
@@ -135,8 +182,9 @@ def stages(studies: int = 60) -> None:
 
 def main(parts: Sequence[str]) -> None:
     """Do what is asked for."""
-    for part in parts or ("alarms", "power", "devices", "stages"):
-        {"alarms": alarms, "power": power, "devices": devices, "stages": stages}[part]()
+    of = {"alarms": alarms, "power": power, "late": late, "devices": devices, "stages": stages}
+    for part in parts or of:
+        of[part]()
 
 
 if __name__ == "__main__":

@@ -98,6 +98,29 @@ def test_flags_of_an_arm_that_was_added(service: Inside) -> None:
     assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", body).json["variant"] == "d"
 
 
+def test_results_and_the_page_say_which_arm_is_best_once_it_is_sure(service: Inside) -> None:
+    """Who gets c succeeds, and all others fail; a release has noise with probability below 1e-1000."""
+    service.begin(arms=THREE, policy=LEAST, **SURE)
+    named = list[bool]()
+    for part in range(4):
+        arms = service.ask("GET", "/v1/studies/small/results", None, "owner").json["arms"]
+        best = {arm["arm"]: arm["surely_best"] for arm in arms}
+        beaten = {arm["arm"]: arm["surely_beaten"] for arm in arms}
+        named.append(best["c"] is not None and best["c"] >= 0.95)
+        if named[-1]:
+            assert best["c"] == min(beaten["a"], beaten["b"])
+        assert beaten["c"] == best["a"] == best["b"] == (0 if part else None)
+        found = seen(service)
+        assert found.best == (2 if named[-1] else None)
+        for i in range(48 * part, 48 * part + 48):
+            given = service.assign(f"person {i}")
+            if given["ticket"]:
+                service.study("expose", {"ticket": given["ticket"]})
+                service.study("report", {"ticket": given["ticket"], "value": int(given["arm"] == "c")})
+        service.tick(21)
+    assert named[0] < named[-1]
+
+
 @each_trust
 def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None:
     service.begin(**guarded)
@@ -108,6 +131,8 @@ def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None
         play(service, {"b": 1}, range(48 * part, 48 * part + 48))
     found = service.ask("GET", "/v1/studies/small/results", None, "owner").json
     assert [arm["stands"] for arm in found["arms"]] == ["in play", "harmful", "in play"]
+    sure = [(arm["surely_best"] is None, arm["surely_beaten"] is None) for arm in found["arms"]]
+    assert sure == [(False, False), (True, True), (False, False)], "an arm that is out of play is compared with none"
     harm = {arm["arm"]: arm["guardrail"] for arm in found["arms"]}
     assert harm["b"]["mean"] > 0.5
     assert harm["b"]["low"] > 0.2 > harm["a"]["mean"] == 0.0
@@ -126,7 +151,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     play(service, {"b": 1}, range(48, 60))
     now = seen(service)
     page = render_study(now, OWNER, "token")
-    assert "Harm is a mean of harm above 0.2." in page
+    assert "Harm is a mean of harm above 0.2, over all its people, or over those since any of its releases." in page
     assert "<td>harmful</td>" in page
     assert 'action="/studies/small/arms/a/pause"' in page
     assert 'action="/studies/small/arms/b/' not in page

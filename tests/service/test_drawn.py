@@ -102,7 +102,7 @@ def test_a_page_is_kept_up_to_date(browser: Browser, pages: dict[str, str]) -> N
     page.focus("#table-health summary")
     text.append(pages["study, running"])
     said.append("event: changed\ndata: {}\n\n")
-    page.wait_for_selector(".state:has-text('leads in what was released')")
+    page.wait_for_selector(".state:has-text('too early to tell which arm is best')")
     assert page.evaluate("[...document.querySelectorAll('details[open]')].map((each) => each.id)") == ["table-arrivals"]
     assert page.evaluate("document.activeElement.parentElement.id") == "table-health"
     page.close()

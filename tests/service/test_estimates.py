@@ -1,4 +1,4 @@
-"""The bands, the chance of being best, the odds and the check of exposures: each against another way to compute it."""
+"""The bands, the odds and the check of exposures: each against another way to compute it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import erf, ndtr
+from scipy.special import erf
 
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.local import Local
@@ -15,18 +15,12 @@ from maskedbandit.core import Release
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
-from maskedbandit.service.estimates import Estimate, chances, estimates
+from maskedbandit.service.estimates import estimates
 from maskedbandit.service.health import RARE, exposure_chance
-from maskedbandit.theory.sequences import Interval
 from tests.statistics import at_most
 
 PLAYS, COHORTS, PEOPLE = 2000, 4, 100
 CHANNELS = [Central(epsilon=0.2), Central(epsilon=0.2, noise=DiscreteGaussian()), Local(epsilon=2), Response(epsilon=1)]
-
-
-def normal(mean, error):
-    """An estimate with this standard error."""
-    return Estimate(1, 1, mean, error, Interval(0.0, 1.0), Interval(0.0, 1.0))
 
 
 def bands(law, totals):
@@ -68,38 +62,6 @@ def test_a_band_stays_a_band_where_everybody_or_nobody_succeeds():
         (found,) = estimates(law, [[Release(0, 100, total)]])
         assert 0 < found.inner.width < found.outer.width <= 1
         assert found.mean == total / 100
-
-
-def test_two_arms_have_the_chance_of_the_normal_law():
-    for a, b, width in ((0.5, 0.52, 0.02), (0.4, 0.6, 0.05), (0.5, 0.5, 0.01)):
-        found = chances([normal(mean, width) for mean in (a, b)])
-        assert found[1] == pytest.approx(ndtr((b - a) / (width * math.sqrt(2))), abs=1e-5)
-        assert sum(found) == pytest.approx(1)
-
-
-def test_many_arms_have_the_chance_of_draws():
-    """Means beyond 0 and 1, very different bands, and an arm of which nothing is known."""
-    rng, n = np.random.default_rng(3), 400_000
-    given = [(-0.1, 0.2), (0.5, 0.1), (0.45, 0.3), (0.6, 0.002), (1.2, 0.4)]
-    draws = np.empty((6, n))
-    for i, (mean, width) in enumerate(given):
-        low, high = ndtr(-mean / width), ndtr((1 - mean) / width)
-        from scipy.special import ndtri
-
-        draws[i] = mean + width * ndtri(low + rng.random(n) * (high - low))
-    draws[5] = rng.random(n)
-    expected = np.bincount(draws.argmax(axis=0), minlength=6) / n
-    found = chances([*(normal(mean, width) for mean, width in given), None])
-    assert found == pytest.approx(expected, abs=0.005)  # 6 standard deviations
-    assert found == chances([*(normal(mean, width) for mean, width in given), None])
-
-
-@pytest.mark.parametrize("k", [2, 1000])
-def test_the_chances_add_up_however_sure_they_are(k):
-    for width in (1e-6, 1e-3, 0.3, 50.0):
-        found = chances([normal(i / k, width) for i in range(k)])
-        assert sum(found) == pytest.approx(1)
-        assert found[-1] == max(found)
 
 
 def test_no_guess_is_better_than_the_odds_say():

@@ -2,7 +2,8 @@
 
 An arm is watched through many cohorts at once, each of whose sizes may depend on the releases before it. Broken twins
 of the rule err far more often: one forgets the noise, one looks at an interval for a fixed number of people again and
-again, and one takes the bits that devices send under randomized response for outcomes.
+again, and one takes the bits that devices send under randomized response for outcomes. The older rule, by which all
+that was ever released of an arm counts alike, does not find harm that begins late.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.watch import Found, Watch
 from maskedbandit.theory.differences import Pair
-from maskedbandit.theory.sequences import Sums
+from maskedbandit.theory.sequences import Floats, Sums
 from tests.statistics import at_most
 
 LOCAL, RESPONSE = Local(epsilon=2).law(), Response(epsilon=1).law()
@@ -67,35 +68,40 @@ def alarms(harm: dict[str, Any], kind: type[Watch] = Watch, drift: float = 0.0, 
 class Forgets(Watch):
     """It takes sums with noise for sums without."""
 
-    def evidence(self, arm: int) -> float:
-        known = self._known.get(arm)
-        if isinstance(known, Pair):
-            self._known[arm] = known._replace(cost=0 * known.cost)
-        elif isinstance(known, Sums):
-            self._known[arm] = known._replace(moments=0 * known.moments)
-        return super().evidence(arm)
+    def _worth(self, known: Sums) -> Floats:
+        return super()._worth(known._replace(moments=0 * known.moments))
 
 
 class Bits(Watch):
     """It takes the bits that devices send for outcomes."""
 
-    def evidence(self, arm: int) -> float:
-        law, self.law = self.law, self.law._replace(flip=0.0)
-        found = super().evidence(arm)
-        self.law = law
-        return found
+    def _worth(self, known: Sums) -> Floats:
+        return Watch(self.guardrail, self.law._replace(flip=0.0), self.k)._worth(known)
+
+    def _worth_of_pair(self, known: Pair) -> Floats:
+        return Watch(self.guardrail, self.law._replace(flip=0.0), self.k)._worth_of_pair(known)
 
 
 class Once(Watch):
     """An interval that is right if it is looked at once."""
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.sums = dict.fromkeys(range(ARMS), (0, 0.0))
+
     def saw(self, release: Recorded) -> list[Found]:
-        super().saw(release)
-        known = self._known[release.arm]
-        n, cohorts = int(known.n), max(int(known.n) // 40, 1)
-        spread = math.sqrt(n * LIMIT * (1 - LIMIT) + deviation(LAW, cohorts, n) ** 2)
-        z = (float(known.total) - n * LIMIT) / spread
+        n, total = self.sums[release.arm]
+        n, total = self.sums[release.arm] = n + release.n, total + release.total
+        spread = math.sqrt(n * LIMIT * (1 - LIMIT) + deviation(LAW, max(n // 40, 1), n) ** 2)
+        z = (total - n * LIMIT) / spread
         return [Found(release.arm, z)] if z > 2.1 and release.arm not in self.declared else []  # 0.05 / 3 one-sided
+
+
+class Older(Watch):
+    """The rule by which all that was ever released of an arm counts alike."""
+
+    def __init__(self, guardrail: Guardrail, law: Law, k: int) -> None:
+        super().__init__(guardrail, law, k, anew=False)
 
 
 DIFFERENCE = {"above": 1e-9, "against": "a"}
@@ -111,7 +117,7 @@ def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], dri
 @pytest.mark.parametrize(
     ("kind", "harm", "law"),
     [
-        (Forgets, {"above": LIMIT}, LAW),
+        (Forgets, {"above": LIMIT}, Central(epsilon=0.1).law()),
         (Forgets, {"above": LIMIT}, LOCAL),
         (Once, {"above": LIMIT}, LAW),
         (Bits, {"above": LIMIT}, RESPONSE),
@@ -145,6 +151,27 @@ def test_harm_is_found(harm: dict[str, Any], means: list[float], law: Law) -> No
 def test_a_difference_is_found_in_a_drift() -> None:
     right = sum(found(rule({"above": 0.05, "against": "a"}), [0.2, 0.6, 0.2], seed, 0.1) == {1} for seed in range(60))
     at_most(60 - right, 60, 0.1)
+
+
+def until_found(kind: type[Watch], harm: dict[str, Any], seed: int, well: int = 130) -> float:
+    """People of an arm from when it begins to do harm until it is found, of 3000: before it were so many cohorts."""
+    watch, rng = rule(harm, kind, Central(epsilon=1).law()), np.random.default_rng(seed)
+    for epoch in range(well + 20):
+        for arm, mean in ((0, 0.01), (1, 0.01 if epoch < well else 0.09)):
+            total = released(watch.law, rng.binomial(150, mean), 150, rng)
+            if found := watch.saw(Recorded(arm, 150, total, epoch)):
+                assert (found[0].arm, epoch >= well) == (1, True)
+                return 150 * (epoch - well + 1)
+    return math.inf
+
+
+@pytest.mark.parametrize("harm", [{"above": 0.03}, {"above": 0.02, "against": "a"}], ids=["mean", "difference"])
+def test_harm_that_begins_late_is_found(harm: dict[str, Any]) -> None:
+    """After 60 000 people of a study of three arms. By the older rule it takes 9000 people of the arm."""
+    studies = 20
+    at_most(sum(math.isinf(until_found(Watch, harm, seed)) for seed in range(studies)), studies, 0.1)
+    with pytest.raises(AssertionError, match="is more than"):
+        at_most(sum(math.isinf(until_found(Older, harm, seed)) for seed in range(studies)), studies, 0.1)
 
 
 def test_alpha_is_shared_by_all_arms_that_may_ever_be_added() -> None:

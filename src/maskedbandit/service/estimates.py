@@ -1,33 +1,30 @@
-"""What the releases say of each arm: its mean with two bands, and how likely it is to be the best.
+"""What the releases say of each arm: its mean with two bands, what it has more than another, and whether it is best.
 
 All of it is computed from released sums and from the law of their noise alone, so it costs nobody anything.
 
 The outer band is a confidence sequence (theory/sequences.py): in 95 of 100 studies it holds the mean at all times,
 however the policy goes by what was released, and whenever somebody looks. The inner band is what it would be if the
-same total had no noise. The chance of being best assumes something else: that means are normal, with
-
-    Var(mean) = p (1 - p) / n + v / n^2,      p the mean, n the people, v the variance of the noise in their sum.
+same total had no noise. Each mean is that of the arm's own people. What an arm has more than another, and which arm is
+best, is said of people to whom both were dealt (theory/differences.py, theory/best.py): for if days differ, an arm's
+mean is as good as the days on which it was dealt.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-import numpy as np
 from msgspec import Struct
-from scipy.special import log_ndtr
 
 from maskedbandit.core import Recorded, Release
 from maskedbandit.law import NO_NOISE, Law, deviation
+from maskedbandit.theory.best import Confidence, confidence_of_best
 from maskedbandit.theory.differences import difference_interval
 from maskedbandit.theory.sequences import Interval, mean_intervals, sums
 
 ALPHA = 0.05
 COMPARED = 30  # arms: with more of them the page would be slow
-CELLS = 4000  # of the range in which the best mean may lie
-FAR = 9.0  # standard deviations: nothing is beyond them
 
 
 class Estimate(Struct, frozen=True):
@@ -103,33 +100,13 @@ def _difference(law: Law, pairs: tuple[tuple[Recorded, Recorded], ...]) -> Diffe
     return Difference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
 
 
-def chances(found: Sequence[Estimate | None]) -> tuple[float, ...]:
-    """The chance of each arm to have the highest mean: before any release every mean from 0 to 1 is as likely.
-
-    The estimates are taken to be normal. It is a sum over a fixed grid, so it is the same each time.
-
-    >>> chances([None, None])
-    (0.5, 0.5)
-    """
-    return _chances(tuple(None if each is None else (each.mean, each.error) for each in found))
+def confidences(
+    law: Law, arms: Sequence[Sequence[Recorded]], in_play: Collection[int], began: int
+) -> dict[int, Confidence]:
+    """How surely each arm in play is the best, or is beaten; of none if they are more than `COMPARED`, or on trees."""
+    if len(in_play) > COMPARED or law.counter > 0:
+        return {}
+    return _confidences(law, tuple(map(tuple, arms)), tuple(in_play), began)
 
 
-@lru_cache(maxsize=256)
-def _chances(found: tuple[tuple[float, float] | None, ...]) -> tuple[float, ...]:
-    low = max((min(max(mean - FAR * width, 0.0), 1.0) for mean, width in filter(None, found)), default=0.0)
-    edges = np.linspace(min(low, 1 - 1e-9), 1.0, CELLS + 1)
-    below = np.array([edges if each is None else _below(edges, *each) for each in found])  # that a mean is below each
-    inside, lower = np.diff(below), below[:, :-1]
-    logs = np.log(np.maximum(lower + inside / 2, 1e-300))  # that it is below the middle of a cell
-    wins = (inside * np.exp(logs.sum(axis=0) - logs)).sum(axis=1)
-    return tuple(float(each) for each in wins / wins.sum())
-
-
-def _below(edges: np.ndarray, mean: float, width: float) -> np.ndarray:
-    """The probability that a mean between 0 and 1 is below each of these, given its normal estimate."""
-    ends = (np.concatenate(([0.0, 1.0], edges)) - mean) / width
-    side = 1.0 if mean <= 0.5 else -1.0  # in the tail in which the logarithms differ
-    logs = log_ndtr(-side * ends)
-    top = max(logs[0], logs[1])
-    tail = np.exp(logs - top)
-    return np.clip((tail[0] - tail[2:]) / (tail[0] - tail[1]), 0.0, 1.0)
+_confidences = lru_cache(maxsize=64)(confidence_of_best)

@@ -59,6 +59,7 @@ def rule(protocol: Protocol) -> str:
         name = protocol.arms[found.against][0]
         what = f"a mean of {found.name} whose difference from that of {name} is {side} {found.limit * width:.4g}"
     return (
-        f"Harm is {what}. An arm of which the releases show that is put out of play at once, and for good. An arm that "
-        f"does no harm is taken for one that does in at most {times}, however long they go on."
+        f"Harm is {what}, over all its people, or over those since any of its releases. An arm of which the releases "
+        f"show that is put out of play at once, and for good. An arm that does no harm is taken for one that "
+        f"does in at most {times}, however long they go on."
     )

@@ -54,13 +54,18 @@ class ArmResult(Struct):
     high: float | None
     low_without_noise: float | None  # what the interval would be if the total had no noise
     high_without_noise: float | None
-    chance_of_being_best: float  # if means are normal
+    surely_best: float | None  # the confidence that each other arm in play is beaten; None if none were compared
+    surely_beaten: float | None  # the confidence that another arm in play is better, over the same people
     compared: Compared | None = None  # if both were dealt together
     guardrail: GuardrailResult | None = None
 
 
 class Results(Struct):
-    """What a study has found so far. The intervals are valid at all times together, whenever somebody looks at them."""
+    """What a study has found so far. The intervals are valid at all times together, whenever somebody looks at them.
+
+    An effect is read from `compared` alone: the means of two arms are those of other people. What is said of the best
+    arm with a confidence of 0.95 or more is ever wrong in at most 5 of 100 studies, and 10 if arms were added.
+    """
 
     study: str
     simulated: bool

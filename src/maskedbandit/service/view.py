@@ -20,7 +20,7 @@ from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.counts import Counts, counts
 from maskedbandit.service.describe import is_simulated
-from maskedbandit.service.estimates import Difference, Estimate, chances, differences, estimates
+from maskedbandit.service.estimates import ALPHA, Difference, Estimate, confidences, differences, estimates
 from maskedbandit.service.guarded import Guarded, guarded
 from maskedbandit.service.tally import Tally
 from maskedbandit.statement.facts import Facts
@@ -32,6 +32,7 @@ from maskedbandit.store.published import parsed, published
 from maskedbandit.store.standing import Standing, stages, standing
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.theory.best import Confidence
 
 RELEASED, OPERATIONAL, SIMULATED = "released", "operational", "simulated"
 
@@ -42,7 +43,7 @@ class Arm(Struct, frozen=True):
     name: str
     payload: str | None  # JSON
     estimate: Estimate | None
-    chance: float  # of being the best
+    confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
     more: Difference | None = None  # what it has more than the first arm, if both were dealt together
     guarded: Guarded | None = None  # what is estimated of its guardrail
     stands: str = "in play"  # or paused, or harmful
@@ -113,7 +114,7 @@ class View(Struct, frozen=True):
     @property
     def served(self) -> int | None:
         """The arm of whoever comes while no places are given; None: any."""
-        return self.leader if self.counts.served is None else self.counts.served
+        return self.highest if self.counts.served is None else self.counts.served
 
     @property
     def over(self) -> bool:
@@ -124,8 +125,14 @@ class View(Struct, frozen=True):
         return ended and not any(each.may_be_released for each in self.counts.cohorts)
 
     @property
-    def leader(self) -> int | None:
-        """The arm in play of the highest mean in what was released."""
+    def best(self) -> int | None:
+        """The arm that is better than all others in play, over the same people and at any time, if one surely is."""
+        sure = [each for each, arm in enumerate(self.arms) if arm.confidence and arm.confidence.best >= 1 - ALPHA]
+        return sure[0] if sure else None
+
+    @property
+    def highest(self) -> int | None:
+        """The arm in play of the highest mean in what was released, which need not be the best."""
         means = {
             each: arm.estimate.mean
             for each, arm in enumerate(self.arms)
@@ -223,16 +230,17 @@ def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...], epochs: Ma
             released[each.arm].append(Recorded(each.arm, each.n, each.total, epochs[each.cohort or 0]))
     law = protocol.channel.law()
     found, more = estimates(law, released), differences(law, released)
-    named = zip(protocol.arms, found, chances(found), more, guarded(protocol, ledger), strict=True)
+    sure = confidences(law, released, now.in_play, protocol.k - len(protocol.added))
+    named = zip(protocol.arms, found, more, guarded(protocol, ledger), strict=True)
     return tuple(
         Arm(
             name,
             None if payload is None else json.dumps(payload, ensure_ascii=False),
             each,
-            chance,
+            sure.get(arm),
             other,
             second,
             now.is_said(arm),
         )
-        for arm, ((name, payload), each, chance, other, second) in enumerate(named)
+        for arm, ((name, payload), each, other, second) in enumerate(named)
     )

@@ -13,6 +13,12 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
 
 ALIKE = 1e-6  # nats: another machine may compute the last digits otherwise
+ANEW = "anew with each release"  # how evidence of harm begins; studies that do not say so began under an older rule
+
+
+def rule_of_harm(protocol: Protocol) -> dict[str, str]:
+    """What the ledger says of the rule that finds harm, when a study is started."""
+    return {} if protocol.guardrail is None else {"evidence_of_harm": ANEW}
 
 
 def recorded(says: dict[str, Any], epoch: int) -> Recorded:
@@ -24,7 +30,8 @@ def watched(study: str, protocol: Protocol, found: Sequence[Entry], driver: Driv
     """What is known of the guardrail, or raise `Corrupted` unless arms were found harmful when they had to be."""
     if protocol.guardrail is None:
         return None
-    watch = Watch(protocol.guardrail, protocol.guardrail_channel.law(), protocol.k - len(protocol.added))
+    anew = not found or found[0].says.get("evidence_of_harm") == ANEW
+    watch = Watch(protocol.guardrail, protocol.guardrail_channel.law(), protocol.k - len(protocol.added), anew)
     due = dict[int, float]()
     for says in (entry.says for entry in found):
         if says["kind"] == "arm_harmful":

@@ -23,6 +23,7 @@ from maskedbandit.store.arms import change
 from maskedbandit.store.checked import seed_digest
 from maskedbandit.store.database import Database
 from maskedbandit.store.erasure import erase_person
+from maskedbandit.store.harm import rule_of_harm
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.operation import About, Done, Operation
 from maskedbandit.store.release import Release, do_what_is_due, releases
@@ -221,7 +222,7 @@ class Study:
     def op_start(self, simulated: bool = False) -> None:
         """See `start`."""
         says = {"protocol": self.protocol.digest, "seed": seed_digest(self._session.seed), "simulated": simulated}
-        move(self._session, "started", **says)
+        move(self._session, "started", **says, **rule_of_harm(self.protocol))
 
     def op_pause(self) -> None:
         """See `pause`."""

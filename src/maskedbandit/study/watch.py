@@ -1,28 +1,31 @@
 """The rule that finds harm: how surprising the releases of an arm's guardrail would be, if the arm did none.
 
-After each release the evidence is M of theory/sequences.py, for a mean at the limit, or of theory/differences.py, for a
-difference at the limit. While the arm's mean is within the limit, or its difference is, M is at most a non-negative
-supermartingale from 1, whatever rule chose the cohorts. So it ever reaches 1 / a with probability <= a [Vil39], and the
-arm is found harmful when it does. Of alpha, the m arms with which the study began share a half, and the arm that is
-added as number j has alpha / (2 j (j + 1)): that adds up to alpha, however many are added. The arm that others are
-compared with is not watched.
+After each release the evidence is S of theory/restarts.py: a mean of processes M of which one begins with each release
+of the arm. M is that of theory/sequences.py, for a mean at the limit, or of theory/differences.py, for a difference at
+the limit. While the mean of the arm's people is within the limit since each of its releases, or the difference is, S is
+at most a non-negative supermartingale from 1, whatever rule chose the cohorts. So it ever reaches 1 / a with
+probability <= a [Vil39], and the arm is found harmful when it does. Of alpha, the m arms with which the study began
+share a half, and the arm that is added as number j has alpha / (2 j (j + 1)): that adds up to alpha, however many are
+added. The arm that others are compared with is not watched.
 
 A difference counts in the epochs in which both arms have a cohort, and only once both are released. So it may drift in
-common with all arms. A mean is that of the people who came, averaged; it may drift too.
+common with all arms. A mean is that of the people who came, averaged; within the limit it may drift too.
+
+Studies that began under an older rule keep it: of all these processes theirs has the first alone, so harm that begins
+late may never be found.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from maskedbandit.core import Recorded
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.theory.differences import Pair, evidence_of_pair, pair_sums
-from maskedbandit.theory.sequences import Sums, evidence, failures, of_sums, sums
+from maskedbandit.theory.differences import Pair, pair_sums, worth_of_bets_on_pair
+from maskedbandit.theory.restarts import Restarts
+from maskedbandit.theory.sequences import Floats, Sums, failures, of_sums, sums, worth_of_bets
 
 
 class Found(NamedTuple):
@@ -33,7 +36,7 @@ class Found(NamedTuple):
 
 
 class Watch:
-    """What is known of the guardrail of each arm of a study that began with k.
+    """What is known of the guardrail of each arm of a study that began with k; `anew`: not under the older rule.
 
     >>> from maskedbandit.law import LAPLACE
     >>> from maskedbandit.study.reward import Reward
@@ -43,10 +46,10 @@ class Watch:
     ([], 1)
     """
 
-    def __init__(self, guardrail: Guardrail, law: Law, k: int) -> None:
-        self.guardrail, self.law, self.k = guardrail, law, k
+    def __init__(self, guardrail: Guardrail, law: Law, k: int, anew: bool = True) -> None:
+        self.guardrail, self.law, self.k, self.anew = guardrail, law, k, anew
         self.declared: set[int] = set()
-        self._known: dict[int, Any] = {}  # Sums or Pair of each arm
+        self._known: dict[int, Restarts] = {}  # of each arm
         self._epochs: dict[int, dict[int, Recorded]] = {}  # releases of epochs, by arm
 
     def enough(self, arm: int) -> float:
@@ -60,15 +63,7 @@ class Watch:
 
     def evidence(self, arm: int) -> float:
         """In nats, by what was released so far."""
-        known, limit = self._known.get(arm), self.guardrail.limit
-        if known is None:
-            return 0.0
-        if isinstance(known, Pair):
-            difference = limit * (1 - 2 * self.law.flip)  # of bits under randomized response
-            return float(evidence_of_pair(self.law, known, -difference if self.guardrail.below else difference))
-        if self.guardrail.below:
-            return float(evidence(self.law, failures(known), of_sums(self.law, 1 - limit)))
-        return float(evidence(self.law, known, of_sums(self.law, limit)))
+        return self._known[arm].evidence if arm in self._known else 0.0
 
     def saw(self, release: Recorded) -> list[Found]:
         """Take a release of the guardrail in: the arms that are now found harmful, and were not before."""
@@ -81,8 +76,7 @@ class Watch:
         self.declared.add(arm)
 
     def _alone(self, release: Recorded) -> list[int]:
-        new, before = sums(self.law, [release]), self._known.get(release.arm)
-        self._known[release.arm] = new if before is None else Sums(*map(np.add, before, new))
+        self._add(release.arm, self._worth(sums(self.law, [release])))
         return [release.arm]
 
     def _compared(self, release: Recorded) -> list[int]:
@@ -94,6 +88,19 @@ class Watch:
             return []
         for arm in arms:
             both = (epoch[arm], epoch[control])
-            new, before = pair_sums(self.law, [both[::-1] if self.guardrail.below else both]), self._known.get(arm)
-            self._known[arm] = new if before is None else Pair(*map(np.add, before, new))
+            self._add(arm, self._worth_of_pair(pair_sums(self.law, [both[::-1] if self.guardrail.below else both])))
         return arms
+
+    def _add(self, arm: int, worth: Floats) -> None:
+        self._known.setdefault(arm, Restarts(self.anew)).add(worth)
+
+    def _worth(self, known: Sums) -> Floats:
+        """What a release is worth to each bet against a mean at the limit."""
+        if self.guardrail.below:
+            return worth_of_bets(self.law, failures(known), of_sums(self.law, 1 - self.guardrail.limit))
+        return worth_of_bets(self.law, known, of_sums(self.law, self.guardrail.limit))
+
+    def _worth_of_pair(self, known: Pair) -> Floats:
+        """What an epoch is worth to each bet against a difference at the limit."""
+        difference = self.guardrail.limit * (1 - 2 * self.law.flip)  # of bits under randomized response
+        return worth_of_bets_on_pair(self.law, known, -difference if self.guardrail.below else difference)

@@ -120,15 +120,20 @@ def pair_sums(law: Law, epochs: Iterable[tuple[Known, Known]]) -> Pair:
     return Pair(math.fsum(margin), math.fsum(pooled), weight, cost)
 
 
-def evidence_of_pair(law: Law, known: Pair, difference: Any) -> Any:
-    """ln M: how surprisingly large the margin is for this difference, at the most."""
+def worth_of_bets_on_pair(law: Law, known: Pair, difference: Any) -> Floats:
+    """ln of what each bet against this difference is worth, at the least; over epochs it adds up."""
     lam, c, up, down = grid(law)
     margin, pooled, weight, difference = (np.asarray(each)[..., None, None] for each in (*known[:3], difference))
     half = np.abs(difference) / 2
     q = np.clip(LEVELS, half, 1 - half)  # means stay in [0, 1]
     rewards = np.log1p((q + difference / 2) * up) + np.log1p((q - difference / 2) * down)
-    terms = lam * margin - c * pooled - weight * rewards - known.cost
-    return log_mean_exp(terms.reshape(*terms.shape[:-2], -1))
+    worth: Floats = lam * margin - c * pooled - weight * rewards - known.cost
+    return worth.reshape(*worth.shape[:-2], -1)
+
+
+def evidence_of_pair(law: Law, known: Pair, difference: Any) -> Any:
+    """ln M: how surprisingly large the margin is for this difference, at the most."""
+    return log_mean_exp(worth_of_bets_on_pair(law, known, difference))
 
 
 def difference_interval(law: Law, epochs: Sequence[tuple[Known, Known]], alpha: float = 0.05) -> Interval:

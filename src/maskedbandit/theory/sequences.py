@@ -135,11 +135,17 @@ def log_mean_exp(terms: Floats) -> Any:
     return np.log(np.exp(terms - top).mean(axis=-1)) + top[..., 0]
 
 
-def evidence(law: Law, known: Sums, mean: Any) -> Any:
-    """ln M, in nats: how surprisingly large the sum is for this mean, at the most."""
+def worth_of_bets(law: Law, known: Sums, mean: Any) -> Floats:
+    """ln of what each bet against this mean is worth, at the least; over releases it adds up."""
     lam = bets(law)
     total, n, mean = (np.asarray(each)[..., None] for each in (known.total, known.n, mean))
-    return log_mean_exp(lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments)
+    worth: Floats = lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments
+    return worth
+
+
+def evidence(law: Law, known: Sums, mean: Any) -> Any:
+    """ln M, in nats: how surprisingly large the sum is for this mean, at the most."""
+    return log_mean_exp(worth_of_bets(law, known, mean))
 
 
 def least(ruled_out: Callable[[Floats], Any], low: Any, high: Any) -> Any:

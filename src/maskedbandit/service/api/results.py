@@ -26,8 +26,10 @@ async def results(call: Call) -> Results:
     units, arms = found.protocol.reward.in_units, list[ArmResult]()
     for arm in found.arms:
         second = GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None
+        best, beaten = arm.confidence or (None, None)
         if arm.estimate is None:
-            arms.append(ArmResult(arm.name, arm.stands, 0, None, None, None, None, None, arm.chance, guardrail=second))
+            nothing = ArmResult(arm.name, arm.stands, 0, None, None, None, None, None, best, beaten, guardrail=second)
+            arms.append(nothing)
             continue
         low, high, *inner = (units(end) for end in (*arm.estimate.outer, *arm.estimate.inner))
         arms.append(
@@ -40,7 +42,8 @@ async def results(call: Call) -> Results:
                 high=high,
                 low_without_noise=inner[0],
                 high_without_noise=inner[1],
-                chance_of_being_best=arm.chance,
+                surely_best=best,
+                surely_beaten=beaten,
                 compared=compared(found, arm),
                 guardrail=second,
             )

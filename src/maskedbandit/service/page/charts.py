@@ -102,12 +102,12 @@ def short(name: str, on: Drawing) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def chance(view: View) -> Markup:
-    """A bar for each arm."""
-    arms = drawn(view)
-    about = "; ".join(f"{arm.name} {percent(arm.chance)}" for arm in arms)
-    draw = bars([(arm.name, arm.chance, percent(arm.chance)) for arm in arms])
-    return picture("chance", "Chance of each arm to be the best", about, draw)
+def beaten(view: View) -> Markup:
+    """A bar for each arm in play: how surely another one is better."""
+    rows = [(arm.name, arm.confidence.beaten) for arm in view.arms if arm.confidence]
+    about = "; ".join(f"{name} {percent(sure)}" for name, sure in rows)
+    draw = bars([(name, sure, percent(sure)) for name, sure in rows])
+    return picture("beaten", "How surely another arm is better than each", about, draw)
 
 
 def delays(view: View) -> Markup:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from maskedbandit.service.counts import Cohort
+from maskedbandit.service.estimates import ALPHA
 from maskedbandit.service.health import RARE, exposure_chance
 from maskedbandit.service.view import Line, View
 from maskedbandit.store.standing import wrong_at_most
@@ -49,9 +50,22 @@ def _leads(view: View) -> Markup:
         if wrong is not None:
             ended, surely = "search", f", wrong with probability at most {decimal(wrong)}"
         return Markup("The {} has ended, and its answer is {}{}.").format(ended, _names(view, view.named), surely)
-    if view.leader is not None:
-        return Markup("<strong>{}</strong> leads in what was released.").format(view.arms[view.leader].name)
-    return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
+    if not view.releases:
+        return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
+    if view.best is not None:
+        text = "<strong>{}</strong> is the best arm in play, wrong with probability at most {}."
+        return Markup(text).format(view.arms[view.best].name, decimal(wrongly_best(view)))
+    if any(arm.confidence for arm in view.arms):
+        known = "not known" if view.over else "too early to tell"
+        return Markup("It is {} which arm is best.").format(known)
+    if view.standing.is_alone:
+        return Markup("")
+    return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
+
+
+def wrongly_best(view: View) -> float:
+    """The probability with which an arm is ever called the best wrongly: twice as much if arms were added."""
+    return ALPHA * (2 if view.protocol.added else 1)
 
 
 def _names(view: View, arms: tuple[int, ...]) -> Markup:

@@ -35,9 +35,11 @@ def differences(view: View) -> Rows:
     ]
 
 
-def chances(view: View) -> Rows:
-    """The chance of each arm to be the best."""
-    return [[arm.name, percent(arm.chance)] for arm in view.arms]
+def confidences(view: View) -> Rows:
+    """How surely another arm is better than each, and how surely it is the best."""
+    return [
+        [arm.name, percent(arm.confidence.beaten), percent(arm.confidence.best)] for arm in view.arms if arm.confidence
+    ]
 
 
 def groups(view: View) -> list[tuple[str, tuple[int, ...]]]:

@@ -1,0 +1,94 @@
+"""How surely an arm is the best, and how surely another one is better: over the same people, at any time.
+
+Means of each arm's own people do not say which arm is best: a policy gives better arms more people as time goes on, so
+if days differ an arm is as good as its days. So arms are compared over the people to whom both were dealt. Arm b is
+better than a if the average difference of theory/differences.py, over the epochs that both have had so far, is above 0.
+M for a difference of 0 is evidence of it: while b is not better, M ever reaches 1 / x with probability <= x, whatever
+rule chose cohorts and stopped, and however people and days differ.
+
+All ordered pairs of arms are looked at together. The k (k - 1) of the arms with which a study began share alpha; the
+2 j that the arm of number j, the i-th that was added, makes with those before it share alpha / (i (i + 1)). So
+
+* an arm is *beaten* with a confidence of 1 - alpha if M of another arm in play against it reaches the number of equal
+  parts into which alpha is divided for that pair, over alpha;
+* an arm is the *best* with that confidence if every other arm in play is beaten with it, and it is not.
+
+With probability at least 1 - alpha nothing that is ever said of any pair with a confidence of 1 - alpha is false. If
+arms are added it is 1 - 2 alpha. If an arm is at least as good as each other in play, it is not beaten; and if drift is
+common to all arms there is such an arm, that of the highest mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from maskedbandit.core import Recorded
+from maskedbandit.law import Law
+from maskedbandit.theory.differences import evidence_of_pair, pair_sums
+
+
+class Confidence(NamedTuple):
+    """How surely an arm is the best of those in play, and how surely another one is better: from 0 to 1."""
+
+    best: float
+    beaten: float
+
+
+def confidence_of_best(
+    law: Law, arms: Sequence[Sequence[Recorded]], in_play: Collection[int], began: int
+) -> dict[int, Confidence]:
+    """The confidence for each arm in play, from its releases, in a study that began with so many arms.
+
+    Nothing is known, and the result is empty, if no two arms in play have had releases of the same epoch.
+
+    **Guarantee**: of what is said with confidence 1 - alpha, anything is ever false with probability at most alpha, and
+    if arms were added 2 alpha, for any people, drift, and rule that chose cohorts and stopped.
+
+    >>> from maskedbandit.law import NO_NOISE
+    >>> a, b = (Recorded(0, 900, 520.0, 0), Recorded(0, 900, 611.0, 1)), (Recorded(1, 900, 404.0, 0),)
+    >>> confidence_of_best(Law(NO_NOISE), [a, b], (0, 1), 2)[0].best > 0.9999
+    True
+    """
+    by_epoch = {arm: {each.epoch: each for each in arms[arm]} for arm in in_play}
+    pairs = {pair: shared_epochs(*(by_epoch[arm] for arm in pair)) for pair in combinations(sorted(in_play), 2)}
+    if not any(pairs.values()):
+        return {}
+    beaten = dict.fromkeys(by_epoch, 0.0)
+    for pair, epochs in pairs.items():
+        ahead, found = evidence_of_order(law, epochs)
+        worse = pair[1 - ahead]
+        beaten[worse] = max(beaten[worse], 1 - parts_of_alpha(max(pair), began) * math.exp(-found))
+    return {arm: Confidence(best_of(arm, beaten), beaten[arm]) for arm in sorted(beaten)}
+
+
+def best_of(arm: int, beaten: Mapping[int, float]) -> float:
+    """The confidence with which all other arms are beaten, and this one is not."""
+    others = min(beaten[each] for each in beaten if each != arm)
+    return others if beaten[arm] < others else 0.0
+
+
+def parts_of_alpha(newer: int, began: int) -> int:
+    """Into how many equal parts alpha is divided for an ordered pair of arms, of which the newer has this number."""
+    added = newer - began + 1
+    return began * (began - 1) if added <= 0 else 2 * newer * added * (added + 1)
+
+
+Epochs = tuple[tuple[Recorded, Recorded], ...]
+
+
+def shared_epochs(a: Mapping[int, Recorded], b: Mapping[int, Recorded]) -> Epochs:
+    """The releases of the epochs in which both arms have one."""
+    return tuple((each, b[epoch]) for epoch, each in a.items() if epoch in b)
+
+
+@lru_cache(maxsize=4096)
+def evidence_of_order(law: Law, epochs: Epochs) -> tuple[int, float]:
+    """Which of the two arms of these epochs is ahead, 0 or 1, and the evidence that it is better, in nats."""
+    lead = math.fsum(min(a.n, b.n) * (a.total / a.n - b.total / b.n) for a, b in epochs)
+    ahead = int(lead < 0)
+    known = pair_sums(law, [(b, a) for a, b in epochs] if ahead else epochs)
+    return ahead, float(evidence_of_pair(law, known, 0.0)) if epochs else 0.0
