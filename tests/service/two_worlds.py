@@ -109,6 +109,7 @@ class Worlds(logging.Handler):
             patch.setattr(f"maskedbandit.{where}.wall_clock", self.clock)
         for where in ("route", "host"):
             patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
+        patch.setattr("maskedbandit.store.traces.REST", 0)  # files are scrubbed at the same time in both
         for name in ("rows", "change", "each"):
             patch.setattr(Sqlite, name, self._noting(getattr(Sqlite, name)))
         real = Outcome.released

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.store import session, sqlite
+from maskedbandit.store import sqlite
 from maskedbandit.store.connection import connect
 from maskedbandit.store.sqlite import Sqlite
 from maskedbandit.store.studies import witness_of
@@ -79,7 +79,7 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
 @pytest.fixture(autouse=True)
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are scrubbed after each erasure."""
-    monkeypatch.setattr(session, "REST", 0)
+    monkeypatch.setattr("maskedbandit.store.traces.REST", 0)
 
 
 @pytest.mark.parametrize("released", [False, True])

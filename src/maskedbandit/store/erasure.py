@@ -36,7 +36,7 @@ def erase(session: Session, found: Sequence[Row]) -> int:
                 database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, person, period, loss)
                 forget_ticket(database, name, person, ticket)
     session.rows.clear()
-    session.leaves_traces = True
+    session.traces.left = True
     return len(found)
 
 

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from threading import RLock
-from time import monotonic
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
@@ -38,13 +37,13 @@ from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.requests import ReportName
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.standing import Standing, amended, standing
+from maskedbandit.store.traces import Traces
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
 
 FEW = 256  # rows
-REST = 100  # times as long as it took to scrub a database until it is done again
 
 
 class Shown(NamedTuple):
@@ -77,7 +76,6 @@ class Session:
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
     silent: bool  # of the operation under way: it is a report
-    leaves_traces: bool  # what was erased is still on disk
     _moved: bool  # whether anything but reports came in this transaction
     _reports: int  # the position of the next report
     _written: int  # steps of the log that are in the database
@@ -98,7 +96,7 @@ class Session:
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self.lock = clock, RLock()
         self._stale = True
-        self._scrubs = 0.0  # when the files may be scrubbed again
+        self.traces = Traces(database)
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
 
@@ -143,8 +141,7 @@ class Session:
         if not self.database.own:
             return
         with self.lock:
-            if self.leaves_traces:
-                self._scrub()
+            self.traces.scrub(now=True)
             try:
                 with self.database.transaction():
                     free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
@@ -186,8 +183,7 @@ class Session:
             raise
         arms = None if self._answer is None else named(self.driver)
         self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
-        if self.leaves_traces and monotonic() >= self._scrubs:
-            self._scrub()
+        self.traces.scrub()
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
@@ -231,15 +227,8 @@ class Session:
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
             keep = "UPDATE study SET people = ?, state = ?, clock = ?, lease = ?, traces = ? WHERE study = ?"
-            now = self.people, self.state, self.now, wall_clock() + LENGTH, int(self.leaves_traces)
+            now = self.people, self.state, self.now, wall_clock() + LENGTH, int(self.traces.left)
             self.database.change(keep, *now, self.name)
-
-    def _scrub(self) -> None:
-        """Have what was erased leave the files; now and then, as it takes long in a large database."""
-        start = monotonic()
-        with suppress(StoreError, Again):  # what was asked for is done all the same, and the rest when it can be
-            self.leaves_traces = not self.database.scrub()
-        self._scrubs = monotonic() + REST * (monotonic() - start)
 
     def _take(self) -> None:
         """Take the study over, and make what is in memory from what is in the database."""
@@ -257,8 +246,8 @@ class Session:
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
             find = "SELECT fence, state, clock, traces, project, protocol, seed FROM study WHERE study = ?"
-            self._fence, self.state, self.now, traces, *written_down = database.rows(find, name)[0]
-            self.leaves_traces = bool(traces)
+            self._fence, self.state, self.now, left, *written_down = database.rows(find, name)[0]
+            self.traces.left = bool(left)
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
             with readable(name):
