@@ -25,6 +25,7 @@ class History:
         self.fresh: list[str] = []  # tickets of which nothing was told yet
         self.shown: set[str] = set()  # tickets whose place cannot go back
         self.reports: dict[tuple[str, str], float] = {}  # by ticket and event
+        self.late: set[tuple[str, str]] = set()  # too late, so nobody is told whether it came before
         self.erased: set[str] = set()  # people
         self.releases: dict[int, tuple[int, int, float]] = {}
         self.state = "draft"
@@ -42,6 +43,7 @@ class History:
                 assert self.people[ticket] in self.erased, "an acknowledged place was lost"
             else:
                 assert why == "Late", why
+                self.late.add((ticket, event))
         elif kind in MOVES:
             assert why == "NotRunning", why  # it was done before the kill
             self.state = MOVES[kind]
@@ -129,7 +131,8 @@ class Stored:
         for (ticket, event), value in history.reports.items():
             kept = history.people[ticket] not in history.erased or ticket in self.places
             assert not kept or stored.get((ticket, event)) == [value], "an acknowledged report was lost"
-        assert stored.keys() <= history.reports.keys(), "a report is there that was not acknowledged"
+        known = history.reports.keys() | history.late
+        assert stored.keys() <= known, "a report is there that was not acknowledged"
 
     def check_releases(self, history: History) -> None:
         """Each release has exactly its n people, and is what the client saw; its total is what they reported."""

@@ -309,6 +309,7 @@ UNFOUND = {  # what is not found, and why that is all right
     "reward.received": "no release depends on it any more",
     "study.people": "it is only shown, and follows from the places when the study is opened",
     "study.clock": "deadlines follow it, and everybody is charged",
+    "study.traces": "what was erased is in no row, and the files are written anew when somebody is erased next",
     "study.fence": "whoever holds the study is fenced off, and takes it again",
     "study.holder": "as the fence",
     "study.lease": "as the fence",

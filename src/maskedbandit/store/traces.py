@@ -1,7 +1,7 @@
 """What erased data leaves in the files of a database, until they are scrubbed.
 
-That takes long in a large database, and a study waits for it: so it is done at once, and not again before a hundred times
-as long has passed.
+That takes long in a large database, and a study waits for it: so it is done at once, and not again before a hundred
+times as long has passed.
 """
 
 from __future__ import annotations
