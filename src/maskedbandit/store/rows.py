@@ -107,14 +107,15 @@ class Rows:
         self._of_people[str(place.person)] = place.ticket
         self._rewards[place.ticket] = {}
 
-    def expose(self, ticket: str, now: int) -> None:
-        """The place was seen."""
+    def expose(self, ticket: str, now: int) -> Place:
+        """The place, now that it was seen."""
         seen = self.place(ticket)._replace(exposed=now)
         self._places[ticket] = seen
         if ticket in self._new_places:
             self._new_places[ticket] = seen
         else:
             self._new_exposures[ticket] = now
+        return seen
 
     def report(self, ticket: str, event: str, value: float, now: int) -> None:
         """A new report."""
