@@ -93,7 +93,7 @@ def exposed(service: Inside) -> list[Any]:
 
 
 def test_nobody_is_charged_for_a_place_that_is_lost_where_flags_are_evaluated_alone(service: Inside) -> None:
-    """Sixty people whose application knows OFREP alone: all are in a cohort, and whoever comes again has the same arm."""
+    """Sixty people whose application knows OFREP alone: all are in a cohort, and come again for their arms."""
     service.begin(policy={"name": "successive_elimination", "least": 30})
     first = [evaluate(service, "small", {"targetingKey": f"u{i}"}).json for i in range(60)]
     assert all(each["metadata"]["exposed"] and each["reason"] == "SPLIT" for each in first)
