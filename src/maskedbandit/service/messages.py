@@ -200,6 +200,7 @@ class KeysListed(Struct):
 
 
 class Health(Struct):
-    """Whether the server lives, and whether it can write all studies."""
+    """Whether the server lives, and whether it can write all studies; and what somebody should look at all the same."""
 
     status: str
+    warnings: list[str] = []

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from maskedbandit.service.counts import Cohort
 from maskedbandit.service.health import RARE, exposure_chance
+from maskedbandit.service.lost import MANY, NEWEST
 from maskedbandit.service.view import Line, View
 from maskedbandit.store.standing import wrong_at_most
 from maskedbandit.words import clock, count, counted, decimal, duration
@@ -159,9 +160,18 @@ def health(view: View) -> list[Check]:
     elif released:
         text = f"Each of the {counted(len(released), 'released cohort')} has exactly one person in each place."
         found.append(Check(True, "Places fit.", text))
+    if (lost := view.counts.lost) >= MANY:
+        text = (
+            f"Of the {NEWEST} newest places whose time to be seen is over, nobody saw {lost}: they went to others, and "
+            "the budgets of those who had them are used up for nothing. See whether the application says that it shows "
+            f"an arm, and in time. This is said from {MANY} on."
+        )
+        found.append(Check(False, "Places are lost.", text))
     chance = exposure_chance(view.counts.seen, view.counts.returned)
     if chance is None:
-        text = "Too few people came to tell whether some arms are seen less often than others."
+        text = (
+            "Too few people saw their arms, or too few did not, to tell whether some are seen less often than others."
+        )
         found.append(Check(None, "Too early.", text))
     elif chance < RARE:
         text = (
