@@ -27,7 +27,7 @@ STAGES = (
     "many",
     "gauss",
     "notice",
-    "places lost",
+    "places wasted",
 )
 OTHERS = (
     "ledger, many",

@@ -14,10 +14,10 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
 from maskedbandit.service.describe import described
-from maskedbandit.service.lost import NEWEST
 from maskedbandit.service.page.render import render_ledger, render_list, render_statement, render_study
 from maskedbandit.service.tally import DELAYS, Tally
 from maskedbandit.service.view import View, summaries, view
+from maskedbandit.service.wasted import NEWEST
 from maskedbandit.store.database import Database
 from maskedbandit.store.published import EVER, Horizon, Published, published
 from maskedbandit.store.status import status
@@ -325,7 +325,7 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
         assert counts.returned == tuple(sum(row[0] == arm and row[3] is not None for row in rows) for arm in arms)
         assert counts.unseen == sum(row[2] is None for row in kept)
         over = sorted(row[1:3] for row in rows if row[1] < played.now - played.protocol.reward.exposure)[-NEWEST:]
-        assert counts.lost == sum(seen is None for _, seen in over)
+        assert counts.wasted == sum(seen is None for _, seen in over)
         since = played.now - played.protocol.reward.window
         assert counts.inside == sum(row[2] is not None and row[2] >= since for row in kept)
         assert sum(counts.delays) == sum(counts.seen)

@@ -31,11 +31,11 @@ from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
-from maskedbandit.service.lost import MANY, NEWEST, WARNING, count_lost
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.questions import Questions
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
+from maskedbandit.service.wasted import MANY, NEWEST, WARNING, count_wasted
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
@@ -210,12 +210,14 @@ class Host:
         finally:
             self._round_since = None
 
-    def _warn(self, lost: dict[str, int | None]) -> None:
-        """Say of which studies many places are lost, and write it down when it begins; None: what was said stays."""
+    def _warn(self, wasted: dict[str, int | None]) -> None:
+        """Say of which studies many places are wasted, and write it down when it begins; None: what was said stays."""
         before = self.warnings
-        warned = {name for name, many in lost.items() if (name in before if many is None else many >= MANY)}
+        warned = {name for name, many in wasted.items() if (name in before if many is None else many >= MANY)}
         for name in warned - before.keys():
-            log.warning("nobody sees the places of a study", extra={"study": name, "why": f"{lost[name]} of {NEWEST}"})
+            log.warning(
+                "nobody sees the places of a study", extra={"study": name, "why": f"{wasted[name]} of {NEWEST}"}
+            )
         self.warnings = {name: [WARNING] for name in warned}
 
     async def _go_round(self) -> None:
@@ -232,20 +234,20 @@ class Host:
                 here = held.study.protocol if isinstance(held, Held) else None
                 if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
                     # all of it was published
-                    many = count_lost(database, each.name, self.clock() - here.reward.exposure) if here else 0
+                    many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
-                    lost[each.name] = many
+                    wasted[each.name] = many
             return [
                 (each.name, each.state in LIVE, *lease_of(database, each.name))
                 for each in studies
                 if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
             ]
 
-        lost, troubles = dict[str, int | None](), dict[str, BaseException]()
+        wasted, troubles = dict[str, int | None](), dict[str, BaseException]()
         self._refused.clear()
         studies = await self.questions.of_clock(question)
-        self._warn(lost)
+        self._warn(wasted)
         for name, live, holder, lease in studies:
             held = self.held.get(name)
             if isinstance(held, Elsewhere) and (

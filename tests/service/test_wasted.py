@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from maskedbandit.service import host as hosts
-from maskedbandit.service.lost import MANY, NEWEST, WARNING, count_lost
 from maskedbandit.service.page import sentences
+from maskedbandit.service.wasted import MANY, NEWEST, WARNING, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
 
@@ -20,9 +20,9 @@ def told(service: Inside) -> tuple[list[str], float | None, bool]:
     """What `/readyz`, the metrics and the page say."""
     ready = service.ask("GET", "/readyz", None, None)
     assert (ready.status, ready.json["status"]) == (200, "ready")
-    gauge = service.host.metrics.registry.get_sample_value("maskedbandit_study_lost_places", {"study": "small"})
+    gauge = service.host.metrics.registry.get_sample_value("maskedbandit_study_wasted_places", {"study": "small"})
     page = sentences.health(service.run(service.host.view("small")))
-    return ready.json["warnings"], gauge, any(each.title == "Places are lost." for each in page)
+    return ready.json["warnings"], gauge, any(each.title == "Places are wasted." for each in page)
 
 
 def lose(service: Inside, people: range) -> None:
@@ -46,7 +46,7 @@ def check_alarm(service: Inside) -> None:
         service.clock.now += 1
         service.seen(f"v{i}")
     service.tick()
-    assert told(service)[2] is True  # these could still have been lost, had nobody seen them
+    assert told(service)[2] is True  # these could still have been wasted, had nobody seen them
     service.tick(EXPOSURE + 1)
     assert told(service) == ([], 0, False)
 
@@ -61,14 +61,14 @@ def test_an_alarm_comes_and_goes(service: Inside, caplog: pytest.LogCaptureFixtu
 @pytest.mark.parametrize(
     "broken",
     [
-        lambda database, study, until: count_lost(database, study, until + 1000 * EXPOSURE),  # some may still be seen
+        lambda database, study, until: count_wasted(database, study, until + 1000 * EXPOSURE),  # some may still be seen
         lambda database, study, until: sum(
             database.rows("SELECT COUNT(*) FROM place WHERE returned IS NOT NULL")[0]
         ),  # whatever became of newer ones
     ],
 )
 def test_an_alarm_by_another_rule_is_rejected(service: Inside, monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
-    monkeypatch.setattr(hosts, "count_lost", broken)
+    monkeypatch.setattr(hosts, "count_wasted", broken)
     with pytest.raises(AssertionError):
         check_alarm(service)
 
@@ -96,7 +96,7 @@ def test_it_says_nothing_of_outcomes(service: Inside) -> None:
     for seconds in (EXPOSURE, WINDOW):
         service.tick(seconds + 1)
         value = service.host.metrics.registry.get_sample_value
-        assert [value("maskedbandit_study_lost_places", {"study": name}) for name in ("one", "two")] == [30, 30]
+        assert [value("maskedbandit_study_wasted_places", {"study": name}) for name in ("one", "two")] == [30, 30]
 
 
 def test_only_a_study_that_gives_places_is_warned_of(service: Inside) -> None:
@@ -110,20 +110,20 @@ def test_only_a_study_that_gives_places_is_warned_of(service: Inside) -> None:
 
 
 def test_what_was_said_stays_while_the_newest_entries_are_not_at_the_witness(service: Inside) -> None:
-    for lost, said in (
+    for wasted, said in (
         ({"small": MANY}, True),
         ({"small": None}, True),
         ({"small": 0}, False),
         ({"small": None}, False),
     ):
-        service.host._warn(lost)
+        service.host._warn(wasted)
         assert bool(service.host.warnings) == said
     service.host._warn({"small": MANY})
     service.host._warn({})
     assert service.host.warnings == {}
 
 
-def test_where_everybody_is_seen_at_once_nothing_is_lost(service: Inside) -> None:
+def test_where_everybody_is_seen_at_once_nothing_is_wasted(service: Inside) -> None:
     service.begin(**LARGE, reward=TABLE["reward"] | {"exposure": "0 seconds"})
     lose(service, range(MANY))
     service.tick(EXPOSURE + 1)
