@@ -55,7 +55,7 @@ def test_an_alarm_comes_and_goes(service: Inside, caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.WARNING, "maskedbandit"):
         check_alarm(service)
     (said,) = [each for each in caplog.records if each.getMessage() == "nobody sees the places of a study"]
-    assert (said.study, said.why) == ("small", "20 of 100")
+    assert (said.study, said.why) == ("small", "25 of 100")
 
 
 @pytest.mark.parametrize(
