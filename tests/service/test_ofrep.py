@@ -190,6 +190,7 @@ def test_contexts_that_name_nobody(service: Inside, flag: str | None) -> None:
         found = evaluate(service, flag, context)
         assert (found.status, found.json["errorCode"]) == (400, "INVALID_CONTEXT")
         assert "xxx" not in found.json["errorDetails"]
+        assert ("token" if "token" in context else "targetingKey") in found.json["errorDetails"]
     assert service.ask("POST", f"{FLAGS}/small", {}).json["errorCode"] == "TARGETING_KEY_MISSING"
 
 

@@ -20,7 +20,7 @@ from maskedbandit.service.api.people import ask
 from maskedbandit.service.bodies import BadBody
 from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
-from maskedbandit.service.messages import Assign, Assigned
+from maskedbandit.service.messages import Assign, Assigned, Token, Unit
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.accounts import places_of
@@ -39,6 +39,13 @@ class Evaluate(Struct):
     """The context of an evaluation: `targetingKey` is the unit; what else it says is not read."""
 
     context: dict[str, Any] = {}
+
+
+class Person(Struct):
+    """What a context says of the person."""
+
+    targetingKey: Unit
+    token: Token | None = None
 
 
 class Evaluation(Struct, omit_defaults=True):
@@ -88,9 +95,10 @@ def unit_of(body: Evaluate) -> Assign:
     if not isinstance(unit, str) or not unit:
         raise NoTargetingKey
     try:  # as strictly as an assignment: one that is not valid would spoil the batch in which it is sent elsewhere
-        return msgspec.convert({"unit": unit, "token": body.context.get("token"), "evaluated": True}, Assign)
+        person = msgspec.convert(body.context, Person)
     except msgspec.ValidationError as why:
         raise BadBody(why) from None
+    return Assign(person.targetingKey, person.token, evaluated=True)
 
 
 class NoTargetingKey(InvalidValue):
