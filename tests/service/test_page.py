@@ -263,6 +263,15 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
         assert [check.good for check in sentences.health(wrong)].count(False) == 1
 
 
+def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, View]) -> None:
+    view = views["running"]
+    table = view.protocol.table
+    for more, said in (({}, "counts"), ({"evaluating": "enrols"}, "does not count")):
+        protocol = Protocol.from_table(table | {"reward": table["reward"] | more})
+        text = Page(render_study(replace(view, protocol=protocol), OWNER, "")).text
+        assert f"an evaluated flag {said} as seen" in text
+
+
 def test_what_is_wrong_is_said_at_the_top(views: dict[str, View]) -> None:
     """And nothing is where all is well, or where it is too early to say."""
     right = views["running"]
