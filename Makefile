@@ -28,8 +28,9 @@ PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n aut
 test: setup
 	@$(PYTEST) -m "not slow"
 
-# the page is tested in a browser; it is installed only here, and only if it is missing
+# the page is tested in a browser, and a client in JavaScript; both are installed only here, and only if missing
 slow: setup
+	@command -v npm > /dev/null || { apt-get update -qq && apt-get install -y -qq nodejs npm > /dev/null; }
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@$(PYTEST) -m slow
 

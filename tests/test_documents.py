@@ -81,7 +81,7 @@ def executed(source: str, path: Path) -> None:
 @contextmanager
 def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For a program of an application: the service with the study of the newsletter, which hears of its people."""
-    if "maskedbandit.client" not in source:
+    if "MASKEDBANDIT_URL" not in source:
         yield
         return
     from maskedbandit.client.openfeature import MaskedBanditProvider

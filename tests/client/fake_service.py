@@ -27,7 +27,7 @@ class FakeService:
         self.asked: Counter[str] = Counter()
         self.late: set[str] = set()
         self.state: dict[str, int] = {}  # a status with which all requests of a path are refused
-        self.enrols = True
+        self.enrols, self.over_budget = True, set[str]()
 
     def handle(self, path: str, body: dict[str, object]) -> tuple[int, object]:
         """The answer to a request."""
@@ -35,9 +35,7 @@ class FakeService:
         self.asked["/".join(rest)] += 1
         for ending, status in self.state.items():
             if path.endswith(ending):
-                return refused(
-                    status, {409: "budget_exceeded", 404: "unknown_study", 401: "unauthorized"}.get(status, "x")
-                )
+                return refused(status, {409: "not_running", 404: "unknown_study", 401: "unauthorized"}.get(status, "x"))
         if study.startswith("unknown"):
             return refused(404, "unknown_study")
         if rest == ["assign"]:
@@ -52,9 +50,11 @@ class FakeService:
     def assign(self, study: str, unit: str) -> tuple[int, object]:
         again = (study, unit) in self.places
         number = len(self.places)
-        arm, payload = self.arms[number % len(self.arms)] if self.enrols else self.arms[-1]
+        enrols = self.enrols and unit not in self.over_budget
+        arm, payload = self.arms[number % len(self.arms)] if enrols else self.arms[-1]
         given = {"study": study, "arm": arm, "payload": payload, "ticket": None, "propensity": "1", "again": False}
-        if self.enrols and not again:
+        given["why"] = "budget_exceeded" if unit in self.over_budget else None
+        if enrols and not again:
             self.places[study, unit] = given | {"ticket": f"ticket{number}", "propensity": "1/2", "offer": self.offer}
         return 200, self.places.get((study, unit), given) | {"again": again}
 

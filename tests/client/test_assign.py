@@ -146,9 +146,15 @@ def test_a_stranger_gets_the_arm_that_was_served_without_a_place(client, network
 
 
 def test_a_person_whose_budget_is_spent_is_served(client, service) -> None:
+    service.over_budget.add("ann")
+    ann = client().assign("ann")
+    assert (ann.arm, ann.ticket, ann.source, ann.why) == ("bold", None, "service", "budget_exceeded")
+
+
+def test_a_study_that_does_not_run_refuses(client, service) -> None:
     service.state["/assign"] = 409
     ann = client().assign("ann")
-    assert (ann.arm, ann.ticket, ann.source, ann.why) == ("plain", None, "fallback", "budget_exceeded")
+    assert (ann.arm, ann.ticket, ann.source, ann.why) == ("plain", None, "fallback", "not_running")
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,9 @@ def test_errors_are_those_of_openfeature(application, service, network) -> None:
     assert code() == ErrorCode.FLAG_NOT_FOUND
     service.state["/assign"] = 409
     assert code() == ErrorCode.PROVIDER_NOT_READY
-    assert app.get_string_details(STUDY, "default", ANN).error_message.startswith("the service gives no arm (budget")
+    assert app.get_string_details(STUDY, "default", ANN).error_message.startswith(
+        "the service gives no arm (not_running"
+    )
 
 
 def test_while_the_service_is_away_the_person_keeps_the_arm(application, network, service) -> None:

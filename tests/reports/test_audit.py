@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -311,6 +313,22 @@ def test_an_experiment_and_a_study_are_told_apart(tmp_path: Path, capsys: pytest
         "Central(epsilon = 2): the release of a cohort of 4, live",
         "UCB1 on Central(epsilon = 2): a run of 250 people, one of them turned over",
     ]
+
+
+WITHOUT_LAB = """
+import sys
+sys.modules.update(dict.fromkeys(("polars", "matplotlib", "tqdm", "openfeature")))  # none can be imported
+from maskedbandit.cli import main
+sys.exit(main(["audit", "--url", "http://127.0.0.1:1", "--key", "mb_owner_0_x", "--quiet"]))
+"""
+
+
+@pytest.mark.slow
+def test_a_running_service_is_audited_where_only_the_service_is_installed() -> None:
+    """Nobody listens on this port, which is noticed after all imports."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT_LAB], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the service cannot be asked" in done.stderr
 
 
 @pytest.mark.slow

@@ -120,6 +120,8 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
     found["study, nobody"] = render_study(views["running"], READER, "")
     found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
+    wasted = replace(views["running"].counts, wasted=37)
+    found["study, places wasted"] = render_study(replace(views["running"], counts=wasted), OFFICER, "token")
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
         found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")

@@ -26,7 +26,6 @@ CODES = {
     "late": "Late",
     "conflict": "Conflict",
     "unknown_ticket": "UnknownTicket",
-    "budget_exceeded": "BudgetExceeded",
 }
 CLIENTS = 32  # connections
 IN_VAIN = 10_000  # people in a row without a place: at least 15 seconds of them, where a release is due in two

@@ -91,13 +91,13 @@ def unknown_metrics(dashboard: str) -> set[str]:
     """The metrics of ours that a dashboard draws and that no server has."""
     metrics = Metrics()
     metrics.answered("/v1/studies", 503, 0.1)
-    metrics.study("x", "running", 1, 1, True)
+    metrics.study("x", "running", 1, 1, True, 1)
     known = {sample.name for family in metrics.registry.collect() for sample in family.samples}
     return set(re.findall(r"maskedbandit_\w+", dashboard)) - known
 
 
 def test_the_dashboard_draws_metrics_that_there_are() -> None:
     text = (DEPLOY / "dashboard.json").read_text()
-    assert len(json.loads(text)["panels"]) == 8
+    assert len(json.loads(text)["panels"]) == 9
     assert unknown_metrics(text) == set()
     assert unknown_metrics(text.replace("_people", "_rewards")) == {"maskedbandit_study_rewards"}

@@ -17,7 +17,18 @@ from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, faults
 
 pytestmark = pytest.mark.slow
 HOST = "http://studies.invalid"
-STAGES = ("usual draft", "early", "running", "negative", "stopped, waiting", "answer", "many", "gauss", "notice")
+STAGES = (
+    "usual draft",
+    "early",
+    "running",
+    "negative",
+    "stopped, waiting",
+    "answer",
+    "many",
+    "gauss",
+    "notice",
+    "places wasted",
+)
 OTHERS = (
     "ledger, many",
     "statement, answer",

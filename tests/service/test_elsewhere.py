@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from maskedbandit.errors import FencedOff
 from maskedbandit.service.elsewhere import Elsewhere
-from maskedbandit.service.messages import Assign
+from maskedbandit.service.messages import Assign, Assigned, Item, Items
 from tests.service.inside import TABLE, Inside
 
 
@@ -31,6 +33,24 @@ def test_nobody_waits_for_ever() -> None:
             assert all(isinstance(each, FencedOff) for each in answers)
 
     asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_that_a_flag_is_evaluated_is_said_to_the_holder() -> None:
+    sent = list[Any]()
+
+    class Holder:
+        async def request(self, method: str, url: str, content: bytes, **more: Any) -> httpx.Response:
+            sent.extend(json.loads(content)["requests"])
+            given = Assigned("small", "a", None, "t1", "1/2", False, exposed=True)
+            return httpx.Response(200, content=msgspec.json.encode(Items([Item(200, given)])))
+
+    async def ask() -> Assigned:
+        there = Elsewhere("small", "host 1 x", "http://there", Holder())
+        found: Assigned = await there.ask("assign", Assign("ann", evaluated=True), "key")
+        return found
+
+    assert asyncio.run(ask()).exposed
+    assert [each["evaluated"] for each in sent] == [True]
 
 
 class Listens:

@@ -20,10 +20,11 @@ from openfeature.exception import (
 from maskedbandit.service.api.ofrep import has
 from maskedbandit.service.limits import Buckets
 from maskedbandit.service.messages import Assign
+from maskedbandit.store import people
 from maskedbandit.store.connection import connect
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.live import PATIENT, Live
-from tests.service.test_people import rows
+from tests.service.test_people import EXPOSURE, WINDOW, rows, verified
 
 FLAGS = "/ofrep/v1/evaluate/flags"
 
@@ -50,7 +51,6 @@ def test_one_flag_enrols_and_all_flags_never_do(service: Inside) -> None:
     assert evaluate(service, None, {"targetingKey": "bob"}).json == {"flags": []}
     assert len(rows(service, "SELECT * FROM place")) == 1
     ticket = first["metadata"]["ticket"]
-    assert service.study("expose", {"ticket": ticket}, name="one").status == 200
     assert service.study("report", {"ticket": ticket, "value": 1}, name="one").status == 200
 
 
@@ -81,7 +81,97 @@ def test_whoever_is_not_enrolled_gets_a_default(service: Inside) -> None:
     service.study("pause", key="owner")
     found = evaluate(service, "small", {"targetingKey": "ann"}).json
     assert found["reason"] == "DEFAULT"
-    assert "ticket" not in found["metadata"]
+    assert found["metadata"] == {"propensity": "1/2", "again": False, "exposed": False}
+
+
+# --- exposure --------------------------------------------------------------------------------------------------
+
+
+def exposed(service: Inside) -> list[Any]:
+    """When each place was assigned, and when its arm was seen."""
+    return rows(service, "SELECT assigned, exposed FROM place ORDER BY assigned")
+
+
+def test_nobody_is_charged_for_a_place_that_is_lost_where_flags_are_evaluated_alone(service: Inside) -> None:
+    """Sixty people whose application knows OFREP alone: all are in a cohort, and come again for their arms."""
+    service.begin(policy={"name": "successive_elimination", "least": 30})
+    first = [evaluate(service, "small", {"targetingKey": f"u{i}"}).json for i in range(60)]
+    assert all(each["metadata"]["exposed"] and each["reason"] == "SPLIT" for each in first)
+    assert all(seen == assigned for assigned, seen in exposed(service))
+    service.tick(EXPOSURE + 1)
+    again = [evaluate(service, "small", {"targetingKey": f"u{i}"}).json for i in range(60)]
+    assert [each["variant"] for each in again] == [each["variant"] for each in first]
+    service.tick(WINDOW + 1)
+    assert rows(service, "SELECT COUNT(*) FROM place WHERE returned IS NOT NULL") == [(0,)]
+    releases = service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]
+    assert sum(each["n"] for each in releases) == 60
+    verified(service)
+
+
+def test_evaluation_that_exposes_nobody_is_found(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would lose all of these people."""
+    monkeypatch.setattr(people, "note_exposed", lambda session, place: place)
+    with pytest.raises(AssertionError):
+        test_nobody_is_charged_for_a_place_that_is_lost_where_flags_are_evaluated_alone(service)
+
+
+def test_a_study_may_say_that_evaluating_only_enrols(service: Inside) -> None:
+    service.begin(reward={**TABLE["reward"], "evaluating": "enrols"})
+    for again in (False, True):
+        found = evaluate(service, "small", {"targetingKey": "ann"}).json["metadata"]
+        assert (found["exposed"], found["again"]) == (False, again)
+    assert [seen for _, seen in exposed(service)] == [None]
+    assert service.study("report", {"ticket": found["ticket"], "value": 1}).code == "not_exposed"
+    assert service.study("expose", {"ticket": found["ticket"]}).status == 200
+    assert evaluate(service, "small", {"targetingKey": "ann"}).json["metadata"]["exposed"]
+
+
+def test_all_flags_at_once_expose_nobody(service: Inside) -> None:
+    service.begin()
+    service.assign("ann")
+    (found,) = evaluate(service, None, {"targetingKey": "ann"}).json["flags"]
+    assert not found["metadata"]["exposed"]
+    assert [seen for _, seen in exposed(service)] == [None]
+    assert evaluate(service, "small", {"targetingKey": "ann"}).json["metadata"]["exposed"]  # one flag alone does
+    (found,) = evaluate(service, None, {"targetingKey": "ann"}).json["flags"]
+    assert found["metadata"]["exposed"]
+
+
+def test_the_moment_of_the_first_evaluation_is_kept(service: Inside) -> None:
+    service.begin()
+    evaluate(service, "small", {"targetingKey": "ann"})
+    before = exposed(service)
+    service.clock.now += 5000
+    evaluate(service, "small", {"targetingKey": "ann"})
+    assert exposed(service) == before
+
+
+def test_a_place_that_is_due_to_go_to_another_is_not_seen_by_evaluating(service: Inside) -> None:
+    service.begin()
+    service.assign("ann")
+    service.clock.now += 1000 * EXPOSURE + 1  # and the clock has not gone round yet
+    assert not evaluate(service, "small", {"targetingKey": "ann"}).json["metadata"]["exposed"]
+    service.tick()
+    assert rows(service, "SELECT COUNT(*) FROM place WHERE returned IS NOT NULL") == [(1,)]
+
+
+def test_an_assignment_exposes_only_if_it_says_that_a_flag_is_evaluated(service: Inside) -> None:
+    service.begin()
+    assert not service.assign("ann")["exposed"]
+    assert service.study("assign", {"unit": "ann", "evaluated": True}).json["exposed"]
+    assert service.study("assign", {"unit": "ann", "evaluated": 1}).status == 422
+
+
+def test_whoever_is_over_budget_is_served_and_told_why(service: Inside) -> None:
+    for name in ("one", "two"):
+        service.begin(name=name, project="both")
+    evaluate(service, "one", {"targetingKey": "ann"})
+    found = evaluate(service, "two", {"targetingKey": "ann"})
+    assert (found.status, found.json["reason"]) == (200, "DEFAULT")
+    assert found.json["variant"] in ("a", "b")
+    said = {"propensity": "1/2", "again": False, "exposed": False, "why": "budget_exceeded"}
+    assert found.json["metadata"] == said
+    assert len(rows(service, "SELECT * FROM place")) == 1
 
 
 @pytest.mark.parametrize("flag", ["small", None])
@@ -100,6 +190,7 @@ def test_contexts_that_name_nobody(service: Inside, flag: str | None) -> None:
         found = evaluate(service, flag, context)
         assert (found.status, found.json["errorCode"]) == (400, "INVALID_CONTEXT")
         assert "xxx" not in found.json["errorDetails"]
+        assert ("token" if "token" in context else "targetingKey") in found.json["errorDetails"]
     assert service.ask("POST", f"{FLAGS}/small", {}).json["errorCode"] == "TARGETING_KEY_MISSING"
 
 
@@ -139,7 +230,7 @@ def test_the_stock_provider(server: Live, provider: OFREPProvider) -> None:
     ticket = found.flag_metadata["ticket"]
     again = provider.resolve_string_details("named", "c", context)
     assert (again.value, again.flag_metadata["ticket"]) == (found.value, ticket)
-    assert server.study("expose", {"ticket": ticket}, name="named").status == 200
+    assert found.flag_metadata["exposed"]
     assert server.study("report", {"ticket": ticket, "value": 1}, name="named").json == {"status": "accepted"}
 
     # errors are those of the protocol, in words

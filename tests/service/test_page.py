@@ -250,7 +250,7 @@ def test_what_is_said(pages: dict[str, str], stage: str, said: str) -> None:
 def test_wrong_places_are_said(views: dict[str, View]) -> None:
     """A released cohort that lacks somebody, and arms that are not seen equally often."""
     right = views["running"]
-    right = replace(right, counts=replace(right.counts, seen=(90, 90, 90), returned=(10, 10, 10)))
+    right = replace(right, counts=replace(right.counts, seen=(90, 90, 90), returned=(10, 10, 10), wasted=24))
     assert all(check.good for check in sentences.health(right))
     first = next(each for each in right.counts.cohorts if each.state == "released")
     fewer = tuple(replace(each, seen=each.seen - 1) if each == first else each for each in right.counts.cohorts)
@@ -258,9 +258,28 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
         {"cohorts": fewer},
         {"seen": (500, 500, 500), "returned": (5, 5, 60)},
         {"placed": None},
+        {"wasted": 25},
     ):
         wrong = replace(right, counts=replace(right.counts, **change))
         assert [check.good for check in sentences.health(wrong)].count(False) == 1
+
+
+def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, View]) -> None:
+    view = views["running"]
+    table = view.protocol.table
+    for more, said in (({}, "counts"), ({"evaluating": "enrols"}, "does not count")):
+        protocol = Protocol.from_table(table | {"reward": table["reward"] | more})
+        text = Page(render_study(replace(view, protocol=protocol), OWNER, "")).text
+        assert f"an evaluated flag {said} as seen" in text
+
+
+def test_what_is_wrong_is_said_at_the_top(views: dict[str, View]) -> None:
+    """And nothing is where all is well, or where it is too early to say."""
+    right = views["running"]
+    assert "What is wrong" not in Page(render_study(right, OWNER, "")).text
+    wrong = Page(render_study(replace(right, counts=replace(right.counts, wasted=25)), OWNER, ""))
+    assert wrong.text.index("Places are wasted. What is wrong") < wrong.text.index("Who came, and when?")
+    assert {"href": "#health"} in wrong.all("a")
 
 
 def test_the_statement_says_what_the_page_says(views: dict[str, View], pages: dict[str, str]) -> None:

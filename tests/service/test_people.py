@@ -110,8 +110,8 @@ def test_a_place_that_nobody_saw_goes_to_another(service: Inside) -> None:
     service.tick(WINDOW + 1)
     found = service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]
     assert sum(each["n"] for each in found) == 4
-    again = service.study("assign", {"unit": "lost0"})  # whose budget was for one place
-    assert (again.status, again.code) == (409, "budget_exceeded")
+    again = service.assign("lost0")  # whose budget was for one place
+    assert (again["ticket"], again["why"]) == (None, "budget_exceeded")
     verified(service)
 
 
@@ -290,6 +290,8 @@ def test_one_budget_for_the_studies_of_a_project(service: Inside) -> None:
     for name in ("one", "two"):
         service.begin(name=name, project="both")
     ticket = service.assign("ann", "one")["ticket"]
-    assert service.study("assign", {"unit": "ann"}, name="two").code == "budget_exceeded"
-    assert service.study("assign", {"unit": "bob"}, name="two").status == 200
+    ann = service.assign("ann", "two")
+    assert (ann["ticket"], ann["why"], ann["exposed"]) == (None, "budget_exceeded", False)
+    bob = service.assign("bob", "two")
+    assert (bool(bob["ticket"]), bob["why"]) == (True, None)
     assert service.study("budget", {"ticket": ticket}, name="one").json["spent"] == "ε = 1"

@@ -32,6 +32,14 @@ def test_the_document_has_every_route(service: Inside) -> None:
     for methods in found["paths"].values():
         for operation in methods.values():
             assert operation["summary"].endswith(".")
+    assert found["servers"][0]["url"] == "/"
+
+
+def test_the_document_says_which_routes_need_a_key(service: Inside) -> None:
+    paths = service.ask("GET", "/openapi.json", key=None).json["paths"]
+    said = {path: each["security"] for path, methods in paths.items() for each in methods.values()}
+    assert {path for path, keys in said.items() if keys == []} == {"/healthz", "/readyz", "/openapi.json"}
+    assert said["/v1/studies"] == [{"key": []}]
 
 
 def test_methods_that_a_path_does_not_have(service: Inside) -> None:

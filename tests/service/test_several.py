@@ -72,12 +72,8 @@ def test_both_answer_for_the_study_that_one_holds(pair: tuple[Live, Live]) -> No
     assert second.study("pause", key="officer").json["state"] == "paused"
     assert first.ask("GET", "/v1/studies/small", key="officer").json["state"] == "paused"
     assert second.study("pause", key="client").status == 403
-    assert (
-        second.ask("POST", "/ofrep/v1/evaluate/flags/small", {"context": {"targetingKey": "person 0"}}).json[
-            "metadata"
-        ]["ticket"]
-        == ticket
-    )
+    flag = second.ask("POST", "/ofrep/v1/evaluate/flags/small", {"context": {"targetingKey": "person 1"}}).json
+    assert (flag["metadata"]["ticket"], flag["metadata"]["exposed"]) == (given["person 1"][0], True)
 
 
 @pytest.mark.slow

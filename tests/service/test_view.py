@@ -17,6 +17,7 @@ from maskedbandit.service.describe import described
 from maskedbandit.service.page.render import render_ledger, render_list, render_statement, render_study
 from maskedbandit.service.tally import DELAYS, Tally
 from maskedbandit.service.view import View, summaries, view
+from maskedbandit.service.wasted import NEWEST
 from maskedbandit.store.database import Database
 from maskedbandit.store.operation import About
 from maskedbandit.store.published import EVER, Horizon, Published, published
@@ -325,6 +326,8 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
         assert counts.seen == tuple(sum(row[0] == arm and row[2] is not None for row in kept) for arm in arms)
         assert counts.returned == tuple(sum(row[0] == arm and row[3] is not None for row in rows) for arm in arms)
         assert counts.unseen == sum(row[2] is None for row in kept)
+        over = sorted(row[1:3] for row in rows if row[1] < played.now - played.protocol.reward.exposure)[-NEWEST:]
+        assert counts.wasted == sum(seen is None for _, seen in over)
         since = played.now - played.protocol.reward.window
         assert counts.inside == sum(row[2] is not None and row[2] >= since for row in kept)
         assert sum(counts.delays) == sum(counts.seen)

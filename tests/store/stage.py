@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 from hypothesis.stateful import RuleBasedStateMachine
 
 from maskedbandit.errors import (
-    BudgetExceeded,
     MaskedBanditError,
     NotRunning,
     StorageFailed,
@@ -213,21 +212,20 @@ class Stage(RuleBasedStateMachine):
         if expected:
             assert type(done.refusal) is expected
             return
+        assert done.refusal is None, f"an assignment ended with {done.refusal!r}"
         before = model.of(unit)
         self.learn(name, where)
         left = model.left
-        if done.refusal is not None:
-            assert type(done.refusal) is BudgetExceeded, f"an assignment ended with {done.refusal!r}"
-            assert before is None
-            assert model.enrols
-            assert left > 0
-            assert model.charges[unit, model.period] >= CHARGES, "a person within the budget was refused"
-            return
         given = done.result
         assert given.again == (before is not None), "a person who had a place got another, or lost it"
         if before is not None:
             found = model.given[before]
             assert (given.ticket, given.arm, str(given.propensity)) == (before, found.arm, found.propensity)
+        elif given.over_budget:
+            assert given.ticket is None
+            assert model.enrols
+            assert left > 0
+            assert model.charges[unit, model.period] >= CHARGES, "a person within the budget got no place"
         elif given.ticket is None:
             erased = any(each.unit == unit for each in model.gone)
             assert erased or not (model.enrols and left), "nobody got a place although there was one"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.tally import Tally
+from maskedbandit.service.wasted import count_wasted
 from maskedbandit.store.reconcile import empty
 from maskedbandit.store.studies import example
 from maskedbandit.store.study import Study
@@ -30,6 +31,13 @@ def test_the_page_looks_for_the_oldest_place_that_nobody_saw(monkeypatch) -> Non
     with example() as study:
         said = plans(study, monkeypatch, lambda: Tally().upto(study.database, "example", 2, 10**13), "exposed IS NULL")
         assert all("unseen" in each for each in said)
+
+
+def test_the_alarm_looks_at_the_newest_places_alone(monkeypatch) -> None:
+    with example() as study:
+        said = plans(study, monkeypatch, lambda: count_wasted(study.database, "example", 10**13), "place")
+        assert any("arrivals (study=? AND assigned<?)" in each for each in said)
+        assert not [each for each in said if "B-TREE FOR ORDER BY" in each]  # all of them are not sorted
 
 
 def test_the_clock_looks_at_places_alone_that_nobody_saw(monkeypatch) -> None:

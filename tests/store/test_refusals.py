@@ -12,7 +12,6 @@ import pytest
 
 from maskedbandit.errors import (
     BehindWitness,
-    BudgetExceeded,
     Conflict,
     Corrupted,
     FencedOff,
@@ -79,7 +78,7 @@ def refused(setting: Setting, kind: type[MaskedBanditError], code: str, do: Call
         with pytest.raises(kind, match=says) as why:
             do()
         assert why.value.code == code
-        assert isinstance(why.value, Refused | StoreError | InvalidValue | BudgetExceeded)
+        assert isinstance(why.value, Refused | StoreError | InvalidValue)
         assert setting.rows() == before
 
 
@@ -220,15 +219,39 @@ def test_whoever_is_over_budget_changes_nothing_and_the_place_goes_to_the_next(s
     with opened(setting.address, "second", setting.witness, setting.clock) as second:
         second.start()
         others = [second.assign(f"person {i}") for i in range(3)]  # of four places
-        before = second.people
-        do = partial(second.assign, "ann")
-        refused(setting, BudgetExceeded, "budget_exceeded", do, "over the budget of ε = 1: pure ε would be 2")
+        before, accounts = second.people, second.database.rows("SELECT * FROM account ORDER BY person")
+        ann = second.assign("ann")
+        assert (ann.ticket, ann.propensity, ann.again, ann.over_budget) == (None, Fraction(1, 2), False, True)
         assert second.people == before
+        assert second.database.rows("SELECT * FROM account ORDER BY person") == accounts
         last = second.assign("next")
         assert sorted(each.arm for each in [*others, last]) == [0, 0, 1, 1]
         assert last.ticket
         assert last.propensity == 1
-        assert second.assign("ann").ticket is None  # without a place nobody is charged
+        ann = second.assign("ann")  # without a place nobody is charged, and no budget is asked about
+        assert (ann.ticket, ann.over_budget) == (None, False)
+
+
+def test_whoever_is_over_budget_gets_the_best_arm_of_what_was_released(setting: Setting) -> None:
+    """And not the one of the place that went to the next: of eight more places, four are of each arm."""
+    setting.study.close()
+    little = {"channel": {"name": "central", "epsilon": 100}, "budget": {"epsilon": 100}, "people": 100}
+    for name in ("first", "second"):
+        new(small_protocol(name=name, project="shared", **little), setting.address, setting.witness)
+    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+        first.start()
+        assert first.assign("ann").ticket
+    with opened(setting.address, "second", setting.witness, setting.clock) as second:
+        second.start()
+        for i in range(4):
+            given = second.assign(f"person {i}")
+            second.expose(str(given.ticket))
+            second.report(str(given.ticket), given.arm)
+        setting.clock.now += WINDOW + 1
+        assert len(second.tick()) == 2
+        for _ in range(40):
+            ann = second.assign("ann")
+            assert (ann.arm, ann.propensity, ann.over_budget) == (1, 1, True)
 
 
 def test_a_place_that_is_not_given_back_is_noticed(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,8 +328,7 @@ def test_what_is_burned_holds_in_every_study_of_the_project(setting: Setting, tm
     database.close()
     with opened(address, "second", setting.witness, setting.clock) as second:
         second.start()
-        with pytest.raises(BudgetExceeded):
-            second.assign("person 0")
+        assert second.assign("person 0").over_budget
     database = connect(address)
     for name in ("first", "second"):
         verify(database, witness_of(database, setting.witness), name)
@@ -432,6 +454,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"reward": {"window": "11 years"}}, "window is '11 years'"),
     ({"reward": {"window": "4000 days"}}, "of at most ten years"),
     ({"reward": {"exposure": "soon"}}, "exposure is 'soon'"),
+    ({"reward": {"evaluating": True}}, "evaluating is True: it must be one of exposes, enrols"),
+    ({"guardrail": {"evaluating": "enrols"}}, "evaluating"),
     (
         {"policy": "dpucb", "channel": {"name": "tree", "epsilon": 1, "length": 999}},
         "length of the tree is 999: it must be at least the number of people, 1000",

@@ -77,7 +77,6 @@ def do(options: argparse.Namespace) -> int:
 def audited(options: argparse.Namespace, how: How) -> Audit:
     """The audit of what the options name."""
     from maskedbandit.cli.parts.inline import table
-    from maskedbandit.lab.experiments.experiment import read
     from maskedbandit.lab.experiments.packaged import STUDIES, find, folder
     from maskedbandit.reports import audit_targets as targets
     from maskedbandit.study.naming import TABLES
@@ -95,6 +94,8 @@ def audited(options: argparse.Namespace, how: How) -> Audit:
     path = find(options.target, "study", STUDIES) if options.target in names else find(options.target)
     if is_study(path):
         return targets.audit_protocol(Protocol.from_file(path), how)
+    from maskedbandit.lab.experiments.experiment import read  # of what it needs, nothing above does
+
     return targets.audit_experiment(read(path), how)
 
 

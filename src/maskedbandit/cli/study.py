@@ -224,7 +224,7 @@ def do_simulate(options: argparse.Namespace) -> None:
         print(status(study.database, witness, study.name))
         print(
             f"simulated {played.people} people, {study.people} with a place: regret {played.regret:.1f}, "
-            f"{played.refused} over their budgets"
+            f"{played.over} over their budgets"
         )
 
 

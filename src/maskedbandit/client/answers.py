@@ -31,7 +31,7 @@ class Assigned:
     propensity: Fraction | None = None  # the probability with which the person was to get this arm, if it is known
     again: bool = False  # the place that the person had before
     source: Literal["service", "fallback"] = "service"
-    why: str = ""  # of a fallback: "unreachable", the code with which the service refused, or "ticket_of_another"
+    why: str = ""  # of a fallback: "unreachable", the code of a refusal, or "ticket_of_another"; else "budget_exceeded"
     offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
 
 
@@ -82,12 +82,14 @@ def assigned(reply: Reply, study: str) -> Assigned | None:
     body = reply.body
     if reply.status != 200 or not isinstance(body, dict) or body.get("study") != study:
         return None
-    arm, ticket, propensity, offer = (body.get(name) for name in ("arm", "ticket", "propensity", "offer"))
+    arm, ticket, propensity = (body.get(name) for name in ("arm", "ticket", "propensity"))
+    offer, why = body.get("offer"), body.get("why")
     right = (
         isinstance(arm, str)
         and arm != ""
         and (ticket is None or (isinstance(ticket, str) and TICKET.fullmatch(ticket)))
         and (offer is None or isinstance(offer, str))
+        and (why is None or (isinstance(why, str) and _CODE.fullmatch(why)))
         and isinstance(propensity, str)
         and _PROPENSITY.fullmatch(propensity)
         and isinstance(body.get("again"), bool)
@@ -100,7 +102,7 @@ def assigned(reply: Reply, study: str) -> Assigned | None:
         return None
     if not 0 < chance <= 1:
         return None
-    return Assigned(str(arm), body.get("payload"), ticket, chance, bool(body["again"]), offer=offer)
+    return Assigned(str(arm), body.get("payload"), ticket, chance, bool(body["again"]), why=why or "", offer=offer)
 
 
 def verdict(item: Any, good: frozenset[str]) -> str | None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.tree import Tree
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit import Audit, How, Part
@@ -23,6 +22,9 @@ from maskedbandit.reports.audit_policy import decisions_part, run_part
 from maskedbandit.reports.audit_sampled import live_part
 from maskedbandit.reports.audit_tree import tree_part
 from maskedbandit.study.protocol import Protocol
+
+if TYPE_CHECKING:  # it needs more than an audit of a service
+    from maskedbandit.lab.experiments.experiment import Experiment
 
 MOST_LIVE = 16  # people in an audited cohort
 TOGETHER = (

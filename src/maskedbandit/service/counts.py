@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from maskedbandit.service.tally import STEPS, Counted, Tally, merge
+from maskedbandit.service.wasted import count_wasted
 from maskedbandit.store.asked import asked
 from maskedbandit.store.database import Database, Row
 from maskedbandit.store.published import Horizon
@@ -55,6 +56,7 @@ class Counts(Struct, frozen=True):
     seen: tuple[int, ...]  # those of them who saw the arm
     unseen: int  # those who may still see it
     returned: tuple[int, ...]  # places that nobody saw in time
+    wasted: int  # the same of the newest places: see wasted.py
     inside: int  # people whose window is not over
     cohorts: tuple[Cohort, ...]
     step: int  # milliseconds of a column
@@ -98,6 +100,7 @@ def counts(
         tuple(seen),
         sum(dealt) - sum(seen),
         counted.returned,
+        count_wasted(database, study, min(horizon.time, now - protocol.reward.exposure)),
         int(inside),
         tuple(cohorts(said.deck, counted, released, window, stopped or said.answer is not None)),
         step,

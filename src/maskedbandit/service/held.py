@@ -19,10 +19,11 @@ WAITING = 20_000  # operations of a study; more are refused
 
 def assign(study: Study, body: Any) -> Assigned:
     """What the person gets."""
-    found, protocol = study.op_assign(body.unit), study.protocol
+    found, protocol = study.op_assign(body.unit, body.evaluated), study.protocol
     name, payload = protocol.arms[found.arm]
     offer = to_lines(study.op_offers(found.ticket)) if found.ticket and protocol.on_devices else None
-    return Assigned(study.name, name, payload, found.ticket, str(found.propensity), found.again, offer)
+    given = name, payload, found.ticket, str(found.propensity), found.again, offer, found.exposed
+    return Assigned(study.name, *given, "budget_exceeded" if found.over_budget else None)
 
 
 def expose(study: Study, body: Any) -> Exposed:

@@ -35,6 +35,7 @@ from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.questions import Questions
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
+from maskedbandit.service.wasted import MANY, NEWEST, WARNING, count_wasted
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
@@ -76,6 +77,7 @@ class Host:
         self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
+        self.warnings: dict[str, list[str]] = {}  # of studies: what does not keep them from being written
         self._opening = asyncio.Lock()
         self.questions = Questions(address)
         self.read = self.questions.read
@@ -208,6 +210,16 @@ class Host:
         finally:
             self._round_since = None
 
+    def _warn(self, wasted: dict[str, int | None]) -> None:
+        """Say of which studies many places are wasted, and write it down when it begins; None: what was said stays."""
+        before = self.warnings
+        warned = {name for name, many in wasted.items() if (name in before if many is None else many >= MANY)}
+        for name in warned - before.keys():
+            log.warning(
+                "nobody sees the places of a study", extra={"study": name, "why": f"{wasted[name]} of {NEWEST}"}
+            )
+        self.warnings = {name: [WARNING] for name in warned}
+
     async def _go_round(self) -> None:
         """Read the keys, hold what is not held yet, and do what is due."""
 
@@ -217,19 +229,26 @@ class Host:
             for each in studies:
                 if each.state not in LIVE:
                     continue
-                seen = witness.seen(each.name)
-                held, entries = isinstance(self.held.get(each.name), Held), seen.head.entries if seen else 0
+                seen, many = witness.seen(each.name), None
+                held, entries = self.held.get(each.name), seen.head.entries if seen else 0
+                here = held.study.protocol if isinstance(held, Held) else None
                 if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
-                    self.metrics.study(each.name, each.state, each.people, entries, held)  # all of it was published
+                    # all of it was published
+                    many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
+                    self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
+                if each.state == "running":
+                    wasted[each.name] = many
             return [
                 (each.name, each.state in LIVE, *lease_of(database, each.name))
                 for each in studies
                 if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
             ]
 
-        troubles = dict[str, BaseException]()
+        wasted, troubles = dict[str, int | None](), dict[str, BaseException]()
         self._refused.clear()
-        for name, live, holder, lease in await self.questions.of_clock(question):
+        studies = await self.questions.of_clock(question)
+        self._warn(wasted)
+        for name, live, holder, lease in studies:
             held = self.held.get(name)
             if isinstance(held, Elsewhere) and (
                 holder != held.holder or lease < wall_clock() or not may_be_alive(holder)

@@ -27,10 +27,14 @@ class Body(Struct, forbid_unknown_fields=True):
 
 
 class Assign(Body):
-    """A person comes. The token is the application's signature of the unit, in studies that ask for one."""
+    """A person comes. The token is the application's signature of the unit, in studies that ask for one.
+
+    With `evaluated` it is as if a flag was evaluated: the arm counts as seen, unless the protocol says otherwise.
+    """
 
     unit: Unit
     token: Token | None = None
+    evaluated: bool = False
 
 
 class Assigned(Struct):
@@ -43,6 +47,8 @@ class Assigned(Struct):
     propensity: str  # a fraction: the probability with which the person was to get this arm
     again: bool  # the place that the person had before
     offer: str | None = None  # of local trust: what the device makes its report from; a line for each outcome
+    exposed: bool = False  # the arm counts as seen
+    why: Literal["budget_exceeded"] | None = None  # there is no ticket: the person's budget allows no other place
 
 
 class Expose(Body):
@@ -201,6 +207,7 @@ class KeysListed(Struct):
 
 
 class Health(Struct):
-    """Whether the server lives, and whether it can write all studies."""
+    """Whether the server lives, and whether it can write all studies; and what somebody should look at all the same."""
 
     status: str
+    warnings: list[str] = []

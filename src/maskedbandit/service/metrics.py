@@ -18,6 +18,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
+from maskedbandit.service.wasted import NEWEST
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -42,6 +43,12 @@ class Metrics:
         self._held = Gauge("maskedbandit_study_held", "Whether this process holds the study", ["study"], **given)
         self._people = Gauge("maskedbandit_study_people", "People who have a place", ["study"], **given)
         self._running = Gauge("maskedbandit_study_running", "Whether the study gives places", ["study"], **given)
+        self._wasted = Gauge(
+            "maskedbandit_study_wasted_places",
+            f"Of the {NEWEST} newest places whose time to be seen is over, those that nobody saw",
+            ["study"],
+            **given,
+        )
         self._released = Gauge("maskedbandit_study_ledger_entries", "Entries of the ledger", ["study"], **given)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
@@ -77,8 +84,9 @@ class Metrics:
 
     describe = collect  # the names, for a scrape that asks for some of them
 
-    def study(self, name: str, state: str, people: int, entries: int, held: bool) -> None:
+    def study(self, name: str, state: str, people: int, entries: int, held: bool, wasted: int) -> None:
         """How a study stands."""
+        self._wasted.labels(name).set(wasted)
         self._held.labels(name).set(held)
         self._people.labels(name).set(people)
         self._running.labels(name).set(state == "running")

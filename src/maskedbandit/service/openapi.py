@@ -42,6 +42,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Masked Bandit", "version": __version__, "description": "Adaptive studies with privacy."},
+        "servers": [{"url": "/", "description": "The service that has this document."}],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -87,8 +88,8 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
             },
         },
     }
+    found["security"] = [{"key": []}] if route.roles else []
     if route.roles:
-        found["security"] = [{"key": []}]
         found["description"] = f"For keys of role {' or '.join(route.roles)}."
     if route.body is not None:
         body = {"type": "object"} if route.body is Any else schema[route.body]

@@ -10,7 +10,6 @@ from maskedbandit.service.messages import Problem
 # the nearest class decides
 STATUS: dict[type[MaskedBanditError], int] = {
     errors.InvalidValue: 422,
-    errors.BudgetExceeded: 409,
     errors.Refused: 409,
     errors.UnknownStudy: 404,
     errors.UnknownTicket: 404,

@@ -9,7 +9,15 @@ from fractions import Fraction
 from os import urandom
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
+from maskedbandit.errors import (
+    BudgetExceeded,
+    Conflict,
+    Late,
+    MaskedBanditError,
+    NotExposed,
+    NotRunning,
+    UnknownTicket,
+)
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.requests import Assigned, Reported, check_report, name_report
@@ -17,11 +25,18 @@ from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
 
 
-def assign(session: Session, person: str, bits: Bits) -> Assigned:
-    """The arm for a person, by pseudonym, who is charged; the same one if the person has a place already."""
+def assign(session: Session, person: str, bits: Bits, evaluated: bool = False) -> Assigned:
+    """The arm for a person, by pseudonym, who is charged; the same one if the person has a place already.
+
+    With `evaluated` the person is shown the arm as the value of a flag, which counts as exposure unless the protocol
+    says otherwise. Whoever is over budget is served as those for whom there is no place.
+    """
     protocol = session.protocol
+    exposes = evaluated and protocol.reward.evaluating == "exposes"
     if (had := session.rows.place_of(person)) is not None:
-        return Assigned(had.arm, had.ticket, Fraction(had.propensity), again=True)
+        if exposes and had.exposed is None and may_be_exposed(session, had):
+            had = note_exposed(session, had)
+        return Assigned(had.arm, had.ticket, Fraction(had.propensity), True, had.exposed is not None)
     if session.state in ("draft", "archived"):
         raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
     all_there = protocol.people is not None and session.people >= protocol.people
@@ -37,15 +52,17 @@ def assign(session: Session, person: str, bits: Bits) -> Assigned:
         protocol.channel.check_size(size, session.memory, given.arm)
         price = session.price(size)
         session.accounts.charge(person, period, price, ticket)
-    except MaskedBanditError:
+    except MaskedBanditError as why:
         session.driver.give_back(given.cohort, given.place)
-        raise
-    now, propensity = session.now, str(given.propensity)
-    seen = None if protocol.reward.exposure else now
-    session.rows.deal(Place(ticket, given.cohort, given.place, given.arm, person, propensity, price, period, now, seen))
-    if seen is not None:
-        note_exposed(session, given.cohort)
-    return Assigned(given.arm, ticket, given.propensity)
+        if not isinstance(why, BudgetExceeded):
+            raise
+        served = session.driver.serve(bits)
+        return Assigned(served.arm, None, served.propensity, over_budget=True)
+    named = given.cohort, given.place, given.arm, person, str(given.propensity)
+    session.rows.deal(dealt := Place(ticket, *named, price, period, session.now))
+    if exposed := exposes or not protocol.reward.exposure:
+        note_exposed(session, dealt)
+    return Assigned(given.arm, ticket, given.propensity, exposed=exposed)
 
 
 def expose(session: Session, ticket: str) -> None:
@@ -53,8 +70,7 @@ def expose(session: Session, ticket: str) -> None:
     place = session.rows.place(ticket)
     check_kept(session, place)
     if place.exposed is None:
-        session.rows.expose(ticket, session.now)
-        note_exposed(session, place.cohort)
+        note_exposed(session, place)
 
 
 def report(session: Session, ticket: str, value: float, event: str, metric: str, proof: str) -> Reported:
@@ -98,13 +114,19 @@ def spent(session: Session, ticket: str) -> Loss:
 def check_kept(session: Session, place: Place) -> None:
     """Raise `Late` if the place went back, or should have."""
     if place.exposed is None:
-        if place.returned is not None or session.now > place.assigned + session.protocol.reward.exposure:
+        if not may_be_exposed(session, place):
             raise Late("nobody said in time that the arm was seen: the place went to another person")
     elif place.returned is not None:
         raise Late("the database was restored from a copy, and the place went to another person")
 
 
-def note_exposed(session: Session, cohort: int) -> None:
-    """One more of a cohort saw its arm, now."""
-    count, latest = session.exposed.get(cohort, (0, 0))
-    session.exposed[cohort] = count + 1, max(latest, session.now)
+def may_be_exposed(session: Session, place: Place) -> bool:
+    """Whether a place that nobody saw is kept for its person."""
+    return place.returned is None and session.now <= place.assigned + session.protocol.reward.exposure
+
+
+def note_exposed(session: Session, place: Place) -> Place:
+    """Somebody saw the arm of this place, now."""
+    count, latest = session.exposed.get(place.cohort, (0, 0))
+    session.exposed[place.cohort] = count + 1, max(latest, session.now)
+    return session.rows.expose(place.ticket, session.now)

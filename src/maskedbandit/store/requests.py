@@ -19,6 +19,8 @@ class Assigned(NamedTuple):
     ticket: str | None
     propensity: Fraction  # the probability with which the person was to get this arm
     again: bool = False  # the place that the person had before
+    exposed: bool = False  # the arm counts as seen
+    over_budget: bool = False  # the person has no ticket, as the budget does not allow another place
 
 
 class Reported(NamedTuple):

@@ -108,14 +108,15 @@ class Rows:
         self._places[place.ticket] = self._new_places[place.ticket] = place
         self._of_people[str(place.person)] = place.ticket
 
-    def expose(self, ticket: str, now: int) -> None:
-        """The place was seen."""
+    def expose(self, ticket: str, now: int) -> Place:
+        """The place, now that it was seen."""
         seen = self.place(ticket)._replace(exposed=now)
         self._places[ticket] = seen
         if ticket in self._new_places:
             self._new_places[ticket] = seen
         else:
             self._new_exposures[ticket] = now
+        return seen
 
     def report(self, report: ReportName, value: float, now: int, position: int) -> float | None:
         """Write a report down, unless it came before: its value then, if whoever made it can prove to have done so.

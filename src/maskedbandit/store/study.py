@@ -111,7 +111,10 @@ class Study:
         return self.apply([partial(operation, *given)])[0].value()
 
     def assign(self, unit: str) -> Assigned:
-        """The arm for a person, who is charged; the same one if the person has a place already."""
+        """The arm for a person, who is charged; the same one if the person has a place already.
+
+        Whoever is over budget is served the best arm of what was released: without a ticket, and charged nothing.
+        """
         found: Assigned = self._one(self.op_assign, unit)
         return found
 
@@ -191,9 +194,9 @@ class Study:
 
     # operations, within a transaction
 
-    def op_assign(self, unit: str) -> Assigned:
-        """See `assign`."""
-        return people.assign(self._session, self._person(checked_unit(unit)), self._bits)
+    def op_assign(self, unit: str, evaluated: bool = False) -> Assigned:
+        """See `assign`; with `evaluated` it is a flag that the application evaluates for the person."""
+        return people.assign(self._session, self._person(checked_unit(unit)), self._bits, evaluated)
 
     def op_expose(self, ticket: str) -> None:
         """See `expose`."""

@@ -20,6 +20,7 @@
     default = 0                      # of a person who never reports
     window = "6 hours"               # from the moment at which the person sees the arm
     exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
+    evaluating = "exposes"           # whether a flag that is evaluated (OFREP) counts as seen; or "enrols": not yet
 
     [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
     name = "unsubscribed"

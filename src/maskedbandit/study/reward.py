@@ -20,6 +20,8 @@ UNITS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000,
 LONGEST = 10 * 366 * UNITS["day"]
 MOST = 1e15  # of an outcome: sums of those of many people are finite, and have a page
 RULES = ("first", "last", "sum")
+EVALUATING = ("exposes", "enrols")
+KEYS = ("least", "most", "rule", "cap", "default", "window", "exposure", "evaluating")
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,14 @@ class Reward:
     window: int = UNITS["day"]
     exposure: int = 10 * UNITS["minute"]
     cap: int = 1
+    evaluating: Literal["exposes", "enrols"] = "exposes"
 
     @classmethod
     def from_table(cls, given: Any) -> Reward:
         """The [reward] table of a protocol."""
         if not isinstance(given, dict):
             raise InvalidValue("reward", given, "a [reward] table")
-        refuse_unknown("key of [reward]", given, ("least", "most", "rule", "cap", "default", "window", "exposure"))
+        refuse_unknown("key of [reward]", given, KEYS)
         bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
         for key, value in bounds.items():
             if not number(value) or abs(value) > MOST:
@@ -69,7 +72,9 @@ class Reward:
             raise InvalidValue("least of the reward", least, "0, if there is a cap: the sum of no rewards is 0")
         window = duration("window", given.get("window", "1 day"), 0)
         exposure = duration("exposure", given.get("exposure", "10 minutes"), 0)
-        return cls(least, most, rule, float(default), window, exposure, cap)
+        if (evaluating := given.get("evaluating", "exposes")) not in EVALUATING:
+            raise InvalidValue("evaluating", evaluating, f"one of {', '.join(EVALUATING)}")
+        return cls(least, most, rule, float(default), window, exposure, cap, evaluating)
 
     def allows(self, value: Any) -> bool:
         """Whether a report may say this."""

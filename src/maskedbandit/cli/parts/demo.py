@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from maskedbandit.cli.parts.simulation import Clock, Simulated
-from maskedbandit.errors import BudgetExceeded, Refused, StoreError
+from maskedbandit.errors import Refused, StoreError
 from maskedbandit.lab.experiments.packaged import folder
 from maskedbandit.service.held import Held
 from maskedbandit.service.host import Host
@@ -87,7 +87,7 @@ class Demo:
     def _come(self, study: Study, person: int) -> None:
         try:
             given = study.op_assign(f"person {person}")
-        except (BudgetExceeded, Refused):
+        except Refused:
             return
         fate, reward = random.Random(person), self.protocol.reward
         if given.ticket is None or fate.random() < self._lost:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maskedbandit.checks import number
-from maskedbandit.errors import BudgetExceeded, Conflict, InvalidValue
+from maskedbandit.errors import Conflict, InvalidValue
 from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.streams import Rewards, Streams, uniform
 from maskedbandit.lab.worlds.instance import Instance
@@ -109,7 +109,7 @@ class Played(NamedTuple):
     """What was simulated now."""
 
     people: int
-    refused: int  # over their budgets
+    over: int  # their budgets, who were served
     regret: float  # each with the arm that is best for this person
 
 
@@ -132,10 +132,10 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
     second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
-    first, refused, regret = came(study, every), 0, 0.0
+    first, over, regret = came(study, every), 0, 0.0
 
     def person(i: int) -> None:
-        nonlocal refused, regret
+        nonlocal over, regret
         if last is None and study.answer is not None:
             return  # the study has ended within these people
         clock.now = i * every
@@ -144,14 +144,11 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
             if each.at == i:
                 with suppress(Conflict):  # the rule was faster
                     study.op_change_arms(each.what, each.arm)
-        try:
-            given = study.op_assign(f"person {i}")
-        except BudgetExceeded:
-            refused += 1
-            return
+        given = study.op_assign(f"person {i}")
         known = simulated.instance.expected(world, given.arm, i)
         regret += float(known.best - known.mean)
         if given.ticket is None:
+            over += given.over_budget
             return
         study.op_expose(given.ticket)
         if is_lost(i):
@@ -188,4 +185,4 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         clock.now = i * every + protocol.reward.window + protocol.reward.exposure + 1
         while study.tick():
             clock.now += protocol.reward.window + 1
-    return Played(i - first, refused, regret)
+    return Played(i - first, over, regret)

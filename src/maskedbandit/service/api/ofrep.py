@@ -1,8 +1,10 @@
 """The OpenFeature remote evaluation protocol: a study is a flag, its arms are the variants, and the unit is the
 targeting key. The ticket travels in the metadata.
 
-Evaluating one flag gives the person an arm, and enrols. Evaluating all flags returns the arms that the person has
-already, and never enrols: a web page evaluates every flag that there is.
+Evaluating one flag gives the person an arm, and enrols. It also counts as exposure, unless the protocol of the study
+says otherwise: an application that knows OFREP alone says nothing more, and a place that nobody sees is lost, with what
+the person was charged for it. Evaluating all flags returns the arms that the person has already, and neither enrols nor
+exposes: a web page evaluates every flag that there is.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from maskedbandit.service.api.people import ask
 from maskedbandit.service.bodies import BadBody
 from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
-from maskedbandit.service.messages import Assign, Assigned
+from maskedbandit.service.messages import Assign, Assigned, Token, Unit
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import Answer, Call, Route, encode, study_name
 from maskedbandit.store.accounts import places_of
@@ -37,6 +39,13 @@ class Evaluate(Struct):
     """The context of an evaluation: `targetingKey` is the unit; what else it says is not read."""
 
     context: dict[str, Any] = {}
+
+
+class Person(Struct):
+    """What a context says of the person."""
+
+    targetingKey: Unit
+    token: Token | None = None
 
 
 class Evaluation(Struct, omit_defaults=True):
@@ -65,11 +74,17 @@ class Evaluations(Struct):
 
 def as_flag(found: Assigned) -> Evaluation:
     """An assignment as a flag."""
-    metadata: dict[str, str | bool] = {"propensity": found.propensity, "again": found.again}
+    metadata: dict[str, str | bool] = {
+        "propensity": found.propensity,
+        "again": found.again,
+        "exposed": found.exposed,
+    }
     if found.ticket is not None:
         metadata["ticket"] = found.ticket
     if found.offer is not None:
         metadata["offer"] = found.offer
+    if found.why is not None:
+        metadata["why"] = found.why
     value = found.arm if found.payload is None else found.payload
     return Evaluation(found.study, value, found.arm, "SPLIT" if found.ticket else "DEFAULT", metadata)
 
@@ -80,9 +95,10 @@ def unit_of(body: Evaluate) -> Assign:
     if not isinstance(unit, str) or not unit:
         raise NoTargetingKey
     try:  # as strictly as an assignment: one that is not valid would spoil the batch in which it is sent elsewhere
-        return msgspec.convert({"unit": unit, "token": body.context.get("token")}, Assign)
+        person = msgspec.convert(body.context, Person)
     except msgspec.ValidationError as why:
         raise BadBody(why) from None
+    return Assign(person.targetingKey, person.token, evaluated=True)
 
 
 class NoTargetingKey(InvalidValue):
@@ -136,17 +152,17 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
     if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
         return None
     person = witness.pseudonyms(protocol.project).of(body.unit)
-    columns = "arm, ticket, propensity, cohort, place, returned"
+    columns = "arm, ticket, propensity, cohort, place, exposed, returned"
     rows = [row for *row, returned in places_of(database, name, person, columns) if returned is None]
     if not rows:
         return None
-    ((number, ticket, propensity, cohort, place),) = rows
+    ((number, ticket, propensity, cohort, place, exposed),) = rows
     changes, offer = of_arms(database, name), None
     arm, payload = amended(protocol, changes).arms[number]
     if protocol.on_devices:
         deck = asked(database, name, protocol, {}, stages(changes), EVER).deck
         offer = to_lines(each.at(place) for each in protocol.offers(deck.cohorts[cohort].size))
-    return Assigned(name, arm, payload, ticket, propensity, True, offer)
+    return Assigned(name, arm, payload, ticket, propensity, True, offer, exposed is not None)
 
 
 ROUTES = [

@@ -10,6 +10,7 @@ from maskedbandit.service.counts import Cohort
 from maskedbandit.service.estimates import ALPHA
 from maskedbandit.service.health import RARE, exposure_chance
 from maskedbandit.service.view import Line, View
+from maskedbandit.service.wasted import MANY, NEWEST
 from maskedbandit.store.standing import wrong_at_most
 from maskedbandit.words import clock, count, counted, decimal, duration
 
@@ -173,9 +174,18 @@ def health(view: View) -> list[Check]:
     elif released:
         text = f"Each of the {counted(len(released), 'released cohort')} has exactly one person in each place."
         found.append(Check(True, "Places fit.", text))
+    if (wasted := view.counts.wasted) >= MANY:
+        text = (
+            f"Of the {NEWEST} newest places whose time to be seen is over, nobody saw {wasted}. They go to others, and "
+            "the budgets of those who had them are used up for nothing: see whether the application says that it shows "
+            f"an arm, and in time. This is said from {MANY} places on."
+        )
+        found.append(Check(False, "Places are wasted.", text))
     chance = exposure_chance(view.counts.seen, view.counts.returned)
     if chance is None:
-        text = "Too few people came to tell whether some arms are seen less often than others."
+        text = (
+            "Too few people saw their arms, or too few did not, to tell whether some are seen less often than others."
+        )
         found.append(Check(None, "Too early.", text))
     elif chance < RARE:
         text = (

@@ -105,6 +105,7 @@ def plan(view: View) -> list[tuple[str, str]]:
         people += f", but for a chance of {decimal(protocol.aim)}"
     rules = {"first": "the first report", "last": "the last report", "sum": "the sum of all reports"}
     outcome = f"{rules[reward.rule]} of a person, from {decimal(reward.least)} to {decimal(reward.highest)}"
+    evaluated = f"an evaluated flag {'counts' if reward.evaluating == 'exposes' else 'does not count'}"
     period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
     return [
         ("Project", protocol.project),
@@ -114,7 +115,7 @@ def plan(view: View) -> list[tuple[str, str]]:
         ("Noise", f"{type(protocol.channel).__name__}, {protocol.channel.trust} trust"),
         ("Outcome", f"{outcome}; {decimal(reward.default)} if nothing is reported"),
         ("Window", f"{duration(reward.window)} after the arm was seen"),
-        ("Time to see it", duration(reward.exposure)),
+        ("Time to see it", f"{duration(reward.exposure)}; {evaluated} as seen"),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
         ("Protocol (SHA-256)", protocol.digest),
     ]
