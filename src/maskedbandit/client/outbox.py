@@ -7,6 +7,8 @@ at a time. One process sends at a time, and sends what all of them wrote.
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
@@ -27,6 +29,7 @@ CREATE TABLE IF NOT EXISTS device_report (
     study TEXT, person TEXT, metric TEXT, ticket TEXT NOT NULL, value REAL NOT NULL, epsilon TEXT NOT NULL,
     PRIMARY KEY (study, person, metric));
 CREATE INDEX IF NOT EXISTS device_report_of_ticket ON device_report (study, ticket);
+CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 0), bytes BLOB NOT NULL);
 """
 _PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)"
 _FIRST_OF_TICKETS = """
@@ -44,6 +47,7 @@ class Message(NamedTuple):
     kind: str
     event: str
     value: float | None
+    proof: str  # with which the service tells the first to report from others, and tells others nothing
 
     @property
     def body(self) -> dict[str, object]:
@@ -51,7 +55,12 @@ class Message(NamedTuple):
         if self.kind == "expose":
             return {"ticket": self.ticket}
         *metric, event = self.event.split("\n")  # no event has a line break, and no metric either
-        body: dict[str, object] = {"ticket": self.ticket, "value": self.value, "event": event}
+        body: dict[str, object] = {
+            "ticket": self.ticket,
+            "value": self.value,
+            "event": event,
+            "proof": self.proof,
+        }
         return {**body, "metric": metric[0]} if metric else body
 
 
@@ -69,6 +78,9 @@ class Outbox:
     def __init__(self, path: Path) -> None:
         self._file = PrivateFile(path, _SETTINGS, _TABLES)
         self.turn = Turn(path.with_suffix(".turn"))
+        with self._file.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO secret VALUES (0, ?)", (secrets.token_bytes(32),))
+            ((self._secret,),) = connection.execute("SELECT bytes FROM secret")
 
     def put(self, study: str, ticket: str, kind: str, event: str = "", value: float | None = None) -> None:
         """Write a message down."""
@@ -107,7 +119,13 @@ class Outbox:
 
     def next(self, study: str, most: int) -> list[Message]:
         """The oldest messages of a study, one of each ticket."""
-        return [Message(*row) for row in self._file.rows(_FIRST_OF_TICKETS, study, most)]
+        return [self._message(*row) for row in self._file.rows(_FIRST_OF_TICKETS, study, most)]
+
+    def _message(self, id: int, study: str, ticket: str, kind: str, event: str, value: float | None) -> Message:
+        """A row as it is sent, with a proof that whoever shares the file makes too, and nobody else."""
+        named = f"{study}\n{ticket}\n{event}".encode()  # none of them has a line break but between metric and event
+        proof = hmac.new(self._secret, named, "sha256").hexdigest()[:32]
+        return Message(id, study, ticket, kind, event, value, proof)
 
     def settle(self, messages: Iterable[Message]) -> None:
         """Forget messages, as the service has answered."""
