@@ -31,7 +31,7 @@ class Assigned:
     propensity: Fraction | None = None  # the probability with which the person was to get this arm, if it is known
     again: bool = False  # the place that the person had before
     source: Literal["service", "fallback"] = "service"
-    why: str = ""  # of a fallback: "unreachable", the code with which the service refused, or "ticket_of_another"
+    why: str = ""  # of a fallback: "unreachable" or the code of a refusal; "given_elsewhere": see docs/client.md
     offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
 
 
