@@ -1,8 +1,9 @@
-"""Another user of the machine reads nothing of the client's files, and not their sizes and times either."""
+"""Who shares the machine reads no file of the client, and no size or time of one; and the log names nobody."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.client import delivery, files
+from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import StorageFailed
 from tests.client.conftest import Made, only
-from tests.client.fake_service import STUDY, URL, Network
+from tests.client.fake_service import STUDY, URL, FakeService, Network
 
 
 @pytest.fixture(params=[0o022, 0o000], ids=["usual umask", "no umask"])
@@ -62,7 +64,7 @@ def test_a_folder_that_others_may_look_into_is_refused(client, network, tmp_path
     with pytest.raises(StorageFailed, match=f"has mode {mode & 0o777:o} of the user .* it must have mode 700"):
         differs(client, network, tmp_path / "shared", mode)
     assert list((tmp_path / "shared").iterdir()) == []
-    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == mode  # it may be /tmp: it is left as it is
+    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == mode  # it may be everybody's: it is left as it is
 
 
 def test_a_client_that_takes_any_folder_is_found(client, network, tmp_path, monkeypatch) -> None:
@@ -124,3 +126,52 @@ def test_no_value_is_written_outside_the_folder(client, network, tmp_path) -> No
     assert opened_elsewhere(client, network, tmp_path / "own", delivery.TOGETHER) == set()
     network.fault = only(None)
     assert opened_elsewhere(client, network, tmp_path / "control", 5_000) != set()
+
+
+# --- the log
+
+
+def logged(client: Made, service: FakeService, folder: Path, caplog: pytest.LogCaptureFixture, value: float) -> str:
+    """What the log says of people who report this and are refused in all ways, on a network that is away at times."""
+    caplog.clear()
+    caplog.set_level("DEBUG")
+    network = Network(service)
+    one = client(folder=folder, transport=lambda: network)
+    ann, bob, cyd = (one.assign(unit).ticket for unit in ("ann@example.org", "bob", "cyd"))
+    service.late.add(cyd)
+    network.fault = only("unavailable")
+    for ticket in (ann, cyd):
+        one.expose(ticket)
+    for ticket in (ann, bob, cyd, "unknown"):
+        one.report(ticket, value, "a private event")
+    one.report(ann, 1 - value, "a private event")
+    assert not one.flush(timeout=0.02)
+    assert one.assign("dan").source == "fallback"
+    network.fault = only(None)
+    assert one.flush()
+    one.close()
+    assert one.refused == {"conflict": 1, "not_exposed": 1, "late": 1, "unknown_ticket": 1}
+    return caplog.text
+
+
+SECRETS = ["ticket0", "ticket1", "ticket2", "@example.org", "a private event", "0.123456", "0.876544"]
+
+
+def test_the_log_says_nothing_of_a_person(client, tmp_path, caplog) -> None:
+    said = logged(client, FakeService(), tmp_path / "one", caplog, 0.123456)
+    assert "will never take 1 messages of newsletter: conflict" in said
+    assert [secret for secret in SECRETS if secret in said] == []
+    assert re.findall("[0-9a-f]{32}", said) == []
+    assert logged(client, FakeService(), tmp_path / "two", caplog, 0.876544) == said
+
+
+def test_a_log_that_names_what_was_refused_is_found(client, tmp_path, caplog, monkeypatch) -> None:
+    real = Outbox.settle
+
+    def talkative(self: Outbox, messages: list[Message]) -> None:
+        delivery.log.info("done: %s", messages)
+        real(self, messages)
+
+    monkeypatch.setattr(Outbox, "settle", talkative)
+    said = logged(client, FakeService(), tmp_path / "one", caplog, 0.123456)
+    assert {"ticket0", "a private event", "0.123456"} <= {secret for secret in SECRETS if secret in said}
