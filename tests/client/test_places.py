@@ -21,7 +21,7 @@ from maskedbandit.errors import AlreadySpent, PersonalValue, StorageFailed
 from tests.client.conftest import Made
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
-CHANNEL = Local(epsilon="1/1000000")
+CHANNEL = Local(epsilon="1/1000000")  # of four draws all are the same in 1 of 10^18 runs
 OFFER = CHANNEL.offer(50).at(7).to_text()
 Draw = Callable[[Fraction], Noisy]
 
