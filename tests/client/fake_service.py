@@ -24,7 +24,7 @@ class FakeService:
         self.places: dict[tuple[str, str], dict[str, object]] = {}
         self.exposed: set[str] = set()
         self.reports: dict[tuple[str, str], float] = {}
-        self.proofs: dict[tuple[str, str], str] = {}  # of whoever reported first
+        self.told: dict[tuple[str, str, str], float] = {}  # by ticket, event and proof
         self.asked: Counter[str] = Counter()
         self.late: set[str] = set()
         self.state: dict[str, int] = {}  # a status with which all requests of a path are refused
@@ -75,11 +75,12 @@ class FakeService:
             return refused(422, "reward_out_of_range")
         if self.exposure and ticket not in self.exposed:
             return refused(409, "not_exposed")
-        if self.proofs.setdefault((ticket, event), proof) == proof and (ticket, event) in self.reports:
-            same = self.reports[ticket, event] == value
-            return (200, {"status": "duplicate"}) if same else refused(409, "conflict")
         self.reports.setdefault((ticket, event), value)
-        return 200, {"status": "accepted"}
+        before = self.told.get((ticket, event, proof))
+        if before is None:
+            self.told[ticket, event, proof] = value
+            return 200, {"status": "accepted"}
+        return (200, {"status": "duplicate"}) if before == value else refused(409, "conflict")
 
     def known(self, ticket: str) -> bool:
         return any(place["ticket"] == ticket for place in self.places.values())
