@@ -24,6 +24,7 @@ class FakeService:
         self.places: dict[tuple[str, str], dict[str, object]] = {}
         self.exposed: set[str] = set()
         self.reports: dict[tuple[str, str], float] = {}
+        self.told: dict[tuple[str, str, str], float] = {}  # by ticket, event and proof
         self.asked: Counter[str] = Counter()
         self.late: set[str] = set()
         self.state: dict[str, int] = {}  # a status with which all requests of a path are refused
@@ -64,21 +65,22 @@ class FakeService:
         self.exposed.add(ticket)
         return 200, {"status": "exposed"}
 
-    def report(self, ticket: str, value: float, event: str, metric: str = "") -> tuple[int, object]:
+    def report(self, ticket: str, value: float, event: str, proof: str, metric: str = "") -> tuple[int, object]:
         event = f"{metric} {event}" if metric else event
         if not self.known(ticket):
             return refused(404, "unknown_ticket")
-        if (ticket, event) in self.reports:
-            same = self.reports[ticket, event] == value
-            return (200, {"status": "duplicate"}) if same else refused(409, "conflict")
         if ticket in self.late:
             return refused(410, "late")
         if self.offer is None and not -1000 <= value <= 1000:
             return refused(422, "reward_out_of_range")
         if self.exposure and ticket not in self.exposed:
             return refused(409, "not_exposed")
-        self.reports[ticket, event] = value
-        return 200, {"status": "accepted"}
+        self.reports.setdefault((ticket, event), value)
+        before = self.told.get((ticket, event, proof))
+        if before is None:
+            self.told[ticket, event, proof] = value
+            return 200, {"status": "accepted"}
+        return (200, {"status": "duplicate"}) if before == value else refused(409, "conflict")
 
     def known(self, ticket: str) -> bool:
         return any(place["ticket"] == ticket for place in self.places.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -66,6 +67,30 @@ def made_good(client: Callable[..., Client], network: Network, service: FakeServ
     network.fault = lambda path: next(faults, None)
     ann = client(deadline=3.0 if fault == "hang" else 30.0).assign("ann")
     return (ann.arm, ann.source, ann.ticket) == ("plain", "service", "ticket0") and len(service.places) == 1
+
+
+def test_of_two_answers_that_are_there_the_first_counts() -> None:
+    """It says that the place is new; if any of them counted, all would be right in 1 of 10^9 runs."""
+
+    class Together(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            unit = json.loads(await request.aread())["unit"]
+            again = unit in waiting
+            if again:
+                waiting[unit].set()
+                await asyncio.sleep(0)
+            else:
+                waiting[unit] = asyncio.Event()
+                await waiting[unit].wait()
+            return httpx.Response(200, json=again)
+
+    async def ask() -> list[Reply]:
+        calls = Calls(URL, KEY, Together)
+        units = [{"unit": str(i)} for i in range(30)]
+        return await asyncio.gather(*(calls.ask("/", unit, 0.6, lambda reply: True) for unit in units))
+
+    waiting: dict[str, asyncio.Event] = {}
+    assert [reply.body for reply in asyncio.run(ask())] == [False] * 30
 
 
 async def stubborn(self: Calls, path: str, body: Any, deadline: float, answers: Callable[[Reply], bool]) -> Reply:

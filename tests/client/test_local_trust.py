@@ -14,13 +14,11 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
-from maskedbandit.client.answers import Assigned
 from maskedbandit.client.device import Noisy
-from maskedbandit.client.known import KnownArms
 from maskedbandit.client.outbox import Outbox
-from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue, StorageFailed
+from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.privacy.statistics import capped
-from maskedbandit.study.device import Device
+from maskedbandit.study import device as study_device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
 
@@ -113,7 +111,7 @@ def test_a_service_that_offers_something_else_gets_nothing(client, network, serv
 
 
 def test_a_client_that_does_not_look_at_the_offer_is_found(client, network, service, monkeypatch) -> None:
-    monkeypatch.setattr(Device, "check", lambda self, offer: None)
+    monkeypatch.setattr(study_device, "check_agreed", lambda channel, n, offer: None)
     assert given(client, network, service, LIES[3])
 
 
@@ -127,75 +125,6 @@ def test_a_client_that_forgets_its_channel_is_found(client, network, service, mo
 
     monkeypatch.setattr(engine.Engine, "report", trusting)
     assert given(client, network, service, LIES[0])
-
-
-def drawn_for_each_ticket(client: Callable, network: Network, service: FakeService) -> int:
-    """How many draws of one outcome a service gets that gives the person one ticket after the other."""
-    one = client(channel=CHANNEL)
-    for _ in range(3):
-        ticket = one.assign("ann").ticket
-        one.expose(ticket)
-        with suppress(AlreadySpent):
-            one.report(ticket, 1)
-        assert one.flush()
-        (place,) = service.places.values()
-        place["ticket"] = f"{ticket}x"
-    return sum(path.endswith("/report/batch") for path, _ in network.sent)
-
-
-def test_a_service_that_gives_many_tickets_gets_one_draw(client, network, service) -> None:
-    assert drawn_for_each_ticket(client, network, service) == 1
-
-
-def test_a_draw_for_each_ticket_is_found(client, network, service, monkeypatch) -> None:
-    real = Outbox.put_device_report
-
-    def mutant(self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Draw) -> None:
-        real(self, study, ticket, ticket, metric, draw)
-
-    monkeypatch.setattr(Outbox, "put_device_report", mutant)
-    assert drawn_for_each_ticket(client, network, service) == 3
-
-
-def drawn_with_tickets_of_others(client: Callable, network: Network, service: FakeService, first: bool) -> int:
-    """How many draws of one outcome a service gets that gives a person three tickets, each before or after others."""
-    one = client(channel=CHANNEL)
-    for i in range(3):
-        place = {"study": "newsletter", "arm": "bold", "ticket": f"ticket{i}", "propensity": "1", "offer": OFFER}
-        others = [f"{i} {j}" for j in range(8)]  # of whom some come before the person in all orders
-        people = ["ann", *others] if first else [*others, "ann"]
-        service.places |= {("newsletter", unit): place for unit in people}
-        ticket = {unit: one.assign(unit).ticket for unit in people}["ann"]
-        one.expose(ticket)
-        with suppress(AlreadySpent):
-            one.report(ticket, 1)
-        assert one.flush()
-    return sum(path.endswith("/report/batch") for path, _ in network.sent)
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_a_ticket_is_of_one_person(client, network, service, first) -> None:
-    assert drawn_with_tickets_of_others(client, network, service, first) == int(first)
-
-
-def test_a_ticket_that_could_not_be_written_down_is_not_given(client, monkeypatch) -> None:
-    def failing(self: KnownArms, *given: Any) -> bool:
-        raise StorageFailed("the disk is full")
-
-    monkeypatch.setattr(KnownArms, "remember", failing)
-    given = client(channel=CHANNEL).assign("ann")
-    assert (given.arm, given.ticket, given.source) == ("plain", None, "fallback")
-
-
-def test_a_ticket_that_may_be_of_another_person_is_found(client, network, service, monkeypatch) -> None:
-    def forgetting(self: KnownArms, *given: Any) -> bool:
-        with self._file.transaction() as connection:
-            connection.execute("DELETE FROM holder")
-        return real(self, *given)
-
-    real = KnownArms.remember
-    monkeypatch.setattr(KnownArms, "remember", forgetting)
-    assert drawn_with_tickets_of_others(client, network, service, first=True) == 3
 
 
 def test_without_the_channel_nothing_is_sent_either(client, network) -> None:
@@ -267,35 +196,3 @@ def test_rewards_to_which_nobody_agreed_are_not_sent(client, service, network, c
         one.report(ticket, rewards)
     assert one.flush()
     assert not service.reports
-
-
-def test_a_ticket_that_was_reported_under_is_nobody_elses_after_a_loss_of_power(tmp_path) -> None:
-    """The file that says whose a ticket is has lost its last rows; the one with the reports never does."""
-    given = Assigned("a", ticket="f" * 32, propensity=Fraction(1, 2), offer=OFFER)
-    reports = Outbox(tmp_path / "small.outbox")
-
-    def report(unit: str) -> None:
-        known = KnownArms(tmp_path / "small.known")
-        assert known.remember("small", unit, given)
-        person = known.offer("small", "f" * 32).person
-        known.close()
-        reports.put_device_report("small", person, "f" * 32, "", lambda spent: engine.noisy(CHANNEL, OFFER, 1))
-
-    report("ann")
-    report("ann")  # a retry has the same bytes
-    for file in tmp_path.glob("small.known*"):
-        file.unlink()
-    with pytest.raises(AlreadySpent, match="another person has reported"):
-        report("bob")
-    assert len({message.value for message in reports.next("small", 10)}) == 1
-    reports.close()
-
-
-def test_a_ticket_of_another_person_is_no_silence_of_the_service(client, service, caplog) -> None:
-    one = client(channel=CHANNEL)
-    ann = one.assign("ann")
-    service.assign = lambda study, unit, real=service.assign: real(study, "ann")
-    found = one.assign("bob")
-    assert (found.arm, found.ticket, found.source, found.why) == ("plain", None, "fallback", "ticket_of_another")
-    assert "ticket_of_another" in caplog.text
-    assert one.assign("ann").ticket == ann.ticket

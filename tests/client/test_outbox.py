@@ -81,13 +81,13 @@ def anew(self: Message) -> dict[str, object]:
     """The mutant that makes up another event at each attempt."""
     if self.kind == "expose":
         return {"ticket": self.ticket}
-    return {"ticket": self.ticket, "value": self.value, "event": uuid.uuid4().hex}
+    return {"ticket": self.ticket, "value": self.value, "event": uuid.uuid4().hex, "proof": self.proof}
 
 
 def everything(self: Outbox, study: str, most: int) -> list[Message]:
     """The mutant that sends all messages of a ticket at once, each kind by itself."""
     find = "SELECT id, study, ticket, kind, event, value FROM message WHERE study = ? ORDER BY id DESC LIMIT ?"
-    return [Message(*row) for row in self._file.rows(find, study, most)]
+    return [self._message(*row) for row in self._file.rows(find, study, most)]
 
 
 def trusting(reply: object, count: int, good: frozenset[str]) -> list[str]:

@@ -6,13 +6,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.study.device import Device
+from maskedbandit.study import device
+from maskedbandit.study.device import Device, check_agreed
 from tests.statistics import seeded
 
 CHANNEL = Distributed("1/2", honest="4/5")
@@ -32,23 +34,18 @@ LIES = {
 }
 
 
-class Trusting(Device):
+def trusting(channel: Channel, n: int, offer: Offer) -> None:
     """The mutant: it does not check."""
 
-    def check(self, offer):
-        pass
 
-
-class Lonely(Device):
+def lonely(channel: Channel, n: int, offer: Offer) -> None:
     """The mutant that checks the channel's promise, and not the size of the group."""
-
-    def check(self, offer):
-        self.channel.check_offer(offer)
+    channel.check_offer(offer)
 
 
-def asked(kind: type[Device], lie: Offer) -> None:
-    """Such a device is asked for its value under a lie, then under the offer that its user agreed to."""
-    device = kind("ann", 1.0, CHANNEL, 50)
+def asked(lie: Offer) -> None:
+    """A device is asked for its value under a lie, then under the offer that its user agreed to."""
+    ann = Device("ann", 1.0, CHANNEL, 50)
     drawn = []
 
     def source(size: int) -> bytes:
@@ -56,44 +53,46 @@ def asked(kind: type[Device], lie: Offer) -> None:
         return np.random.default_rng(len(drawn)).bytes(size)
 
     with pytest.raises(InvalidValue):
-        device.send(b"monday", 1, lie, Bits(source))
+        ann.send(b"monday", 1, lie, Bits(source))
     assert drawn == []
-    device.send(b"monday", 1, OFFER, seeded(1))  # which it has not spent
+    ann.send(b"monday", 1, OFFER, seeded(1))  # which it has not spent
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_device_refuses(lie):
-    asked(Device, LIES[lie][0])
+    asked(LIES[lie][0])
     with pytest.raises(InvalidValue) as caught:
-        Device("ann", 1.0, CHANNEL, 50).check(LIES[lie][0])
+        check_agreed(CHANNEL, 50, LIES[lie][0])
     assert LIES[lie][1] in str(caught.value)
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_device_that_does_not_check_is_noticed(lie):
+def test_a_device_that_does_not_check_is_noticed(lie, monkeypatch):
+    monkeypatch.setattr(device, "check_agreed", trusting)
     with pytest.raises(pytest.fail.Exception):
-        asked(Trusting, LIES[lie][0])
+        asked(LIES[lie][0])
 
 
-def test_a_device_that_does_not_look_at_the_group_is_noticed():
+def test_a_device_that_does_not_look_at_the_group_is_noticed(monkeypatch):
+    monkeypatch.setattr(device, "check_agreed", lonely)
     with pytest.raises(pytest.fail.Exception):
-        asked(Lonely, LIES["a smaller group"][0])
+        asked(LIES["a smaller group"][0])
 
 
 def test_a_larger_group_is_accepted_where_it_costs_no_more():
-    Device("ann", 1.0, CHANNEL, 50).check(CHANNEL.offer(10**6))
+    check_agreed(CHANNEL, 50, CHANNEL.offer(10**6))
     fine = Distributed("1/2", Skellam(), grid="paper")  # whose loss falls with the steps of larger cohorts
-    Device("ann", 1.0, fine, 50).check(fine.offer(50))
+    check_agreed(fine, 50, fine.offer(50))
     dear = Distributed("1/10", DiscreteGaussian())  # with more noise shares, each is narrower
     assert dear.loss(40).without_single() | dear.loss(50).without_single() != dear.loss(40).without_single()
     with pytest.raises(InvalidValue, match="n of an offer is 50: it must be a size that costs at most"):
-        Device("ann", 1.0, dear, 40).check(dear.offer(50))
-    Lonely("ann", 1.0, dear, 40).check(dear.offer(50))  # the control: it is what the channel promises
+        check_agreed(dear, 40, dear.offer(50))
+    lonely(dear, 40, dear.offer(50))  # the control: it is what the channel promises
 
 
 def test_a_modulus_of_the_server_is_used():
-    device = Device("ann", 1.0, CHANNEL, 50)
-    assert 0 <= device.send(b"monday", 1, replace(OFFER, modulus=51), seeded(3)) < 51
+    ann = Device("ann", 1.0, CHANNEL, 50)
+    assert 0 <= ann.send(b"monday", 1, replace(OFFER, modulus=51), seeded(3)) < 51
 
 
 def test_a_user_is_a_user():

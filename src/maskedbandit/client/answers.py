@@ -31,7 +31,8 @@ class Assigned:
     propensity: Fraction | None = None  # the probability with which the person was to get this arm, if it is known
     again: bool = False  # the place that the person had before
     source: Literal["service", "fallback"] = "service"
-    why: str = ""  # of a fallback: "unreachable", the code of a refusal, or "ticket_of_another"; else "budget_exceeded"
+    # of a fallback "unreachable" or the code of a refusal, else "budget_exceeded" or "given_elsewhere": docs/client.md
+    why: str = ""
     offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
 
 

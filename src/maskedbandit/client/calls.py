@@ -91,10 +91,11 @@ class Calls:
             await asyncio.wait(pending, timeout=deadline / 2)
             if first.done() and (settled(first.result()) or first.result().retry_after):
                 return first.result()
-            pending.add(asyncio.create_task(self.post(path, body, end - clock())))
+            second = asyncio.create_task(self.post(path, body, end - clock()))
+            pending.add(second)
             while pending:
                 done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                for reply in (task.result() for task in done):
+                for reply in (task.result() for task in (first, second) if task in done):
                     if settled(reply):
                         return reply
                     best = max(best, reply, key=lambda each: each.status)

@@ -29,15 +29,15 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     The offers, one for each outcome, share the epsilon of the channel to which people agreed; `spent` is what this
     person's other outcomes have cost.
 
-    **Guarantee**: as of `Device`: nothing but what the channel's `randomize` makes of the outcome at a part of its
-    epsilon, under an offer that costs no more than that states for a cohort of one. All parts that are offered together
-    are no more than the whole, and neither is all that was ever sent of this person.
+    **Guarantee**: it is nothing but what the channel's `randomize` makes of the outcome at a part of its epsilon, under
+    an offer that costs no more than that states for a cohort of one. All parts that are offered together are no more
+    than the whole, and neither is this part with what was spent. That it is drawn once is up to the outbox.
     """
     from maskedbandit.channels.channel import epsilon_of, part_of
     from maskedbandit.channels.offers import from_lines
     from maskedbandit.privacy.sampling import Bits
     from maskedbandit.privacy.statistics import REWARD
-    from maskedbandit.study.device import Device
+    from maskedbandit.study.device import check_agreed
 
     offered, agreed = from_lines(offers), epsilon_of(channel)
     parts = [dict(offer.terms).get("epsilon", agreed) for offer in offered]
@@ -50,9 +50,9 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     ((offer, part),) = found
     if spent + part > agreed:
         raise AlreadySpent(f"this person's other outcomes in this study have cost {spent} of {agreed}")
-    own = channel.carrying(REWARD) if metric else channel  # only rewards have a cap
-    device = Device("user", value, part_of(own, part), 1)
-    return Noisy(float(device.send(b"study", 1, offer, Bits())), part)
+    own = part_of(channel.carrying(REWARD) if metric else channel, part)  # only rewards have a cap
+    check_agreed(own, 1, offer)
+    return Noisy(float(own.randomize(value, offer, Bits())), part)
 
 
 def added_up(channel: Channel, told: float | Sequence[float], metric: str = "") -> float:

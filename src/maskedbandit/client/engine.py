@@ -15,6 +15,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -24,7 +25,7 @@ from maskedbandit.client.calls import Calls, Transport, check_key, checked_url
 from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.device import added_up, noisy
 from maskedbandit.client.files import of_service, prepared, usual_folder
-from maskedbandit.client.known import KnownArms, Place
+from maskedbandit.client.known import KnownArms, Place, hashed
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import (
     Forbidden,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
 UNREACHABLE = "unreachable"
-ANOTHERS = "ticket_of_another"  # the service gave the ticket to another person before
+ELSEWHERE = "given_elsewhere"  # of local trust: another folder, or another person, was given the place first
 LONGEST_EVENT = 128
 LARGEST = sys.float_info.max
 MISTAKES = {401: Unauthorized, 403: Forbidden, 404: UnknownStudy}  # others than of a moment, or of one person
@@ -122,7 +123,7 @@ class Engine:
         self._now: _Running | None = None
         self._on_refused = on_refused
         self.refused: Counter[str] = Counter()  # how many messages were refused for good, by the code
-        self._said = ""  # why fallbacks are given, as it was logged
+        self._said = ""  # the last line of the log on what people get
 
     @property
     def _running(self) -> _Running:
@@ -160,30 +161,38 @@ class Engine:
 
     def settle(self, study: str, unit: str, reply: Reply, fallback: str) -> Assigned:
         """What the unit gets by this reply, or by what is known from before, or else the fallback."""
-        given, known = assigned(reply, study), self._running.known
+        given, known, outbox = assigned(reply, study), self._running.known, self._running.outbox
         code = code_of(reply.body) if 400 <= reply.status < 500 else ""
         if code and reply.status not in (409, 429):
             raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
         try:
-            if given is not None and not known.remember(study, unit, given):
-                given, code = None, ANOTHERS
+            if (
+                given is not None
+                and given.offer is not None
+                and given.ticket is not None
+                and not outbox.take_place(study, hashed(unit), given.ticket, given.again)
+            ):
+                self._say(f"outcomes of people of {study} whose places were given elsewhere are not reported")
+                return replace(given, ticket=None, offer=None, why=ELSEWHERE)
             if given is not None:
+                known.remember(study, unit, given)
                 self._said = ""
                 return given
-            self._say(study, code or f"status {reply.status}" if reply.status else "no answer")
+            why = code or f"status {reply.status}" if reply.status else "no answer"
+            self._say(f"people of {study} get the arm they had, or a fallback: {why}")
             before = known.find(study, unit) or known.served(study) or Assigned(fallback)
-        except StorageFailed as why:  # people can be served all the same
-            log.error("the arms that were given are not kept: %s", why)
+        except StorageFailed as failure:  # people can be served all the same
+            log.error("the arms that were given are not kept: %s", failure)
             before = given or Assigned(fallback)
             if given is not None and given.offer is not None:  # nobody knows whose ticket it is
                 given = None
         return given or Assigned(before.arm, before.payload, source="fallback", why=code or UNREACHABLE)
 
-    def _say(self, study: str, why: str) -> None:
-        """Log why people get fallbacks, when it changes."""
-        if why != self._said:
-            log.warning("people of %s get the arm they had, or a fallback: %s", study, why)
-        self._said = why
+    def _say(self, line: str) -> None:
+        """Log what people get in place of what was promised, when it changes."""
+        if line != self._said:
+            log.warning("%s", line)
+        self._said = line
 
     # expose, report
 

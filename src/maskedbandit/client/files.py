@@ -41,6 +41,7 @@ def prepared(path: Path) -> Path:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        check_private(path.resolve().parent)
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
@@ -48,6 +49,15 @@ def prepared(path: Path) -> Path:
     except OSError as why:
         raise StorageFailed(f"{path}: {why}") from None
     return path
+
+
+def check_private(folder: Path) -> None:
+    """Raise unless this user alone may look into a folder: sizes and times of its files say that somebody reported."""
+    if sys.platform != "win32":  # there the folder of a user is the user's alone
+        found = folder.stat()
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            owner = f"mode {found.st_mode & 0o777:03o} of the user with number {found.st_uid}"
+            raise StorageFailed(f"{folder} has {owner}: it must have mode 700, of the user who runs this")
 
 
 class PrivateFile:

@@ -26,8 +26,6 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS arm (
     study TEXT, unit TEXT, arm TEXT NOT NULL, payload TEXT NOT NULL, ticket TEXT, propensity TEXT NOT NULL, offer TEXT,
     until REAL NOT NULL, PRIMARY KEY (study, unit)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS holder (
-    study TEXT, ticket TEXT, unit TEXT NOT NULL, PRIMARY KEY (study, ticket)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
 CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
 CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
@@ -55,7 +53,6 @@ class KnownArms:
     >>> from tempfile import mkdtemp
     >>> known = KnownArms(Path(mkdtemp()) / "known.sqlite")
     >>> known.remember("newsletter", "ann", Assigned("bold", ticket="abc", propensity=Fraction(1, 2)))
-    True
     >>> known.find("newsletter", "ann").arm, known.find("newsletter", "bob"), known.places("ann")
     ('bold', None, [Place(study='newsletter', ticket='abc')])
     """
@@ -65,33 +62,23 @@ class KnownArms:
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM arm WHERE until < ?", (clock(),))
 
-    def remember(self, study: str, unit: str, given: Assigned) -> bool:
-        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled.
-
-        Of local trust a ticket is its first unit's for ever, and others get False: whose report it is, and so whether
-        it was drawn before, is found by the ticket.
-        """
-        who = _hashed(unit) if given.ticket else _EVERYBODY
+    def remember(self, study: str, unit: str, given: Assigned) -> None:
+        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled."""
+        who = hashed(unit) if given.ticket else _EVERYBODY
         columns = given.arm, json.dumps(given.payload), given.ticket, str(given.propensity), given.offer
         until = self._clock() + KEPT
         if self._rows(
             f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?", study, who, until - FRESH
         ) == [columns]:
-            return True
+            return
         with self._file.transaction() as connection:
-            if given.offer is not None and given.ticket:
-                connection.execute("INSERT OR IGNORE INTO holder VALUES (?, ?, ?)", (study, given.ticket, who))
-                find = "SELECT unit FROM holder WHERE study = ? AND ticket = ?"
-                if connection.execute(find, (study, given.ticket)).fetchone() != (who,):
-                    return False
             connection.execute(
                 "INSERT OR REPLACE INTO arm VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (study, who, *columns, until)
             )
-        return True
 
     def find(self, study: str, unit: str) -> Assigned | None:
         """The arm that the unit had."""
-        return self._find(study, _hashed(unit))
+        return self._find(study, hashed(unit))
 
     def served(self, study: str) -> Assigned | None:
         """The arm that was given last to somebody who was not enrolled: the best one in what was released."""
@@ -100,7 +87,7 @@ class KnownArms:
     def places(self, unit: str) -> list[Place]:
         """All places of a unit, in the order of the studies' names."""
         find = "SELECT study, ticket FROM arm WHERE unit = ? AND until > ? ORDER BY study"
-        return [Place(*row) for row in self._rows(find, _hashed(unit), self._clock())]
+        return [Place(*row) for row in self._rows(find, hashed(unit), self._clock())]
 
     def offer(self, study: str, ticket: str) -> Offered | None:
         """Of local trust: what the report of a ticket is made from, and whose it is."""
@@ -121,5 +108,6 @@ class KnownArms:
         self._file.close()
 
 
-def _hashed(unit: str) -> str:
+def hashed(unit: str) -> str:
+    """As what a unit is kept."""
     return hashlib.sha256(unit.encode("utf-8", "surrogatepass")).hexdigest()

@@ -10,6 +10,17 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.user import User, checked_user
 
 
+def check_agreed(channel: Channel, n: int, offer: Offer) -> None:
+    """Raise unless an offer is what a user agreed to: this channel, and a cohort of at least n."""
+    if offer.n < n:
+        raise InvalidValue("n of an offer", offer.n, f"at least {n}, the size to which the user agreed")
+    channel.check_offer(offer)
+    if offer.n > n:
+        agreed, loss = channel.loss(n), channel.loss(offer.n)
+        if agreed | loss != agreed:
+            raise InvalidValue("n of an offer", offer.n, f"a size that costs at most {agreed}, and this costs {loss}")
+
+
 class Device:
     """A user's reward, and what the user agreed to: a channel, and a cohort of at least n.
 
@@ -22,20 +33,8 @@ class Device:
         self.user, self.channel, self.n = checked_user(user), channel, n
         self._reward, self._book = reward, Participation(attempts=backend.attempts if backend else 1)
 
-    def check(self, offer: Offer) -> None:
-        """Raise unless this is what the user agreed to."""
-        if offer.n < self.n:
-            raise InvalidValue("n of an offer", offer.n, f"at least {self.n}, the size to which the user agreed")
-        self.channel.check_offer(offer)
-        if offer.n > self.n:
-            agreed, loss = self.channel.loss(self.n), self.channel.loss(offer.n)
-            if agreed | loss != agreed:
-                raise InvalidValue(
-                    "n of an offer", offer.n, f"a size that costs at most {agreed}, and this costs {loss}"
-                )
-
     def send(self, cohort: bytes, attempt: int, offer: Offer, bits: Bits) -> float:
         """What the device sends in this attempt, with noise that it draws now."""
-        self.check(offer)
+        check_agreed(self.channel, self.n, offer)
         self._book.join(self.user, cohort, attempt)
         return self.channel.randomize(self._reward, offer, bits)
