@@ -295,3 +295,24 @@ def test_one_budget_for_the_studies_of_a_project(service: Inside) -> None:
     bob = service.assign("bob", "two")
     assert (bool(bob["ticket"]), bob["why"]) == (True, None)
     assert service.study("budget", {"ticket": ticket}, name="one").json["spent"] == "ε = 1"
+
+
+@pytest.mark.parametrize("truth", [0, 1, None])
+def test_a_stranger_with_a_key_reads_nobodys_outcome(service: Inside, truth: int | None) -> None:
+    """Who knows the name of a person is given the ticket, and tries both outcomes, in time and later."""
+    service.begin()
+    ticket = service.seen("ann")
+    if truth is not None:
+        proof = {"proof": PROOF} if truth else {}
+        assert service.study("report", {"ticket": ticket, "value": truth} | proof).json == {"status": "accepted"}
+    other = service.scoped("client", "small")
+    given = service.study("assign", {"unit": "ann"}, other).json
+    assert (given["ticket"], given["again"]) == (ticket, True)
+    for value in (1, 0):
+        for proof in ({}, {"proof": PROOF[::-1] + str(value)}):
+            found = service.study("report", {"ticket": ticket, "value": value} | proof, other)
+            assert (found.status, found.json) == (200, {"status": "accepted"})
+    service.tick(WINDOW + 1)
+    for value in (1, 0):
+        found = service.study("report", {"ticket": ticket, "value": value}, other)
+        assert (found.status, found.code) == (410, "late")
