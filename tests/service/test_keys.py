@@ -12,6 +12,7 @@ from maskedbandit.service import keys
 from maskedbandit.service.keys import Keys
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Again
+from tests.service.inside import Inside
 
 
 def test_a_key_that_is_revoked_while_it_is_checked_is_not_remembered(
@@ -106,3 +107,27 @@ def test_a_key_is_revoked_although_a_study_is_being_written(tmp_path: Path, monk
     text = keys.make(database, "client", None, 0)
     assert keys.end(database, text.split("_")[2], 5).ends == 5
     assert len(tried) == 6
+
+
+def test_a_key_that_a_command_makes_is_known_at_once(service: Inside) -> None:
+    """The running service has not read the keys since."""
+    service.begin()
+    database = connect(service.address)
+    text = keys.make(database, "client", None, service.clock())
+    database.close()
+    assert service.study("assign", {"unit": "ann"}, text).status == 200
+    wrong = text[:-1] + ("A" if text[-1] != "A" else "B")
+    for unknown in (wrong, "mb_client_00000000_x", "mb", ""):
+        assert service.study("assign", {"unit": "ann"}, unknown).code == "unauthorized"
+
+
+def test_who_tries_keys_that_nobody_has_does_not_ask_the_database_for_ever(
+    service: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.begin()
+    read, asked = Keys.read, list[int]()
+    service.host.strangers.rate, service.host.strangers.burst = 0.0, 5.0
+    monkeypatch.setattr(Keys, "read", lambda self, database: (asked.append(1), read(self, database)))
+    for i in range(30):
+        assert service.study("assign", {"unit": "ann"}, f"mb_client_{i:08x}_x").status in (401, 429)
+    assert len(asked) == 5

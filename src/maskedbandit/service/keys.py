@@ -129,6 +129,11 @@ class Keys:
             raise Unauthorized("this key was revoked")
         return key
 
+    def may_be_new(self, text: str) -> bool:
+        """Whether this has the form of a key that was made, by a command or another process, since keys were read."""
+        parts = text.split("_", 3)
+        return len(parts) == 4 and len(text) < 200 and parts[2] not in self._known
+
     def public(self, public: str, now: int) -> Key | None:
         """The key with this public part, if there is one that holds."""
         key = self._known.get(public)

@@ -142,11 +142,7 @@ class Route:
         try:
             call = Call(host, scope, receive, send)
             if self.roles:
-                try:
-                    call.key = self.allowed(call)
-                except Unauthorized:
-                    await call.count_stranger()
-                    raise
+                call.key = await self.allowed(call)
             if self.method == "GET":
                 found = await self.handler(call)
             else:
@@ -171,9 +167,17 @@ class Route:
             await send(begins)
             await send({"type": "http.response.body", "body": body})
 
-    def allowed(self, call: Call) -> Key:
+    async def allowed(self, call: Call) -> Key:
         """The key of the request, if its role may do this."""
-        key = call.host.keys.of(call.bearer, call.host.clock())
+        keys, now = call.host.keys, call.host.clock()
+        try:
+            key = keys.of(call.bearer, now)
+        except Unauthorized:
+            await call.count_stranger()
+            if not keys.may_be_new(call.bearer):
+                raise
+            await call.host.read(keys.read)
+            key = keys.of(call.bearer, now)
         call.host.callers.take(key.key)
         if key.role not in self.roles:
             raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
