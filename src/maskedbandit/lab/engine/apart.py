@@ -54,7 +54,7 @@ class Unpickler(pickle.Unpickler):
         if name not in self._known:
             module, own, _ = name
             found = reduce(lambda at, part: getattr(at, part, None), own.split("."), sys.modules.get(module))
-            if found is None or name_of(found) != name:
+            if not hasattr(found, "_fields") or name_of(found) != name:
                 raise pickle.UnpicklingError(f"there is no class {own} in {module}")
             self._known[name] = found
         return self._known[name]
