@@ -12,6 +12,7 @@ import pytest
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import studies
 from tests.quick import QUICK
+from tests.same_examples import pin_examples
 from tests.thrift import left_to_slow
 
 
@@ -30,6 +31,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before those that the command line leaves out are left out."""
     left_to_slow(config, items)
+    pin_examples()
 
 
 def repeat_bits(patch: pytest.MonkeyPatch, whose: str) -> None:

@@ -210,14 +210,35 @@ def test_theory_alone_can_be_run(file, tmp_path, capsys, undrawn) -> None:
     assert "asymptotic lower bound" in capsys.readouterr().out
 
 
-def test_an_interrupt_is_one_line_that_says_how_to_go_on_where_one_can(file, tmp_path, monkeypatch, capsys) -> None:
+def test_an_interrupt_says_what_is_kept_and_how_to_go_on_where_one_can(
+    file, tmp_path, monkeypatch, capsys, undrawn
+) -> None:
     def interrupt(*given, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maskedbandit.lab.experiments.table.collect", interrupt)
+    def after_five(progress: Progress, n: int = 1) -> None:
+        done.append(n)
+        if sum(done) == 5:
+            raise KeyboardInterrupt
+
+    done, run = list[int](), ["run", str(file), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Progress, "advance", after_five)
+        assert main(run) == 130
+    kept = f"\nmaskedbandit: 5 of 6 runs are kept in {tmp_path / 'out'}: --resume goes on from there\n"
+    assert capsys.readouterr().err.endswith(kept + "\nmaskedbandit: interrupted\n")
+    monkeypatch.setattr(Progress, "advance", lambda progress, n=1: done.append(n))
+    assert main([*run, "--resume"]) == 0
+    assert sum(done) == 5 + 3 + 3  # those that are there are counted, of each curve
+    assert main([*run[:3], str(tmp_path / "whole"), "--jobs", "1"]) == 0
+    whole, again = (readable(tmp_path / each / "table.parquet") for each in ("whole", "out"))
+    assert whole is not None
+    assert whole.equals(again)
+    monkeypatch.setattr("maskedbandit.lab.engine.each_run.gather", interrupt)
+    assert main([*run[:3], str(tmp_path / "none")]) == 130
+    assert capsys.readouterr().err.endswith("\nmaskedbandit: no run is kept\n\nmaskedbandit: interrupted\n")
+    assert not (tmp_path / "none").exists()
     monkeypatch.setattr("maskedbandit.lab.logs.newsroom.write", interrupt)
-    assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 130
-    assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted; --resume goes on from here\n")
     assert main(["generate", "--events", "10", "--out", str(tmp_path / "news")]) == 130
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
 

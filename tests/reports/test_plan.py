@@ -15,6 +15,7 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.reports.plan import TRUST, Plan, Question, plan
+from maskedbandit.reports.plan_goals import GOALS
 from maskedbandit.theory.samples import least_samples
 
 EASY = Question(arms=3, baseline=0.3, difference=0.2, per_day=500)
@@ -34,8 +35,8 @@ def test_every_trust_model_has_a_row_and_more_trust_needs_fewer_people() -> None
     means = [0.5, 0.3, 0.3]
     for row in found.rows:
         name = "local" if row.trust == "local" else "central"
-        assert row.bound == least_samples(name, means, 0.05, 1.0)
-        assert row.bound < row.expected.people < row.expected.people_most
+        assert row.bound == (None if row.trust == "shuffled" else least_samples(name, means, 0.05, 1.0))
+        assert (row.bound or 0) < row.expected.people < row.expected.people_most
         assert row.days == row.expected.people / 500 + 1
         assert row.loss.startswith("ε = 1")
 
@@ -121,7 +122,38 @@ def test_regret_is_planned_for_all_people() -> None:
     row = of(plan(EASY, goal="regret", people=20_000, trust=("central",), runs=50))
     assert row.expected.people == 20_000
     assert row.days == 41
-    assert row.bound < row.expected.regret < row.expected.equal / 4
+    assert row.expected.regret < row.expected.equal / 4
+
+
+def test_no_bound_is_stated_where_none_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["plan", "--difference", "0.3", "--epsilon", "0.01", "--privacy-delta", "0.2", "--per-day", "1", "--quiet"]
+    fast = [*asked, "--delta", "0.1", "--runs", "20", "--trust", "shuffled", "--policy", "released_likelihood"]
+    assert main([*fast, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    # what was once called the least is several times what it takes
+    assert row["bound"] is None
+    assert row["expected"]["people"] < least_samples("central", [0.6, 0.3], 0.1, 0.01) / 4
+    assert main(fast) == 0
+    assert "Under shuffled trust nothing is known to be the least" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("goal", ["identify", "answer", "select", "regret"])
+def test_a_bound_is_stated_of_a_pure_loss_and_never_on_regret(goal: str) -> None:
+    policy = mb.policies.TopArms(m=1) if goal == "select" else GOALS[goal].policy
+    assert policy is not None
+    aim = 1000 if GOALS[goal].aim == "people" else 0.05
+    noises: dict[str, mb.Channel] = {
+        "gaussian": mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteGaussian()),
+        "skellam": mb.channels.Distributed(epsilon=1, noise=mb.noises.Skellam()),
+    }
+    for trust, channel in {**{each: made(1.0, 1e-6) for each, made in TRUST.items()}, **noises}.items():
+        bound = GOALS[goal].proved(policy, "central", [0.5, 0.3], aim, channel.loss(100))
+        assert (bound is not None) == (goal != "regret" and trust not in ("shuffled", *noises)), trust
+    later = 2 * mb.channels.Central(epsilon=0.5).loss(100)  # the same person twice
+    if goal == "identify":
+        assert GOALS[goal].proved(policy, "central", [0.5, 0.3], aim, later) == least_samples(
+            "central", [0.5, 0.3], aim, 1.0
+        )
 
 
 @pytest.mark.parametrize(

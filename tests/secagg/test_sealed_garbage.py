@@ -45,6 +45,19 @@ def test_in_a_signed_round_receivers_leave_before_a_value_does():
     assert spent == [0]
 
 
+@pytest.mark.parametrize("lost", [{}, {0: 2}])
+@pytest.mark.parametrize("signed", [True, False])
+def test_one_device_can_lose_all_its_neighbours_or_end_a_round_and_opens_nothing(signed, lost):
+    """As secure_sums.md says, on a sparse ring: it seals garbage for all of them, and then stays or falls silent."""
+    made = Round(planned(24, k=8, t=3, least=10, signed=signed), range(24), lost)
+    made.phase()
+    around = set(made.server.ring.around(0))
+    with pytest.raises(TooFew, match="key shares of a seed of user"):
+        garbled(made, {0}, around).run()
+    assert {user for user, why in made.gone.items() if type(why) is Forged} == (around if signed else set())
+    assert made.total is None
+
+
 class TestUnsigned:
     PLAN = planned(6, t=3, least=4, signed=False)
 

@@ -68,7 +68,7 @@ class TestSum:
     def test_is_that_of_the_users_whom_both_have(self, users, m, noise, least, data):
         terms = Terms(b"any", m, least, KEYS)
         pair = servers(terms, (noise, 3))
-        numbers = data.draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(users), max_size=len(users), unique=True))
+        numbers = data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=len(users), max_size=len(users), unique=True))
         right = {}
         for number, (value, reached) in zip(numbers, users, strict=True):
             for position, (server, message) in enumerate(

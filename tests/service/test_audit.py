@@ -16,6 +16,7 @@ import maskedbandit.reports.audit_reached as audit_reached
 import maskedbandit.reports.audit_service as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
+from maskedbandit.privacy.exact import exact
 from maskedbandit.reports.audit import ERROR, How, Part
 from maskedbandit.reports.audit_reached import Service, own, reached
 from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
@@ -183,12 +184,12 @@ def test_a_service_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "budget", [{"epsilon": 1}, {"epsilon": "1"}, {"epsilon": "3/2", "delta": "1e-6"}, {"rho": "1/2"}]
+    "budget", [{"epsilon": 1}, {"epsilon": "3/2", "delta": 1e-6}, {"rho": "1/2"}, {"epsilon": 1.3}]
 )
 def test_the_twin_of_a_study_may_spend_a_thousand_times_as_much(budget: dict) -> None:
     made = throw_away(Protocol.from_table(TABLE | {"budget": budget}), "twin", 2)
     first = next(iter(budget))
-    assert Fraction(made.table["budget"][first]) == 1000 * Fraction(budget[first])
+    assert exact(first, made.table["budget"][first]) == 1000 * exact(first, budget[first])
     assert made.table["budget"].get("delta") == budget.get("delta")
 
 

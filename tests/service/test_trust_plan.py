@@ -13,10 +13,11 @@ import maskedbandit as mb
 from maskedbandit.cli.parts import trust_plan
 from maskedbandit.cli.parts.computed import computed
 from maskedbandit.cli.parts.forecast import in_words
-from maskedbandit.cli.parts.trust_plan import TrustPlan, main, question
+from maskedbandit.cli.parts.trust_plan import TrustPlan, cells, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
 from maskedbandit.reports.forecast import Forecast
 from maskedbandit.reports.plan import TRUST
+from maskedbandit.reports.plan_table import Row
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
 from tests.service.test_site import Eyes
@@ -63,10 +64,17 @@ def test_a_plan_has_a_row_for_each_trust_model(monkeypatch: pytest.MonkeyPatch, 
     assert [each["Trust"] for each in rows] == list(TRUST)
     assert len({tuple(each) for each in rows}) == 1  # the same columns
     for each in rows:
-        assert all(
-            re.fullmatch(r"(at (least|most) )?[\d,.\u202f]+( ± [\d\u202f]+)?%?", text)
-            for text in list(each.values())[1:]
-        )
+        numbers = [text for name, text in each.items() if name not in ("Trust", "Every search needs")]
+        assert all(re.fullmatch(r"(at most )?[\d,.\u202f]+( ± [\d\u202f]+)?%?", text) for text in numbers)
+        if changes in (SEARCH, SELECT):
+            least = "not known with a δ" if each["Trust"] == "shuffled" else r"at least [\d\u202f]+"
+            assert re.fullmatch(least, each["Every search needs"])
+
+
+def test_a_search_has_no_least_where_none_is_proved() -> None:
+    row = Row("shuffled", 0.3, 1.0, Forecast(226.0, 4.0, 297.0, 34.0, 1.0, 34.0, 0.0), 1.0, 1.0, None, 0.0, "")
+    assert cells(row, "identify")["Every search needs"] == "not known with a δ"
+    assert cells(row._replace(bound=40.0), "identify")["Every search needs"] == "at least 40"
 
 
 def run(what: Awaitable[object]) -> object:

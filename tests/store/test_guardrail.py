@@ -286,5 +286,5 @@ def test_a_person_is_charged_for_both_before_the_arm_is_known(tmp_path: Path) ->
     played.come(1)
     assert str(played.study._one(played.study.op_spent, played.tickets[0])) == "ε = 2e+04"
     with pytest.raises(InvalidValue, match="enough for one cohort"):
-        small_protocol(guardrail=HARM, budget={"epsilon": "0.9"})
+        small_protocol(guardrail=HARM, budget={"epsilon": 0.9})
     played.study.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -28,6 +29,7 @@ from maskedbandit.errors import (
     UnknownStudy,
     UnknownTicket,
 )
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.connection import connect
 from maskedbandit.store.members import members
 from maskedbandit.store.reconcile import burn
@@ -464,13 +466,27 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"budget": {}}, r"budget is \{\}: it must be a \[budget\] table with epsilon, or with rho"),
     ({"budget": {"epsilom": 1}}, r"key of \[budget\] is 'epsilom'"),
     ({"budget": {"epsilon": 0}}, "epsilon is 0"),
-    ({"budget": {"epsilon": "1", "delta": 1}}, "delta is 1"),
+    ({"budget": {"epsilon": 1, "delta": 1}}, "delta is 1"),
     ({"budget": {"epsilon": 1, "delta": -0.5}}, "delta is -0.5"),
     ({"budget": {"rho": 0}}, "rho is 0"),
     ({"budget": {"rho": 1, "epsilon": 1}}, "either rho, or epsilon"),
     ({"budget": {"epsilon": 0.5}}, "enough for one cohort, and it is not"),
     ({"budget": {"epsilon": 1, "period": "59 minutes"}}, "period is '59 minutes': .* at least 3600 seconds"),
     ({"budget": {"epsilon": 1, "period": 90}}, "period is 90"),
+    *(
+        ({"budget": {"epsilon": text}}, re.escape(f"epsilon is {text!r}: it must be a number, or a fraction as a text"))
+        for text in ("1", "1.5", "1e3", " 1", "+1", ".5", "1/2 ", "1_0/3", "٣/٢")
+    ),
+    ({"budget": {"rho": "1"}}, "rho is '1': it must be a number, or a fraction"),
+    ({"budget": {"epsilon": 1, "delta": "1e-6"}}, "delta is '1e-6': it must be a number, or a fraction"),
+    ({"budget": {"epsilon": "one"}}, "epsilon is 'one': it must be a finite number"),
+    ({"channel": {"name": "central", "epsilon": "1"}}, "epsilon is '1': it must be a number, or a fraction"),
+    ({"channel": {"name": "central", "epsilon": 1, "grid": {"fineness": "2"}}}, "fineness is '2': it must be a number"),
+    ({"guardrail": {"name": "g", "harm": {"above": 0.5}, "share": "0.5"}}, "share is '0.5': it must be a number"),
+    ({"budget": {"epsilon": 1e308}}, "epsilon of the budget is 1e[+]308: it must be at most 1000000: whoever loses 1"),
+    ({"budget": {"epsilon": 1_000_000.5}}, "epsilon of the budget is 1000000.5: it must be at most 1000000"),
+    ({"budget": {"epsilon": f"{10**7}/3"}}, "epsilon of the budget is '10000000/3': it must be at most 1000000"),
+    ({"budget": {"rho": 1e300}}, "rho of the budget is 1e[+]300: it must be at most 1000000"),
 ]
 
 
@@ -496,6 +512,19 @@ def test_a_search_takes_delta_and_no_people() -> None:
     ):
         with pytest.raises(InvalidValue, match=says):
             Protocol.from_table(table | changes)
+
+
+def test_fractions_may_be_texts_and_a_budget_may_be_large() -> None:
+    made = small_protocol(channel={"name": "central", "epsilon": "1/3"}, budget={"epsilon": "4/3", "period": "90 days"})
+    assert (made.price(1), made.budget) == (Loss.pure("1/3"), Loss.pure("4/3"))
+    assert small_protocol(budget={"epsilon": 10**6}).budget == Loss.pure(10**6)
+
+
+def test_a_protocol_that_is_stored_is_read_as_it_was_checked_then() -> None:
+    """What a new one may not say: it was frozen when its study started."""
+    text = small_protocol().text.replace('"budget":{"epsilon":1', '"budget":{"epsilon":"1"')
+    assert Protocol.from_text(text).budget == small_protocol().budget
+    assert Protocol.from_text(text) != small_protocol()
 
 
 @pytest.mark.parametrize("text", ["name = ", "\x00", "name = 'x'\nname = 'y'", b"\xff\xfe"])

@@ -54,7 +54,7 @@ class SecAgg(Adder):
 
     A device drops out with probability `dropout`, before a phase drawn at random. A cohort may be tried `attempts`
     times; each attempt is charged in full. Cohorts that count on fewer than `smallest` honest users are refused: noise
-    noise protects a user there as well, but a sum of so few users hides little without it.
+    protects a user there as well, but a sum of so few users hides little without it.
 
     >>> SecAgg(corrupted=0.1).plan(1000, least=800, modulus=2**11).neighbours
     48

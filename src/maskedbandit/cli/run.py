@@ -21,7 +21,6 @@ EXAMPLE = (
     "maskedbandit run quickstart --out results/quickstart --jobs 2\n"
     "  maskedbandit run experiments/rehearsal.toml --protocol secagg,dropout=0.02"
 )
-INTERRUPTED = "; --resume goes on from here"
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -36,6 +36,7 @@ from maskedbandit.privacy.exact import exact
 from maskedbandit.reports.audit import USUAL, Advance, How, Part
 from maskedbandit.reports.audit_reached import ARMS, NO_WINDOW, TOGETHER, Service
 from maskedbandit.reports.audit_sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
+from maskedbandit.study.budget_table import MOST
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import table
 from maskedbandit.study.protocol import Protocol
@@ -51,8 +52,9 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     given = protocol.table
     channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
     if factor > 1:
-        channel["epsilon"] = str(factor * epsilon_of(agreed(protocol)))
-        budget |= {key: str(1000 * exact(key, budget[key])) for key in ("epsilon", "rho") if key in budget}
+        channel["epsilon"] = written(factor * epsilon_of(agreed(protocol)))
+        for key in budget.keys() & {"epsilon", "rho"}:
+            budget[key] = written(min(1000 * exact(key, budget[key]), Fraction(MOST)))
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
@@ -70,6 +72,11 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
             **second,
         }
     )
+
+
+def written(value: Fraction) -> int | str:
+    """An exact number as a protocol has it."""
+    return value.numerator if value.denominator == 1 else str(value)
 
 
 def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:

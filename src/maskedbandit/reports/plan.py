@@ -5,8 +5,8 @@
 
 Of the people, the difference and ε two are given, and the third is found: for it nine of ten studies suffice with the
 people, or, if the answer is to be had from a fixed number of people, at most `delta` of the studies are wrong. What no
-policy can beat is `theory`'s lower bound, which knows nothing of delays. All arms but the best have the baseline, which
-is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
+policy can beat is `theory`'s lower bound, where one is proved; it knows nothing of delays. All arms but the best have
+the baseline, which is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TRUST: dict[str, Callable[[float, float], Channel]] = {
     "shuffled": lambda epsilon, delta: Shuffled(epsilon=epsilon, delta=delta),
     "local": lambda epsilon, delta: Response(epsilon=epsilon),
 }
-BOUND = {"local": "local"}  # of all others it is that of central trust
+BOUND = {"local": "local"}  # of all others with a pure ε it is that of central trust
 STEPS = 12  # of a search for what is unknown
 LEAST_EPSILON, MOST_EPSILON = 0.01, 16.0
 AN = {"difference": "a difference", "epsilon": "an ε"}
@@ -139,13 +139,13 @@ class Question:
         means = list(self.means or hardest(policy, self.arms, self.baseline, self.difference))
         channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, goal.aim)
         found = forecast(policy, channel, means, aim, self.late, runs, advance)
-        bound = goal.bound(policy, BOUND.get(trust, "central"), means, aim, self.epsilon)
+        loss = channel.loss(max(round(found.people / self.arms), 1))
+        bound = goal.proved(policy, BOUND.get(trust, "central"), means, aim, loss)
         windows = self.window * waits(policy, channel, self.arms, aim)
         days, days_most = (people / self.per_day + windows for people in (found.people, found.people_most))
-        loss = str(channel.loss(max(round(found.people / self.arms), 1)))
         early = 0 if self.goal == "answer" else min(self.late, found.people)  # who takes part before the first outcome
         floor = early * (max(means) - sum(means) / self.arms)
-        return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, loss)
+        return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, str(loss))
 
 
 @dataclass(frozen=True)

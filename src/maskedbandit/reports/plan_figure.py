@@ -34,8 +34,9 @@ class Drawn(NamedTuple):
         if self.name == "wrong answers":
             return found.wrong or np.nan, *between(row, runs), np.nan if found.at_most is None else found.at_most
         if self.name == "regret":
-            return found.regret, found.regret, found.regret, row.bound
-        return found.people, found.people, found.people_most, row.bound if self.dotted else np.nan
+            return found.regret, found.regret, found.regret, np.nan
+        bound = np.nan if row.bound is None or not self.dotted else row.bound
+        return found.people, found.people, found.people_most, bound
 
 
 def drawn(question: Question) -> Drawn:
@@ -44,8 +45,8 @@ def drawn(question: Question) -> Drawn:
         shares = Drawn("wrong answers", "bands: 99 % intervals; ", "dotted: proved of this policy")
         return Drawn("people", "", "") if question.people is None else shares
     if question.goal == "regret":
-        return Drawn("regret", "", "dotted: lower bounds")
-    return Drawn("people", "bands: up to what nine of ten studies need; ", "dotted: lower bounds")
+        return Drawn("regret", "", "")
+    return Drawn("people", "bands: up to what nine of ten studies need; ", "dotted: lower bounds of a pure ε")
 
 
 def save(question: Question, trust: Sequence[str], runs: int | None, path: Path) -> None:

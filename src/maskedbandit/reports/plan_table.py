@@ -18,7 +18,7 @@ class Row(NamedTuple):
     expected: Forecast
     days: float
     days_most: float  # of nine in ten studies
-    bound: float  # people that every search needs, or regret or a share of wrong answers that every policy has
+    bound: float | None  # people that every search needs, or a share of wrong answers that every policy has, if proved
     floor: float  # regret that no policy avoids, as nothing is known before the first outcome is there
     loss: str  # of each person
 
@@ -30,6 +30,10 @@ class Column(NamedTuple):
     width: int
     form: str
     value: Callable[[Row], Any]
+
+    def cell(self, row: Row) -> str:
+        """What is said of a row: nothing, if there is no such number."""
+        return "" if (value := self.value(row)) is None else format(value, self.form)
 
 
 FIRST = (
@@ -50,7 +54,7 @@ SEARCH = (*FIRST, MOST, DAYS, *LOST, LEAST, WRONG)
 COLUMNS = {
     "identify": SEARCH,
     "select": SEARCH,
-    "regret": (*FIRST, MOST, DAYS, *LOST, LEAST._replace(head="bound"), WRONG),
+    "regret": (*FIRST, MOST, DAYS, *LOST, WRONG),
 }
 
 
@@ -73,8 +77,8 @@ def columns(goal: str, runs: int) -> tuple[Column, ...]:
         DAYS,
         Column("wrong", 8, ".2%", lambda row: row.expected.wrong),
         Column(f"{LEVEL:.0%} interval", 14, "", ends),
-        Column("at least", 10, ".2%", lambda row: row.bound),
-        Column("at most", 8, "", lambda row: "" if (most := row.expected.at_most) is None else f"{most:.2%}"),
+        LEAST._replace(form=".2%"),
+        Column("at most", 8, ".2%", lambda row: row.expected.at_most),
         *LOST,
     )
 
@@ -83,9 +87,13 @@ def lines(goal: str, rows: Sequence[Row], runs: int, late: int) -> Iterator[str]
     """The table, and what its numbers are; `late` is how many people come until an outcome is there."""
     shown = columns(goal, runs)
     heads = [(each.head, each.width) for each in shown]
-    cells = [[(format(each.value(row), each.form), each.width) for each in shown] for row in rows]
+    cells = [[(each.cell(row), each.width) for each in shown] for row in rows]
     for line in (heads, *cells):
         yield " ".join(text.ljust(-width) if width < 0 else text.rjust(width) for text, width in line)
+    if goal == "regret":
+        yield "No lower bound is stated: those on regret are proved of ever more people, and not of so many."
+    elif without := [row.trust for row in rows if row.bound is None]:
+        yield f"Under {' and '.join(without)} trust nothing is known to be the least: proofs are of an ε without a δ."
     if goal == "answer":
         yield (
             f"{runs} simulated studies each; {late:,} people come while the outcomes of a phase are awaited: they have "

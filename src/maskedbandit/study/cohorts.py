@@ -3,7 +3,8 @@
     charge -> join -> close -> begin -> (devices randomize) -> sum -> analyze
 
 Every step is a call of its own, made by whoever carries the messages: the lab's rehearsal, which has all devices in one
-process, or a service. There is no clock, no network and no file here, and randomness is passed in. A step that is not
+process. The service does not use it: it has a trusted server's sums, or bits that are private when they leave a device.
+There is no clock, no network and no file here, and randomness is passed in. A step that is not
 the cohort's next one is refused, so that no cohort is summed twice in an attempt or released twice.
 
 An attempt that fails may be followed by another, up to `attempts` of the backend, with the same users. They draw fresh

@@ -48,6 +48,21 @@ def refuse_twice(name: str, values: list[Any]) -> None:
             raise InvalidValue(name, values, f"without repeats ({value!r} is there twice)")
 
 
+def refuse_number_texts(given: Any) -> None:
+    """Numbers are written as numbers; a fraction alone is a text.
+
+    >>> refuse_number_texts({"name": "central", "epsilon": "1/3", "noise": "skellam"})
+    >>> refuse_number_texts({"name": "central", "epsilon": "1"})
+    Traceback (most recent call last):
+    maskedbandit.errors.InvalidValue: epsilon is '1': it must be a number, or a fraction as a text, such as "1/3"
+    """
+    for key, value in given.items() if isinstance(given, dict) else ():
+        refuse_number_texts(value)
+        number = key != "name" and isinstance(value, str) and re.match(r"\s*[-+.]?\d", value)
+        if number and not re.fullmatch(r"\d+/\d+", value, re.ASCII):
+            raise InvalidValue(key, value, 'a number, or a fraction as a text, such as "1/3"')
+
+
 def checked_name(what: str, value: Any) -> str:
     """The name of a study, a project or an arm, which can be part of an address."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):

@@ -53,10 +53,10 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.aim import aim_of, people_of
 from maskedbandit.study.arms import arms_of, check_arms
-from maskedbandit.study.budget_table import budget_of, period_of
+from maskedbandit.study.budget_table import budget_of, check_new, period_of
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.study.naming import TABLES, checked_name, refuse_unknown
+from maskedbandit.study.naming import TABLES, checked_name, refuse_number_texts, refuse_unknown
 from maskedbandit.study.outcome import Outcome, outcomes_of
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import public_key
@@ -272,6 +272,10 @@ class Protocol:
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
+        share = {"share": self.table.get("guardrail", {}).get("share")}
+        for given in (self.table.get("channel"), self.table.get("policy"), share):
+            refuse_number_texts(given)
+        check_new(self.table["budget"])
         if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
             allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
             raise InvalidValue("the number of arms", self.k, allowed)

@@ -413,7 +413,8 @@ def test_what_is_no_delay_is_refused(make, said) -> None:
 
 def test_a_rehearsal_has_no_delays() -> None:
     channel = mb.channels.Distributed(epsilon=1, backend=mb.backends.SecAgg())
-    with pytest.raises(InvalidValue, match="delay is '5': it must be left out, or 0, where SecAgg carries the sums"):
+    said = r"delay is Constant\(rounds=5\): it must be left out, or 0, where SecAgg carries the sums: its devices"
+    with pytest.raises(InvalidValue, match=said):
         mb.simulate(mb.policies.SuccessiveElimination(), channel, INSTANCE, 100, delay=Constant(5))
 
 

@@ -503,6 +503,11 @@ def unknown_attribute(x):
 
 
 @kernel
+def adds_text(x):
+    return x + "a"
+
+
+@kernel
 def outside(x):
     return TABLE[int(x) + 5]
 
@@ -526,6 +531,14 @@ def test_a_kernel_that_does_not_compile_is_named_with_file_and_line() -> None:
         compiler.compiled(body, step=unknown_attribute)(1.0)
     assert "no_such_thing" in str(found.value)
     assert len(str(found.value).splitlines()) == 1
+
+
+def test_the_compiler_s_reason_is_said_whole() -> None:
+    with pytest.raises(KernelError, match=re.escape(line_of(adds_text.function, 2))) as found:
+        compiler.compiled(body, step=adds_text)(1.0)
+    assert "found for signature: add(float64, Literal[str](a)) (" in str(found.value)
+    told = "Failed in nopython mode pipeline\nInvalid use of f with (A)\nKnown signatures:\n * (B) -> C\nDuring: x"
+    assert compiler.explained(told).startswith("Invalid use of f with (A) Known signatures: * (B) -> C (")
 
 
 def test_as_python_an_index_out_of_bounds_is_named_with_file_and_line(monkeypatch) -> None:

@@ -494,3 +494,11 @@ def test_commands_that_cannot_be_done_say_why_in_one_line(tmp_path, capsys, monk
         assert reason in said[0]
     assert main(["convert", "bad.txt", "--tolerate", "1"]) == 0
     assert RecordedLog(Path("data/front_page/log")).events == 2
+
+
+def test_a_table_is_no_log() -> None:
+    """It is refused by its kind, as it may be long."""
+    with pytest.raises(
+        InvalidValue, match="log is 'ndarray': it must be a folder that `maskedbandit convert` finished"
+    ):
+        RecordedLog(np.zeros((1000, 3)))  # type: ignore[arg-type]

@@ -46,13 +46,13 @@ def main(given: Any) -> list[dict[str, str]]:
 
 
 def cells(row: Row, goal: str) -> dict[str, str]:
-    """What is said of a trust model; the bound on regret is one for studies of many more people, so it is left out."""
+    """What is said of a trust model."""
     found = row.expected
     people, most = {"People": count(round(found.people))}, found.at_most
     search = {
         "People, on average": f"{count(round(found.people))} ± {count(round(found.people_error))}",
         "In nine of ten studies": f"at most {count(round(found.people_most))}",
-        "Every search needs": f"at least {count(round(row.bound))}",
+        "Every search needs": "not known with a δ" if row.bound is None else f"at least {count(round(row.bound))}",
     }
     lost = {
         "Outcomes lost by exploring": f"{count(round(found.regret))} ± {count(round(found.regret_error))}",

@@ -4,21 +4,75 @@ Numba links what a kernel calls into the kernel itself, optimizes it again there
 large kernel that is called through three others would be compiled four times. One that is compiled apart is called by
 its symbol instead. Whatever calls it needs the same code in the process, which a symbol of chance names: so the bytes
 of a kernel hold those of all that it calls apart.
+
+The types of a kernel's arguments hold the classes of named tuples, and two classes are two types, however alike. So
+bytes hold no class, but its name and its fields, and a class is found again among those of the arguments at hand, or
+else in its module. A class of a notebook, of a script or of a client of a cluster is another one in each process, and
+after each time that its cell has run.
 """
 
 from __future__ import annotations
 
 import pickle
-from typing import Any
+import sys
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from io import BytesIO
+from typing import Any, cast
 
 import llvmlite.binding as llvm
-from numba.core import serialize
 from numba.core.compiler import CompileResult
+from numba.core.serialize import NumbaPickler
 
-dumps: Any = serialize.dumps
 rebuild: Any = CompileResult._rebuild
 
+Name = tuple[str, str, tuple[str, ...]]  # of a class of named tuples: its module, its own name, its fields
+
 present: dict[str, Any] = {}  # what was compiled apart and is in this process, by its symbol
+
+
+def name_of(kind: Any) -> Name:
+    """What a class of named tuples is found by."""
+    return kind.__module__, kind.__qualname__, kind._fields
+
+
+class Pickler(NumbaPickler):
+    """It writes the name of a class of named tuples in place of the class."""
+
+    def persistent_id(self, value: Any) -> Name | None:
+        return name_of(value) if isinstance(value, type) and hasattr(value, "_fields") else None
+
+
+class Unpickler(pickle.Unpickler):
+    """It knows the classes of the arguments at hand, and those that have their name in a module."""
+
+    def __init__(self, data: bytes, kinds: Iterable[Any]) -> None:
+        super().__init__(BytesIO(data))
+        self._known = {name_of(kind): kind for kind in classes(kinds)}
+
+    def persistent_load(self, name: Name) -> Any:
+        if name not in self._known:
+            module, own, _ = name
+            found = reduce(lambda at, part: getattr(at, part, None), own.split("."), sys.modules.get(module))
+            if not hasattr(found, "_fields") or name_of(found) != name:
+                raise pickle.UnpicklingError(f"there is no class {own} in {module}")
+            self._known[name] = found
+        return self._known[name]
+
+
+def classes(kinds: Iterable[Any]) -> Iterator[Any]:
+    """The classes of all named tuples in these types."""
+    for kind in kinds:
+        if hasattr(kind, "instance_class"):
+            yield kind.instance_class
+        yield from classes(getattr(kind, "types", ()))
+
+
+def dumps(value: Any) -> bytes:
+    """A value as bytes."""
+    file, pickler = BytesIO(), cast("Any", Pickler)
+    pickler(file, protocol=4).dump(value)
+    return file.getvalue()
 
 
 def packed(found: Any, apart: bool) -> bytes:
@@ -32,23 +86,24 @@ def packed(found: Any, apart: bool) -> bytes:
     if apart:
         present[symbol] = found._replace(metadata=None)  # with times that Numba adds once
         library.needs = inner | {symbol: own}
-    return bytes(dumps((inner, symbol, own, apart)))
+    return dumps((inner, symbol, own, apart))
 
 
-def unpacked(context: Any, data: bytes) -> Any:
-    """The kernel that these bytes hold, ready to be called and linked."""
+def unpacked(context: Any, data: bytes, kinds: Iterable[Any]) -> Any:
+    """The kernel that these bytes hold, ready to be called with arguments of these types, and linked."""
     inner, symbol, own, apart = pickle.loads(data)
     for name, code in inner.items():
         if name not in present:
-            present[name] = rebuild(context, *pickle.loads(code))
+            present[name] = rebuild(context, *Unpickler(code, kinds).load())
+    parts = Unpickler(own, kinds).load()
     if not apart:
-        found = rebuild(context, *pickle.loads(own))
+        found = rebuild(context, *parts)
         found.library.needs = inner
         return found
     if symbol not in present:
-        present[symbol] = rebuild(context, *pickle.loads(own))
+        present[symbol] = rebuild(context, *parts)
     present[symbol].library.needs = inner | {symbol: own}
-    return present[symbol]
+    return present[symbol]._replace(fndesc=parts[1], signature=parts[3])  # with the classes at hand
 
 
 def needs(library: Any) -> dict[str, bytes]:

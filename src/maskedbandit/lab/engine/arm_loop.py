@@ -32,6 +32,7 @@ from maskedbandit.core import TOGETHER, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.books import Books, blank, sent
+from maskedbandit.lab.engine.compiler import checked
 from maskedbandit.lab.engine.deck import Progress, best_released, placed
 from maskedbandit.lab.engine.in_flight import first_due, pop
 from maskedbandit.lab.engine.outcomes import (
@@ -275,5 +276,6 @@ def running(**names: Kernel[Any, Any]) -> Kernel[Any, int]:
     It makes no arrays itself: references to those that it is given would be counted wherever it returns, and half of
     what is compiled would count. Its kernels may make some.
     """
-    scope = {name: Kernel(each.function, **{"_nrt": True, **each.options}) for name, each in names.items()}
+    found = {name: checked(name, each) for name, each in names.items()}
+    scope = {name: Kernel(each.function, **{"_nrt": True, **each.options}) for name, each in found.items()}
     return large_kernel(lean_kernel(FunctionType(loop.__code__, {**loop.__globals__, **scope}, loop.__name__)))

@@ -101,7 +101,11 @@ def explained(said: str) -> str:
     found = re.findall(r'File "([^"]+)", line (\d+)', said)
     lines = [line.strip() for line in said.splitlines()]
     reasons = [line for line in lines if line and not line.startswith(("Failed in nopython", "During:", "File ", "-"))]
-    reason = reasons[0] if reasons else "it does not compile"
+    reason, *more = reasons or ["it does not compile"]
+    for line in more:
+        if not reason.endswith(":") and line != "Known signatures:":
+            break
+        reason = f"{reason} {line.removeprefix('>>> ')}"
     untyped = re.search(r"name '(\w+)': .*Cannot determine Numba type of <class 'function'>", said)
     if untyped:
         reason = f"{untyped[1]} is called by a kernel and is not one: put @kernel above its definition"

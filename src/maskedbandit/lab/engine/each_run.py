@@ -5,8 +5,8 @@ given out again in halves: so runs of microseconds share the cost of a message, 
 end, and little is lost with a worker. A run draws from streams of its own number, so it gives the same wherever it is.
 
 An interrupt does not wait for a run to end: the process that asked does none itself, and waits in short steps, as a
-signal that arrives on another thread wakes nobody who waits without an end. It leaves; a thread ends with its run, and
-another worker with its piece.
+signal that arrives on another thread wakes nobody who waits without an end. It leaves, with all that had come back; a
+thread ends with its run, and another worker with its piece.
 """
 
 from __future__ import annotations
@@ -38,6 +38,29 @@ ENGINES = ("distributed.scheduler", "ray.exceptions")  # whose errors say that a
 T = TypeVar("T")
 Workers: TypeAlias = Executor | Callable[[], Executor]  # an executor, or what makes one
 KEPT = threading.local()
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt, and what the runs gave that had come back by then."""
+
+    def __init__(self, found: dict[int, Any]) -> None:
+        super().__init__()
+        self.found = found
+
+
+class Ended(Executor):
+    """It knows what these runs gave, and begins no other: it interrupts whoever asks for one."""
+
+    def __init__(self, found: dict[int, Any]) -> None:
+        self._found = found
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        _, runs, _ = args
+        if not all(run in self._found for run in runs):
+            raise KeyboardInterrupt
+        future = Future[Any]()
+        future.set_result([self._found[run] for run in runs])
+        return future
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +121,7 @@ def each_run(task: Task[T], runs: range, executor: Workers, advance: Callable[[]
     """What the runs of these numbers give, in order; `advance` is called for each, here, once its piece is back.
 
     A pool that lost a worker cannot be used again. If `executor` makes pools, another one does the runs that are
-    missing. A cluster gives them to its other workers itself.
+    missing. A cluster gives them to its other workers itself. An interrupt is an `Interrupted`.
     """
     found = dict[int, T]()
     for left in reversed(range(POOLS)):
@@ -106,6 +129,8 @@ def each_run(task: Task[T], runs: range, executor: Workers, advance: Callable[[]
             with lent(executor) as workers:
                 gather(task, runs, workers, found, advance)
             return [found[run] for run in runs]
+        except KeyboardInterrupt:
+            raise Interrupted(found) from None
         except Exception as wrong:
             broken = isinstance(wrong, BrokenExecutor)
             if not broken and not isinstance(wrong, CancelledError) and type(wrong).__module__ not in ENGINES:

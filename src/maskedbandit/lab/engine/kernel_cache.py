@@ -99,7 +99,7 @@ class KernelCache(_Cache):
             with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
                 path = self._path(sig, target_context.codegen())
                 if data := intact(path.read_bytes()):
-                    found = unpacked(target_context, data)
+                    found = unpacked(target_context, data, sig)
                     mark(path)
         self.hits += found is not None
         if found is None and self._announce:

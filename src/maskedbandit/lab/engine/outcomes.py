@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import kernel
-from maskedbandit.errors import IllegalDecision, InvalidValue
+from maskedbandit.errors import IllegalDecision, InvalidValue, KernelError
+from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.study.illegal import (
     no_such_arm,
@@ -56,6 +57,20 @@ def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
 def too_wide(width: float, count: float, n: int, g: int) -> bool:
     """Whether so many draws of this width, or the sum of n rewards in steps of 1/g, do not fit 64-bit numbers."""
     return width * width * count > WIDEST or float(n) * g > LARGEST
+
+
+def check_whole(policy: Policy, state: Any, law: Law, rng: np.random.Generator) -> None:
+    """Raise if a decision has a number that is not whole: the loop, which fails by that, names a line of its own."""
+    try:
+        decision = policy.ask(state, law, rng)
+        fields = decision._asdict().items()
+    except Exception:  # whatever is wrong with it was said
+        return
+    for name, value in fields:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            code = policy.ask.function.__code__
+            at = f"{code.co_filename}, line {code.co_firstlineno}: {policy.ask.__qualname__}"
+            raise KernelError(f"{at} returns {decision}, whose {name} must be a whole number: int(...) makes one")
 
 
 def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, memory: Any) -> None:

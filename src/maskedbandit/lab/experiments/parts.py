@@ -74,6 +74,10 @@ class Parts:
                 found.append((range(int(ends[1]), int(ends[2])), path))
         return sorted(found, key=lambda each: (each[0].start, each[0].stop))
 
+    def count(self, wanted: range) -> int:
+        """How many of these runs are in a part."""
+        return len({run for runs, _ in self.there() for run in runs if run in wanted})
+
     def missing(self, wanted: range) -> list[range]:
         """Which of these runs are in no part. Call it under their locks: a part that is damaged is removed."""
         kept = set[int]()

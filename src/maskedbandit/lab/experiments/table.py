@@ -1,7 +1,7 @@
 """Results as tidy tables in Parquet files that say where they come from.
 
-Every setting is written as a part of its own as soon as it is done (parts.py). Several processes may fill one folder:
-a run belongs to whoever has its lock, and the last one gathers all parts.
+Every setting is written as a part of its own as soon as it is done (parts.py), and at an interrupt as much of it as is
+done. Several processes may fill one folder: a run belongs to whoever has its lock, and the last one gathers all parts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import polars as pl
 
 import maskedbandit
 from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
-from maskedbandit.lab.engine.each_run import MOST, Workers
+from maskedbandit.lab.engine.each_run import MOST, Ended, Interrupted, Workers, stretches
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments.experiment import Experiment
 from maskedbandit.lab.experiments.parts import FOLDER, AnySetting, Parts, write
@@ -102,7 +102,8 @@ def collect(
     `advance` is called with a setting and 0 when it begins, and with 1 for each of its runs that is done. What is there
     already is kept; a part that cannot be read is removed, with a `note`. A folder that holds a table is left alone
     unless `resume`. Of every setting those of `runs` are done that it has. `finish` is called with the table, by one
-    process at a time. Processes may share a folder: each run is done by one of them, and the others wait for it.
+    process at a time. Processes may share a folder: each run is done by one of them, and the others wait for it. An
+    interrupt keeps the runs that had come back, and a `note` says how many there are.
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
@@ -118,17 +119,32 @@ def collect(
             advance(setting, min(len(wanted) - left, setting.runs))
         for each in missing:
             advance(setting, 0)
-            write(part(experiment, setting, each, executor, partial(advance, setting, 1)), parts.path(each), about)
-            written.append(parts.path(each))
+            try:
+                keep(setting, each, executor, partial(advance, setting, 1))
+            except Interrupted as cut:
+                for some in stretches(sorted(cut.found)):
+                    with suppress(Interrupted):  # of a log that is recorded, no run is known before the first
+                        keep(setting, some, Ended(cut.found), lambda: None)
+                raise
+
+    def keep(setting: AnySetting, some: range, workers: Workers, heard: Callable[[], object]) -> None:
+        path = results.parts[setting.id].path(some)
+        write(part(experiment, setting, some, workers, heard), path, about)
+        written.append(path)
 
     def waits(name: str) -> None:
         note(f"waiting for another process that works on {name} in {out}")
 
+    wanted = [(each, these(each, runs)) for each in settings]
     with opened(out) as locks:
         try:
-            wanted = [(each, these(each, runs)) for each in settings]
             locks.in_turn({(each.id, some): partial(complete, each, some) for each, some in wanted if some}, waits)
             return results.gathered(locks, about)
+        except KeyboardInterrupt:
+            done = sum(results.parts[each.id].count(some) for each, some in wanted if each.runs)
+            whole = sum(len(some) for each, some in wanted if each.runs)
+            note(f"{done} of {whole} runs are kept in {out}: --resume goes on from there" if done else "no run is kept")
+            raise
         except MaskedBanditError:  # a setting that cannot be run: leave no half of an experiment
             for path in written if new else ():
                 path.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.core import Kernel
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import running, whole_run
@@ -24,7 +24,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
 from maskedbandit.lab.engine.each_run import Task, Workers, each_run
 from maskedbandit.lab.engine.earnings import earning
-from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, explain
+from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, check_whole, explain
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
@@ -111,7 +111,11 @@ class Drive(Task[Row]):
             drawn: Any = streams.of(run)
             enough = slots[0]
             given = state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn, enough
-            status = (fitted[0] if fitted else go)(*given)
+            try:
+                status = (fitted[0] if fitted else go)(*given)
+            except KernelError:
+                check_whole(policy, state, law, drawn[3])
+                raise
             if not fitted:
                 fitted.append(go.fitted())
             if status == MORE_SIZES:

@@ -44,12 +44,14 @@ class RecordedLog(Log):
     about: dict[str, Any] = field(init=False, compare=False, repr=False)  # what log.json says
 
     def __post_init__(self) -> None:
-        folder = Path(self.folder)
         try:
+            folder = Path(self.folder)
             about = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
             known = {name: about[name] for name in ("events", "k", "d", "parts", "least")}
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            raise InvalidValue("log", str(self.folder), "a folder that `maskedbandit convert` finished") from None
+            given: Any = self.folder  # a table, for one
+            shown = str(given) if isinstance(given, str | Path) else type(given).__name__
+            raise InvalidValue("log", shown, "a folder that `maskedbandit convert` finished") from None
         least = known.pop("least")
         if not isinstance(least, int | float) or not 0 < least <= 1:
             raise InvalidValue(f"least in {folder / FINISHED}", least, "a probability above 0")

@@ -53,7 +53,8 @@ def refuse_unrehearsed(channel: Channel, instance: Any, delay: Delay) -> None:
     if backend := real(channel):
         where = f"where {type(backend).__name__} carries the sums"
         if delay != AT_ONCE:
-            raise InvalidValue("delay", str(delay), f"left out, or 0, {where}")
+            said = f"left out, or 0, {where}: its devices have their rewards when their cohort closes"
+            raise InvalidValue("delay", delay, f"{said}, and ideal sums alone wait for late ones")
         if isinstance(instance, Instance) and instance.moves:
             raise InvalidValue("instance", instance, f"one whose means stay, {where}")
 

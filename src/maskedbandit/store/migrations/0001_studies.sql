@@ -19,7 +19,7 @@ CREATE TABLE study (
   state TEXT NOT NULL CHECK (state IN ('draft', 'running', 'paused', 'stopped', 'archived')),
   protocol TEXT NOT NULL,
   seed TEXT NOT NULL,             -- of the decisions
-  people BIGINT NOT NULL CHECK (people >= 0),   -- who came so far, also without a place
+  people BIGINT NOT NULL CHECK (people >= 0),   -- who have a place
   clock BIGINT NOT NULL,          -- the latest time that the study has seen
   fence BIGINT NOT NULL,          -- who writes holds the largest
   holder TEXT NOT NULL,
