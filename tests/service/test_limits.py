@@ -238,7 +238,7 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
     service: Inside, path: str, proxies: str, statuses: list[int]
 ) -> None:
     service.begin()
-    service.app = application(service.host, proxies=proxies)
+    service.app = application(service.host, proxies=[proxies])
     service.host.strangers = Buckets(1, 1, lambda: 0.0)
     found = [
         service.ask("POST", path, {"unit": "u"}, "mb_client_0_x", [("x-forwarded-for", address)]).status
@@ -251,13 +251,16 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("proxies", "told_apart"), [("127.0.0.1", True), ("10.0.0.9", False)])
-def test_a_running_service_believes_the_proxies_of_its_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxies: str, told_apart: bool
+@pytest.mark.parametrize(
+    ("more", "told_apart"),
+    [(["--proxy", "127.0.0.1"], True), (["--proxy", "10.0.0.9"], False), ([], False)],
+)
+def test_a_running_service_believes_the_proxies_that_it_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], told_apart: bool
 ) -> None:
     """Each address may ask twenty times with a wrong key, and five times a second: not 200 times in half a minute."""
-    monkeypatch.setenv("FORWARDED_ALLOW_IPS", proxies)
-    with live(tmp_path / "data") as server:
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # which the server below would believe
+    with live(tmp_path / "data", more=more) as server:
         asked = (
             server.ask("GET", "/v1/studies", key="mb_client_0_x", **{"X-Forwarded-For": f"10.0.1.{i}"})
             for i in range(200)

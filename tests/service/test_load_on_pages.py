@@ -66,8 +66,8 @@ def test_there_are_so_many_streams_and_no_more(service: Inside, monkeypatch: pyt
     service.begin()
     for _ in range(3):
         assert heard(service)
-        assert service.host.streams == 0
-    monkeypatch.setattr(events, "STREAMS", 0)
+        assert service.host.streams.open == 0
+    monkeypatch.setattr(service.host.streams, "most", 0)
     assert service.ask("GET", "/v1/studies/small/events", None, "officer").code == "too_many"
 
 

@@ -13,7 +13,7 @@ from maskedbandit.service import events, session
 from maskedbandit.service.app import application
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.page import site, visit
-from maskedbandit.service.session import LENGTH, NAME
+from maskedbandit.service.session import BEFORE, LENGTH, NAME
 from maskedbandit.store.connection import connect
 from tests.service.inside import Inside, Reply
 
@@ -24,10 +24,17 @@ class Eyes:
     """A browser with cookies and without scripts."""
 
     def __init__(self, service: Inside) -> None:
-        self.service, self.cookie = service, ""
+        self.service, self.cookie, self.before = service, "", ""
+
+    @property
+    def cookies(self) -> str:
+        return "; ".join(filter(None, (self.cookie, self.before)))
 
     def get(self, path: str) -> Reply:
-        return self.service.ask("GET", path, None, None, [("cookie", self.cookie)])
+        found = self.service.ask("GET", path, None, None, [("cookie", self.cookies)])
+        if "set-cookie" in found.headers:
+            self.before = kept(found, BEFORE)
+        return found
 
     def token(self, path: str = "/sign-in") -> str:
         found = re.search(r'name="csrf" value="([0-9a-f]+)"', self.get(path).body.decode())
@@ -35,17 +42,22 @@ class Eyes:
         return found[1]
 
     def post(self, path: str, headers: dict[str, str] | None = None, **values: str) -> Reply:
-        given = {**FORM, "host": "bandit", "cookie": self.cookie, **(headers or {})}
+        given = {**FORM, "host": "bandit", "cookie": self.cookies, **(headers or {})}
         return self.service.ask("POST", path, urlencode(values).encode(), None, given.items())
 
     def sign_in(self, role: str) -> Reply:
         found = self.post("/sign-in", csrf=self.token(), key=self.service.keys.get(role, role))
         if "set-cookie" in found.headers:
-            morsel = SimpleCookie(found.headers["set-cookie"])[NAME]
-            assert morsel["httponly"]
-            assert morsel["samesite"] == "strict"
-            self.cookie = f"{NAME}={morsel.value}"
+            self.cookie = kept(found, NAME)
         return found
+
+
+def kept(found: Reply, name: str) -> str:
+    """A cookie that a browser shows to no other site and to no script."""
+    morsel = SimpleCookie(found.headers["set-cookie"])[name]
+    assert morsel["httponly"]
+    assert morsel["samesite"] == "strict"
+    return f"{name}={morsel.value}"
 
 
 @pytest.fixture
@@ -76,8 +88,10 @@ def test_staff_see_all_pages(eyes: Eyes, role: str) -> None:
     assert eyes.get("/studies/nothing").status == 404
 
 
-@pytest.mark.parametrize(("proxies", "secure"), [("127.0.0.1", True), ("10.0.0.9", False), ("", False)])
-def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(eyes: Eyes, proxies: str, secure: bool) -> None:
+@pytest.mark.parametrize(("proxies", "secure"), [(["127.0.0.1"], True), (["10.0.0.9"], False), ([], False)])
+def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(
+    eyes: Eyes, proxies: list[str], secure: bool
+) -> None:
     eyes.service.app = application(eyes.service.host, proxies=proxies)
     given = {"x-forwarded-proto": "https", "x-forwarded-for": "10.0.0.1"}
     found = eyes.post("/sign-in", given, csrf=eyes.token(), key=eyes.service.keys["owner"])
@@ -104,13 +118,14 @@ def test_a_session_ends_with_its_key_and_with_time(eyes: Eyes) -> None:
 
 def forged(cookie: str) -> list[str]:
     """Sessions that nobody was given."""
-    key, until, seal = cookie.partition("=")[2].split(".")
+    key, until, drawn, seal = cookie.partition("=")[2].split(".")
     return [
-        f"{NAME}={key}.{int(until) + 1}.{seal}",
-        f"{NAME}={key}.{until}.{'0' * len(seal)}",
-        f"{NAME}={key}.{until}.",
-        f"{NAME}=..",
-        f"{NAME}={key}.x.{seal}",
+        f"{NAME}={key}.{int(until) + 1}.{drawn}.{seal}",
+        f"{NAME}={key}.{until}.{drawn}0.{seal}",
+        f"{NAME}={key}.{until}.{drawn}.{'0' * len(seal)}",
+        f"{NAME}={key}.{until}.{drawn}.",
+        f"{NAME}=...",
+        f"{NAME}={key}.x.{drawn}.{seal}",
         f"{NAME}=\x00",
     ]
 
