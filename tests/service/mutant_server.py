@@ -11,8 +11,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 import maskedbandit.service.held as held_module
 import maskedbandit.service.host as host_module
+import maskedbandit.service.server as server_module
 from maskedbandit.cli import main
 from maskedbandit.store.connection import connect
 from maskedbandit.store.sqlite import Sqlite
@@ -57,6 +60,9 @@ def install(name: str, address: str) -> None:
     """Break this process."""
     if name == "told before the commit":
         told_before_the_commit()
+        return
+    if name == "heads without end":
+        server_module.Connection = lambda most, **given: HttpToolsProtocol(**given)
         return
     mutant = MUTANTS[name]
     mutant.install()

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from maskedbandit.service import connection, descriptors
-from maskedbandit.service.connection import HEAD, HEADERS, URL, Connection
+from maskedbandit.service.connection import HEADERS, URL, Connection
 
 GET = b"GET /x HTTP/1.1\r\nHost: a\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
@@ -125,6 +125,11 @@ def served(talk: Talk, kind: Any = None, most: int = 100) -> Any:
             return await asyncio.wait_for(talk(service), PATIENCE)
         finally:
             server.close()
+            for each in service.connections:
+                each.transport.abort()
+            while service.state.connections or service.state.tasks:
+                service.go_on.set()
+                await asyncio.sleep(0)
 
     return asyncio.run(go())
 
@@ -347,7 +352,7 @@ def test_whoever_is_slow_but_in_time_is_heard() -> None:
 
 
 def test_a_refusal_is_read_by_whoever_is_still_sending() -> None:
-    """The rest is thrown away, up to a limit: a connection that is closed while bytes wait unread loses its answer."""
+    """A connection that is closed at once, while bytes wait unread, would lose its answer."""
 
     async def talk(service: Service) -> tuple[int, str]:
         reader, writer = await service.open()

@@ -19,7 +19,7 @@ from maskedbandit.service.route import PROBLEM, start_of
 HEAD, URL, HEADERS = 64 * 1024, 8 * 1024, 100  # bytes of a head, bytes of its URL, and how many headers it has
 HEAD_TIME, BODY_TIME, IDLE_TIME, READ_TIME = 10, 30, 75, 60  # seconds; proxies keep idle connections for 60
 SPARE = 64  # connections over the most that are told so; the others are closed without a word
-LINGER, UNHEARD = 2, 1024 * 1024  # seconds and bytes: whoever is refused may still be sending, and reads afterwards
+LINGER = 2  # seconds: whoever is refused is no longer heard, and may read the answer
 ONCE = frozenset(  # two readers of the same request could take it for different ones
     (b"authorization", b"content-length", b"content-type", b"cookie", b"host", b"idempotency-key", b"origin")
 )
@@ -46,7 +46,7 @@ class Connection(HttpToolsProtocol):
         self._most = most
         self._head: int | None = 0  # bytes of a head that is not whole; None: the head is, and its body is not
         self._extra = 0  # bytes that came with a body and are not of it: lengths of its parts, and headers after it
-        self._unheard: int | None = None  # bytes that may still come after a refusal
+        self._refused = False
         self._due: TimerHandle | None = None  # when what is under way must have come
         self._read: TimerHandle | None = None  # when an answer must have been read
 
@@ -69,10 +69,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what came, unless it is too much."""
-        if self._unheard is not None:
-            self._unheard -= len(data)
-            if self._unheard < 0:
-                self.transport.abort()
+        if self._refused:
             return
         self._unset_keepalive_if_required()
         if self._head is None:
@@ -177,7 +174,8 @@ class Connection(HttpToolsProtocol):
         if asked:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self._unheard = UNHEARD
+        self._refused = True
+        self.flow.pause_reading()
         self.transport.write(why.answer())
         self.transport.write_eof()
         self._due = self.loop.call_later(LINGER, self.transport.abort)
