@@ -14,7 +14,7 @@ from maskedbandit.service import events, session, signed_out
 from maskedbandit.service.app import application
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.host import Host
-from maskedbandit.service.page import site, visit
+from maskedbandit.service.page import visit
 from maskedbandit.service.session import BEFORE, LENGTH, NAME
 from maskedbandit.store.connection import connect
 from tests.service.inside import Inside, Reply
@@ -164,42 +164,6 @@ def test_a_page_that_does_not_ask_for_the_token_is_caught(eyes: Eyes, monkeypatc
     monkeypatch.setattr(visit, "is_form_token", lambda *_: True)
     with pytest.raises(AssertionError):
         test_a_form_needs_the_token_of_its_session(eyes)
-
-
-ALLOWED: dict[str, set[str]] = {
-    "pause": {"owner", "officer"},
-    "stop": {"owner", "officer"},
-    "verify": {"owner", "officer"},
-    "plan": {"owner", "officer"},
-    "start": {"owner"},
-    "resume": {"owner"},
-    "archive": {"owner"},
-    "arms": {"owner"},
-    "arms/{arm}/pause": {"owner", "officer"},
-    "arms/{arm}/resume": {"owner"},
-}
-
-
-def test_every_form_is_in_the_table() -> None:
-    forms = {route.path for route in site.routes() if "POST" in (getattr(route, "methods", None) or ())}
-    moves = {f"/studies/{{study}}/{verb}" for verb in ALLOWED}
-    assert forms == moves | {"/sign-in", "/sign-out", "/studies"}
-
-
-@pytest.mark.parametrize("role", ["", "owner", "officer"])
-@pytest.mark.parametrize("verb", ALLOWED)
-def test_roles_may_do_only_what_they_may(eyes: Eyes, role: str, verb: str) -> None:
-    if role:
-        eyes.sign_in(role)
-    found = eyes.post(
-        f"/studies/small/{verb.format(arm='a')}", csrf=eyes.token("/studies/small" if role else "/sign-in")
-    )
-    if not role:
-        assert (found.status, found.headers["location"]) == (303, "/sign-in")
-    elif role in ALLOWED[verb]:
-        assert found.status != 403
-    else:
-        assert found.status == 403
 
 
 def test_only_an_owner_makes_studies(eyes: Eyes) -> None:
