@@ -9,6 +9,8 @@ import asyncio
 import json
 import resource
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from re import findall
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,6 +20,8 @@ from uvicorn.server import ServerState
 
 from maskedbandit.service import connection, descriptors
 from maskedbandit.service.connection import HEADERS, URL, Connection
+from maskedbandit.service.host import Host
+from maskedbandit.service.limits import BATCH, BODY
 
 GET = b"GET /x HTTP/1.1\r\nHost: a\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
@@ -407,3 +411,43 @@ def test_descriptors_are_kept_for_the_database(monkeypatch: pytest.MonkeyPatch) 
     asked.clear()
     assert [room(10**6, 10**6), room(-1, -1)] == [10_000, 10_000]
     assert asked == []
+
+
+# --- what is said of it ----------------------------------------------------------------------------------------
+
+
+def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+    table = text.partition("## What is limited")[2].partition("\n## ")[0]
+    rows = dict([cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines() if line.startswith("| "))
+    host = Host(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness")
+    host.questions.close()
+    said = {
+        "the head of a request": f"{connection.HEAD // 1024} KiB",
+        "its headers": f"{HEADERS}",
+        "its URL": f"{URL // 1024} KiB",
+        "time until a head is whole, from the opening of the connection or the first byte of the next request": (
+            f"{connection.HEAD_TIME} seconds"
+        ),
+        "time until a body is whole, from its head": f"{connection.BODY_TIME} seconds",
+        "time without a request on an open connection": f"{connection.IDLE_TIME} seconds",
+        "time in which nobody reads an answer": f"{connection.READ_TIME} seconds",
+        "connections": (
+            f"{descriptors.MOST // 1000} 000, or what the limit of file descriptors leaves after "
+            f"{descriptors.RESERVE} for databases and the clock"
+        ),
+        "a body; a batch": f"{BODY // 1024} KiB; {BATCH // 2**20} MiB",
+        "requests with one key": (
+            f"`--rate`, {host.callers.rate // 1000} 000 a second; a batch counts as its requests"
+        ),
+        "requests about one person": f"{host.people.rate} a second, {host.people.burst} at once",
+        "requests with wrong keys, from one address": f"{host.strangers.rate} a second, {host.strangers.burst} at once",
+        "pages without signing in, for one address": f"{host.visitors.rate} a second, {host.visitors.burst} at once",
+        "streams of events with a key": f"{host.streams.most}, {host.streams.each} of one key",
+        "streams of events without one, of simulated studies": (
+            f"{host.open_streams.most}, {host.open_streams.each} of one address"
+        ),
+    }
+    assert {name: rows[name] for name in said} == said
+    once = {name.lower().encode() for name in findall("`(.+?)`", rows["headers that may come once"])}
+    assert once == connection.ONCE
