@@ -259,12 +259,11 @@ def test_a_head_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("sent", [b"GET", b"\r\n"])
 def test_a_second_head_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
-
     async def talk(service: Service) -> list[int]:
         reader, writer = await service.open()
         writer.write(GET + b"\r\n")
         found = [await answer(reader)]
+        monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
         writer.write(sent)
         found += await answers(reader)
         writer.close()
@@ -276,10 +275,16 @@ def test_a_second_head_that_does_not_come(sent: bytes, monkeypatch: pytest.Monke
 def test_half_a_request_behind_one_that_is_under_way_is_not_answered_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
-
     async def talk(service: Service) -> list[Answer]:
-        return await service.said(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\nGET /x")
+        reader, writer = await service.open()
+        writer.write(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+        while not service.heard:
+            await asyncio.sleep(0)
+        monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
+        writer.write(b"GET /x")
+        found = await answers(reader)
+        writer.close()
+        return found
 
     assert served(talk) == []
 
@@ -297,21 +302,23 @@ def test_a_body_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_body_for_which_the_answer_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """It must come in the same time; the answer stays the only one. And if it comes, the connection is idle again."""
-    monkeypatch.setattr(connection, "BODY_TIME", 0.05)
     early = POST.replace(b"/x", b"/early")
 
     async def talk(service: Service) -> list[int]:
         return [each.status for each in await service.said(early + b"b")]
 
-    assert served(talk) == [200]
+    with monkeypatch.context() as short:
+        short.setattr(connection, "BODY_TIME", 0.05)
+        assert served(talk) == [200]
 
     async def idle(service: Service) -> list[int]:
-        service.config.timeout_keep_alive = 0
         reader, writer = await service.open()
         writer.write(early + b"b")
         found = [await answer(reader)]
+        service.connections[0].timeout_keep_alive = 0
         writer.write(b"ody")
         found += await answers(reader)
+        writer.close()
         return [each.status for each in found]
 
     assert served(idle) == [200]
@@ -363,6 +370,7 @@ def test_a_refusal_is_read_by_whoever_is_still_sending() -> None:
         writer.write(GET + headers(HEADERS) + b"\r\n" + b"more" * 100_000)
         await asyncio.sleep(0)
         found = await answer(reader)
+        assert not service.connections[0].transport.is_reading(), "what is refused costs nothing more"
         writer.close()
         return found.status, found.code
 

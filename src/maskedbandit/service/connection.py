@@ -167,6 +167,8 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, why: Refusal) -> None:
         """Answer, and close; without an answer if one is under way to what was asked before, or was given."""
         self._cancel()
+        if self.transport.is_closing():
+            return
         asked = self.cycle is not None and not self.cycle.response_complete
         if asked != (self._head is None) or (asked and (self.cycle.response_started or self.pipeline)):
             self.transport.close()
