@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from tests.service.crowd import crowd, health_beside_a_head, health_times
+from bench.crowd import crowd, health_beside_a_head, health_times
 from tests.service.inside import TABLE
 from tests.service.live import Live, live
 

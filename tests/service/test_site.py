@@ -293,6 +293,8 @@ def test_the_form_of_one_browser_signs_no_other_in(eyes: Eyes) -> None:
     attacker, victim = Eyes(eyes.service), Eyes(eyes.service)
     token, key = attacker.token(), eyes.service.keys["officer"]
     assert victim.post("/sign-in", csrf=token, key=key).status == 403, "a browser without a cookie"
+    of_nobody = session.form_token(eyes.service.host, "")
+    assert victim.post("/sign-in", csrf=of_nobody, key=key).status == 403, "which is the same for all of those"
     victim.token()
     assert victim.post("/sign-in", csrf=token, key=key).status == 403, "one that has another"
     assert attacker.post("/sign-in", csrf=token, key=key).status == 303
