@@ -6,6 +6,7 @@ It runs `python -m tests.service.mutant_server NAME serve ...`.
 from __future__ import annotations
 
 import asyncio
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -61,8 +62,11 @@ def install(name: str, address: str) -> None:
     if name == "told before the commit":
         told_before_the_commit()
         return
-    if name == "heads without end":
+    if name in ("heads without end", "few descriptors, and no cap"):
         server_module.Connection = lambda most, **given: HttpToolsProtocol(**given)
+    if name in ("few descriptors", "few descriptors, and no cap"):  # the first of which is no mutant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    if name not in MUTANTS:
         return
     mutant = MUTANTS[name]
     mutant.install()
