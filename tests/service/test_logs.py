@@ -84,12 +84,10 @@ def test_names_without_end_fill_neither_the_log_nor_the_memory(monkeypatch: pyte
     assert log.lines[-1]["left_out"] == 94
 
 
-def test_the_log_of_a_server_is_one_of_these() -> None:
-    before = logging.getLogger().handlers[:], logging.getLogger().level
-    try:
-        logs.to_standard_error()
-        (handler,) = logging.getLogger().handlers
-        assert [type(each) for each in handler.filters] == [Once]
-    finally:
-        logging.getLogger().handlers[:], level = before
-        logging.getLogger().setLevel(level)
+def test_the_log_of_a_server_is_one_of_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, ours = list[logging.Handler](), logging.getLogger("maskedbandit")
+    monkeypatch.setattr(logging, "basicConfig", lambda **given: found.extend(given["handlers"]))
+    level = ours.level
+    logs.to_standard_error()
+    ours.setLevel(level)
+    assert [type(each) for handler in found for each in handler.filters] == [Once]
