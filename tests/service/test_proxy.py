@@ -25,6 +25,7 @@ from cryptography.x509.oid import NameOID
 from msgspec.json import decode, encode
 
 from maskedbandit.service.limits import BATCH
+from tests.service.browser import chromium
 from tests.service.inside import TABLE
 from tests.service.live import LATE, Live, live, own_port
 
@@ -183,6 +184,28 @@ def test_somebody_signs_in(proxy: Proxy) -> None:
         answer, said = proxy.ask("POST", "/sign-in", form, None, **given, Origin=origin)
         assert answer.status == status, said
         assert status != 303 or "secure" in answer.headers["set-cookie"].lower()
+
+
+def test_a_browser_signs_in_sees_what_changes_and_signs_out(proxy: Proxy) -> None:
+    """With HTTP/2, in which it sends each cookie by itself."""
+    home = f"https://localhost:{proxy.port}"
+    with chromium() as browser:
+        page = browser.new_page(ignore_https_errors=True)
+        page.set_default_timeout(1000 * LATE)
+        page.goto(f"{home}/sign-in#{proxy.server.keys['officer']}")
+        page.wait_for_url(f"{home}/")
+        spoken = "performance.getEntriesByType('navigation')[0].nextHopProtocol"
+        page.goto(f"{home}/studies/small")
+        assert page.evaluate(spoken) == "h2"
+        before = page.inner_text("#part-people")
+        proxy.done("assign", {"unit": "somebody else"})
+        page.wait_for_function("before => document.querySelector('#part-people').innerText !== before", arg=before)
+        kept = page.context.cookies()
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url(f"{home}/sign-in")
+        page.context.add_cookies(kept)  # a copy that somebody has
+        page.goto(f"{home}/studies/small")
+        assert page.url == f"{home}/sign-in"
 
 
 OVER = {
