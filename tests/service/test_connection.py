@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import uvicorn
+import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -135,7 +136,7 @@ def served(talk: Talk, kind: Any = None, most: int = 100) -> Any:
                 service.go_on.set()
                 await asyncio.sleep(0)
 
-    return asyncio.run(go())
+    return uvloop.run(go())  # as the server does
 
 
 def refused(*parts: bytes, kind: Any = None) -> tuple[int, str]:
