@@ -28,10 +28,13 @@ PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n aut
 test: setup
 	@$(PYTEST) -m "not slow"
 
-# the page is tested in a browser, and a client in JavaScript; both are installed only here, and only if missing
+# the page is tested in a browser, a client in JavaScript, and the service behind a proxy, which installing it must not
+# start; they are installed only here, and only if they are missing
 slow: setup
 	@command -v npm > /dev/null || { apt-get update -qq && apt-get install -y -qq nodejs npm > /dev/null; }
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
+	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
+	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }
 	@$(PYTEST) -m slow
 
 check: setup

@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
 import uvloop
 
+from bench.crowd import crowd, health_beside_a_head, health_times
 from bench.report import row
 
 CONNECTIONS, REQUESTS, RUNS = 64, 20_000, 4
@@ -181,6 +183,17 @@ def soak(seconds: int, rate: float) -> None:
     row("  99 % of the assignments take at most", max(each[2] for each in found), "ms")
 
 
+def crowded() -> None:
+    """How much longer it takes to hear that the server lives, beside idle connections and a head without end."""
+    with running("service") as server:
+        health_times(server.port, 100)
+        quiet = median(health_times(server.port, 400))
+        with crowd(server.port, 5000, "bench", [], 0):
+            loud = median(health_beside_a_head(server.port, 200))
+    note = f"{1e6 * loud:.0f} and {1e6 * quiet:.0f} µs"
+    row("HTTP: health beside 5 000 connections and 200 MB of a head", loud / quiet, "quiet", 3, note)
+
+
 def service(seconds: int = 60) -> None:
     """Measure everything about the service."""
     for width in WIDTHS:
@@ -200,6 +213,7 @@ def service(seconds: int = 60) -> None:
     )
     row("HTTP: report, durable, CPU", 1e6 * report.cpu, "µs", None, f"{report.rate:.0f} a second")
     row("  99 % of them take at most", report.quantile(0.99), "ms", 80)
+    crowded()
     soak(seconds, assign.rate / 2)
 
 

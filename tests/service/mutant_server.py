@@ -6,13 +6,17 @@ It runs `python -m tests.service.mutant_server NAME serve ...`.
 from __future__ import annotations
 
 import asyncio
+import resource
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 import maskedbandit.service.held as held_module
 import maskedbandit.service.host as host_module
+import maskedbandit.service.server as server_module
 from maskedbandit.cli import main
 from maskedbandit.store.connection import connect
 from maskedbandit.store.sqlite import Sqlite
@@ -57,6 +61,12 @@ def install(name: str, address: str) -> None:
     """Break this process."""
     if name == "told before the commit":
         told_before_the_commit()
+        return
+    if name in ("heads without end", "few descriptors, and no cap"):
+        server_module.Connection = lambda most, **given: HttpToolsProtocol(**given)
+    if name in ("few descriptors", "few descriptors, and no cap"):  # the first of which is no mutant
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    if name not in MUTANTS:
         return
     mutant = MUTANTS[name]
     mutant.install()

@@ -11,11 +11,15 @@ import pytest
 import yaml
 
 from maskedbandit.cli import parser
+from maskedbandit.service.connection import BODY_TIME, HEAD, HEAD_TIME, IDLE_TIME, URL
+from maskedbandit.service.events import QUIET
+from maskedbandit.service.limits import BATCH
 from maskedbandit.service.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+NGINX = (DEPLOY / "nginx.conf").read_text()
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
 
@@ -101,3 +105,40 @@ def test_the_dashboard_draws_metrics_that_there_are() -> None:
     assert len(json.loads(text)["panels"]) == 9
     assert unknown_metrics(text) == set()
     assert unknown_metrics(text.replace("_people", "_rewards")) == {"maskedbandit_study_rewards"}
+
+
+def directive(name: str) -> list[str]:
+    """What the example of a proxy says of something, each time."""
+    return re.findall(rf"^ *{name} +(.*?);", NGINX, re.MULTILINE)
+
+
+def test_a_run_names_both_volumes() -> None:
+    """One without a name is lost with its container, and a database without its witness cannot be used."""
+    kept = json.loads(instruction("VOLUME")[0])
+    (shown,) = re.findall(r"^# +docker run (.*)$", DOCKERFILE, re.MULTILINE)
+    named = dict(each.partition(":")[::2] for each in re.findall(r"--volume (\S+)", shown))
+    assert sorted(named.values()) == sorted(kept) == ["/data", "/witness"]
+    assert all(re.fullmatch("[a-z]+", name) for name in named)
+    assert f"docker run {shown}" in (ROOT / "docs" / "service.md").read_text()
+
+
+def test_the_proxy_takes_no_more_than_the_service_and_hangs_up_first() -> None:
+    assert directive("client_max_body_size") == [f"{BATCH // 2**20}m"]
+    ((buffers, size),) = (each.split() for each in directive("large_client_header_buffers"))
+    assert int(buffers) * int(size.removesuffix("k")) * 1024 < HEAD
+    assert int(size.removesuffix("k")) * 1024 <= URL
+    seconds = [int(each.removesuffix("s")) for each in directive("keepalive_timeout")]
+    assert len(seconds) == 2
+    assert all(each < IDLE_TIME for each in seconds)
+    assert [int(each.removesuffix("s")) for each in directive("client_header_timeout")] <= [HEAD_TIME]
+    assert [int(each.removesuffix("s")) for each in directive("client_body_timeout")] <= [BODY_TIME]
+    assert int(directive("proxy_read_timeout")[0].removesuffix("s")) > QUIET
+
+
+def test_the_proxy_writes_nothing_down_and_believes_no_visitor() -> None:
+    assert directive("access_log") == ["off"]
+    assert [each.split()[1] for each in directive("error_log")] == ["crit"]
+    assert directive("proxy_set_header X-Forwarded-For") == ["$remote_addr"]
+    assert "proxy_add_x_forwarded_for" not in NGINX
+    (written,) = re.findall(r"^# +maskedbandit (.*?) \.\.\.$", NGINX, re.MULTILINE)
+    assert parser().parse_args(written.split()).proxy == [directive("server")[0].partition(":")[0]]

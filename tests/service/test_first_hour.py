@@ -25,6 +25,8 @@ def taken() -> str:
     [
         (("--rate", "-5"), "--rate is -5.0: it must be a number of requests above 0"),
         (("--rate", "nan"), "--rate is nan"),
+        (("--proxy", "proxy"), "--proxy is 'proxy': it must be an address such as 10.0.0.7, or a network such as"),
+        (("--proxy", "*"), "--proxy is '*'"),
         (("--url", "first:8000"), "--url is 'first:8000': it must be an address such as http://first:8000"),
         (("--url", "http://a b"), "--url is 'http://a b'"),
         (("--host", "no such name"), "--host is 'no such name': it must be an address of this machine"),
@@ -55,7 +57,7 @@ def test_what_is_wrong_is_named(
 def test_an_address_with_colons_is_one_that_can_be_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def serve(host: object, listener: socket.socket, listening: object, companions: object) -> None:
+    def serve(host: object, listener: socket.socket, listening: object, *more: object) -> None:
         assert callable(listening)
         listening()
         listener.close()

@@ -13,6 +13,7 @@ from maskedbandit.service.keys import Keys
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Again
 from tests.service.inside import Inside
+from tests.service.test_site import Eyes
 
 
 def test_a_key_that_is_revoked_while_it_is_checked_is_not_remembered(
@@ -131,3 +132,11 @@ def test_who_tries_keys_that_nobody_has_does_not_ask_the_database_for_ever(
     for i in range(30):
         assert service.study("assign", {"unit": "ann"}, f"mb_client_{i:08x}_x").status in (401, 429)
     assert len(asked) == 5
+
+
+def test_who_signs_in_with_a_key_that_a_command_makes_need_not_wait(service: Inside) -> None:
+    database = connect(service.address)
+    text = keys.make(database, "owner", None, service.clock())
+    database.close()
+    service.keys["new"] = text
+    assert Eyes(service).sign_in("new").headers["location"] == "/"

@@ -200,6 +200,52 @@ def test_buckets_forget_whoever_has_a_full_one(monkeypatch: pytest.MonkeyPatch) 
     assert refused(buckets, "greedy")  # which is not forgotten with the others
 
 
+def flooded(buckets: Buckets) -> list[bool]:
+    """Whether somebody who has no request left is refused, after others asked with many names, each of them often."""
+    found = []
+    for each in range(4):
+        while not refused(buckets, "greedy"):
+            pass
+        for name in range(40):
+            for _ in range(each + 1):
+                refused(buckets, f"{each} {name}")
+        found.append(refused(buckets, "greedy"))
+    return found
+
+
+class Forgetful(Buckets):
+    """A twin that forgets everybody when there are too many."""
+
+    def _forgot(self, now: float) -> bool:
+        self._left.clear()
+        return True
+
+
+class Latest(Buckets):
+    """A twin that forgets whoever has not asked for longest."""
+
+    def _forgot(self, now: float) -> bool:
+        del self._left[min(self._left, key=lambda who: self._left[who][1])]
+        return True
+
+
+def test_no_number_of_names_makes_the_service_forget_whoever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskedbandit.service.limits.KNOWN", 10)
+    assert flooded(Buckets(1, 5, lambda: 0.0)) == [True] * 4
+    assert not all(flooded(Forgetful(1, 5, lambda: 0.0)))
+    assert not all(flooded(Latest(1, 5, lambda: 0.0)))
+
+
+def test_where_all_are_refused_whoever_comes_anew_is_too_until_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskedbandit.service.limits.KNOWN", 4)
+    now = [0.0]
+    buckets = Buckets(1, 1, lambda: now[0])
+    assert [refused(buckets, each) for each in "abcdefabcd"] == [False] * 4 + [True] * 6
+    assert len(buckets._left) == 4
+    now[0] = 1.0
+    assert not refused(buckets, "e")
+
+
 def refused(buckets: Buckets, who: str) -> bool:
     """Whether there is no request left."""
     try:
@@ -238,7 +284,7 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
     service: Inside, path: str, proxies: str, statuses: list[int]
 ) -> None:
     service.begin()
-    service.app = application(service.host, proxies=proxies)
+    service.app = application(service.host, proxies=[proxies])
     service.host.strangers = Buckets(1, 1, lambda: 0.0)
     found = [
         service.ask("POST", path, {"unit": "u"}, "mb_client_0_x", [("x-forwarded-for", address)]).status
@@ -251,13 +297,16 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("proxies", "told_apart"), [("127.0.0.1", True), ("10.0.0.9", False)])
-def test_a_running_service_believes_the_proxies_of_its_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxies: str, told_apart: bool
+@pytest.mark.parametrize(
+    ("more", "told_apart"),
+    [(["--proxy", "127.0.0.1"], True), (["--proxy", "10.0.0.9"], False), ([], False)],
+)
+def test_a_running_service_believes_the_proxies_that_it_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], told_apart: bool
 ) -> None:
     """Each address may ask twenty times with a wrong key, and five times a second: not 200 times in half a minute."""
-    monkeypatch.setenv("FORWARDED_ALLOW_IPS", proxies)
-    with live(tmp_path / "data") as server:
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # which the server below would believe
+    with live(tmp_path / "data", more=more) as server:
         asked = (
             server.ask("GET", "/v1/studies", key="mb_client_0_x", **{"X-Forwarded-For": f"10.0.1.{i}"})
             for i in range(200)

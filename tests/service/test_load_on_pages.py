@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.errors import TooMany
 from maskedbandit.service import events
 from maskedbandit.service.api import ledger
+from maskedbandit.service.keys import Key
+from maskedbandit.service.limits import Streams
 from maskedbandit.service.page import render
 from maskedbandit.store.study import Study
 from tests.service.inside import TABLE, Inside
@@ -66,9 +69,36 @@ def test_there_are_so_many_streams_and_no_more(service: Inside, monkeypatch: pyt
     service.begin()
     for _ in range(3):
         assert heard(service)
-        assert service.host.streams == 0
-    monkeypatch.setattr(events, "STREAMS", 0)
+        assert service.host.streams.open == 0
+    monkeypatch.setattr(service.host.streams, "most", 0)
     assert service.ask("GET", "/v1/studies/small/events", None, "officer").code == "too_many"
+
+
+def test_streams_without_a_key_take_no_place_of_those_with_one(service: Inside) -> None:
+    simulated(service, "small")
+    host = service.host
+    host.streams, host.open_streams = Streams(2, 1), Streams(3, 2)
+
+    async def opened(key: Key | None, address: str) -> Any:
+        found = await events.event_stream(host, "small", 10**14, key, address)
+        await anext(found.body_iterator)
+        return found.body_iterator
+
+    async def both() -> list[str]:
+        officer, owner = (host.keys.of(service.keys[role], service.clock()) for role in ("officer", "owner"))
+        asked = [(None, "a"), (None, "a"), (None, "a"), (None, "b"), (None, "c"), (officer, "a"), (officer, "b")]
+        found, said = [], ""
+        for each in [*asked, (owner, "a")]:
+            try:
+                found.append(await opened(*each))
+                said += "+"
+            except TooMany:
+                said += "-"
+        for each in found:
+            await each.aclose()
+        return [said, f"{host.streams.open} {host.open_streams.open}"]
+
+    assert service.run(both()) == ["++-+-+-+", "0 0"]
 
 
 def test_a_stream_says_that_a_study_is_simulated_though_it_began_before(service: Inside) -> None:

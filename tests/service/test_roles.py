@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
 from maskedbandit.service.api import routes
-from maskedbandit.service.keys import OVERLAP
+from maskedbandit.service.keys import OVERLAP, STAFF
+from maskedbandit.service.page import site
+from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.route import Route
+from maskedbandit.service.session import BEFORE, NAME, browser_of, form_token, new_session
 from tests.service.inside import TABLE, Inside, inside
 
-ALL, PEOPLE, STAFF, OWNERS = "everybody", "client", "owner officer", "owner"
-EXPECTED = {
-    "GET /healthz": ALL,
-    "GET /readyz": ALL,
-    "GET /openapi.json": ALL,
-    "GET /v1/studies": STAFF,
-    "POST /v1/studies": OWNERS,
-    "POST /v1/studies/validate": OWNERS,
-    "GET /v1/studies/{study}": STAFF,
-    "GET /v1/studies/{study}/events": STAFF,
-    "GET /v1/studies/{study}/ledger": STAFF,
-    "GET /v1/studies/{study}/ledger/head": STAFF,
-    "GET /v1/studies/{study}/protocol": STAFF,
-    "GET /v1/studies/{study}/releases": STAFF,
-    "GET /v1/studies/{study}/results": STAFF,
-    "GET /v1/studies/{study}/statement": STAFF,
-    "POST /v1/studies/{study}/verify": STAFF,
-    "POST /v1/studies/{study}/erase": STAFF,
-    "POST /v1/studies/{study}/start": OWNERS,
-    "POST /v1/studies/{study}/resume": OWNERS,
-    "POST /v1/studies/{study}/archive": OWNERS,
-    "POST /v1/studies/{study}/pause": STAFF,
-    "POST /v1/studies/{study}/stop": STAFF,
-    "POST /v1/studies/{study}/arms": OWNERS,
-    "POST /v1/studies/{study}/arms/{arm}/pause": STAFF,
-    "POST /v1/studies/{study}/arms/{arm}/resume": OWNERS,
-    "POST /v1/studies/{study}/assign": PEOPLE,
-    "POST /v1/studies/{study}/assign/batch": PEOPLE,
-    "POST /v1/studies/{study}/expose": PEOPLE,
-    "POST /v1/studies/{study}/expose/batch": PEOPLE,
-    "POST /v1/studies/{study}/report": PEOPLE,
-    "POST /v1/studies/{study}/report/batch": PEOPLE,
-    "POST /v1/studies/{study}/budget": PEOPLE,
-    "GET /v1/keys": OWNERS,
-    "POST /v1/keys": OWNERS,
-    "POST /v1/keys/{key}/rotate": OWNERS,
-    "POST /v1/keys/{key}/revoke": OWNERS,
-    "POST /ofrep/v1/evaluate/flags/{key}": PEOPLE,
-    "POST /ofrep/v1/evaluate/flags": PEOPLE,
-}
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+ALL, ROLES = "everybody", ("owner", "officer", "client")
+SEEN = "owner, officer; everybody if the study is simulated"
 STREAMS = ("GET /v1/studies/{study}/events",)
 ROUTES = {f"{route.method} {route.path}": route for route in routes()}
+PAGES = {
+    f"{method} {page.path}"
+    for page in site.routes()
+    for method in (getattr(page, "methods", None) or {"GET"}) - {"HEAD"}  # files that are there have no methods
+}
+
+
+def written(column: int) -> dict[str, str]:
+    """Who may, by the route, as a column of the table in the document says."""
+    table = DOCUMENT.partition("## Who may ask what")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
+    pairs = [(which, row[0]) for row in rows[1:] for which in re.findall("`(.+?)`", row[column])]
+    assert len(pairs) == len(dict(pairs)), "a route is there twice"
+    return dict(pairs)
+
+
+EXPECTED, EXPECTED_PAGES = written(1), written(2)
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +49,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     with inside(f"sqlite:///{folder}/studies.db", folder / "witness") as service:
         for name in ("small", "other"):
             service.begin(name=name)
-        for role in ("owner", "officer", "client"):
+        for role in ROLES:
             service.keys[f"{role} of small"] = service.scoped(role, "small")
             service.keys[f"{role} of other"] = service.scoped(role, "other")
             for kind in ("revoked", "rotated"):
                 service.keys[f"{role} {kind}"] = service.ask("POST", "/v1/keys", {"role": role}, "owner").json["key"]
             end(service, "revoke", f"{role} revoked")
+        service.ask("POST", "/v1/studies", dict(TABLE, name="made_up"), "owner")
+        assert service.ask("POST", "/v1/studies/made_up/start?simulated=1", None, "owner").status == 200
         yield service
 
 
@@ -80,18 +67,32 @@ def end(service: Inside, how: str, key: str) -> Any:
     return found.json
 
 
-def status(service: Inside, which: str, key: str | None, study: str = "small") -> int:
+def status(
+    service: Inside, which: str, key: str | None, study: str = "small", headers: Sequence[tuple[str, str]] = ()
+) -> int:
     """What a route answers; the body is no JSON, so whoever may ask is told so."""
     method, path = which.split(" ")
     path = path.format(study=study, arm="a", key="0" * 8 if "/keys/" in path else study)
     if which in STREAMS:
         path += "?after=x"  # which is refused before the stream begins
     body = {"role": "owner"} if which == "POST /v1/keys" else b"{"
-    return service.ask(method, path, body if method == "POST" else None, key).status
+    return service.ask(method, path, body if method == "POST" else None, key, headers).status
 
 
 def test_every_route_is_in_the_table() -> None:
-    assert {which: " ".join(route.roles) or ALL for which, route in ROUTES.items()} == EXPECTED
+    assert {which: ", ".join(sorted(route.roles, reverse=True)) or ALL for which, route in ROUTES.items()} == EXPECTED
+    assert set(EXPECTED_PAGES) == PAGES
+    assert set(EXPECTED.values()) | set(EXPECTED_PAGES.values()) == {ALL, SEEN, "client", "owner", "owner, officer"}
+
+
+def test_the_interface_says_the_same(made: Inside) -> None:
+    found = {}
+    for path, methods in made.ask("GET", "/openapi.json", key=None).json["paths"].items():
+        for method, said in methods.items():
+            roles = re.findall(r"\w+", said.get("description", "").removeprefix("For keys of role"))
+            found[f"{method.upper()} {path}"] = ", ".join(sorted({*roles} - {"or"}, reverse=True)) or ALL
+            assert (bool(said["security"]), "401" in said["responses"]) == (bool(roles), bool(roles))
+    assert found == EXPECTED
 
 
 @pytest.mark.parametrize("which", EXPECTED)
@@ -102,9 +103,12 @@ def test_who_may(made: Inside, which: str) -> None:
 def check(made: Inside, which: str) -> None:
     """Who may ask, and who may not."""
     expected = EXPECTED[which]
-    for nobody in (None, "", "mb_owner_00000000_x", "owner revoked", "officer revoked", "client revoked", "\xff"):
+    revoked = [f"{role} revoked" for role in ROLES]
+    for nobody in (None, "", "mb_owner_00000000_x", *revoked, "\xff"):
         assert (status(made, which, nobody) == 401) == (expected != ALL), nobody
-    for role in ("owner", "officer", "client"):
+    for role in ROLES:
+        with_cookie = status(made, which, None, headers=[("cookie", cookie(made, role))])
+        assert (with_cookie == 401) == (expected != ALL), "a cookie is no key"
         may = role in expected or expected == ALL
         assert (status(made, which, role) == 403) != may, role
         assert (status(made, which, f"{role} of small") == 403) != (may and "/v1/keys" not in which), role
@@ -112,9 +116,60 @@ def check(made: Inside, which: str) -> None:
             assert status(made, which, f"{role} of other") == 403, role
         wrong_secret = made.keys[role][:-1] + ("A" if made.keys[role][-1] != "A" else "B")
         assert (status(made, which, wrong_secret) == 401) == (expected != ALL)
-        for other in {"owner", "officer", "client"} - {role}:  # the role is not what a key says of itself
+        for other in {*ROLES} - {role}:  # the role is not what a key says of itself
             promoted = made.keys[role].replace(f"mb_{role}_", f"mb_{other}_")
             assert (status(made, which, promoted) == 401) == (expected != ALL)
+
+
+def cookie(made: Inside, key: str) -> str:
+    """The cookie of a session with a key, also of one that can begin none."""
+    public = made.keys[key].split("_")[2]
+    return f"{NAME}={new_session(made.host, made.host.keys._known[public])}"
+
+
+def page(made: Inside, which: str, kept: str, key: str | None = None, study: str = "small") -> str:
+    """What comes of asking for a page, with this cookie: refused, sign in, or done."""
+    method, path = which.split(" ")
+    path = path.format(study=study, arm="a") + "/page.css" * (path == "/static")
+    form = {"csrf": form_token(made.host, browser_of(kept)), "key": made.keys["owner"]}
+    headers = [("cookie", kept), ("content-type", "application/x-www-form-urlencoded")]
+    found = made.ask(method, path, urlencode(form).encode() if method == "POST" else None, key, headers)
+    assert found.status not in (401, 500)
+    if found.headers.get("location") == "/sign-in":
+        return "sign in"
+    return "refused" if found.status == 403 else "done"
+
+
+@pytest.mark.parametrize("which", EXPECTED_PAGES)
+def test_who_may_ask_for_pages(made: Inside, which: str) -> None:
+    """Nobody is told of a study by being refused what others may: whoever is not signed in is led to signing in."""
+    expected, before = EXPECTED_PAGES[which], f"{BEFORE}=x"
+    open_to_all = "sign in" if which == "POST /sign-out" else "done"  # to where it leads
+    stale = [cookie(made, f"{role} revoked") for role in ROLES]
+    forged = cookie(made, "owner")[:-1] + "x"
+    for nobody in (before, cookie(made, "client"), *stale, forged):
+        assert page(made, which, nobody) == (open_to_all if expected == ALL else "sign in"), nobody
+        if expected == SEEN:
+            assert page(made, which, nobody, study="made_up") == "done"
+    for role in ROLES:
+        assert page(made, which, before, key=role) == (open_to_all if expected == ALL else "sign in"), "no cookie"
+    for role in STAFF:
+        may = role in expected or expected == ALL
+        for key in (role, f"{role} of small"):
+            assert page(made, which, cookie(made, key)) == (open_to_all if may else "refused"), key
+        if "{study}" in which:
+            assert page(made, which, cookie(made, f"{role} of other")) == "refused"
+
+
+@pytest.mark.parametrize("forgotten", ["allow", "may_see"])
+def test_pages_that_forget_to_ask_who_looks_are_caught(
+    made: Inside, forgotten: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def seen(visit: Visit) -> None: ...
+
+    monkeypatch.setattr(Visit, forgotten, seen if forgotten == "may_see" else lambda *given: None)
+    with pytest.raises(AssertionError):
+        test_who_may_ask_for_pages(made, "GET /new" if forgotten == "allow" else "GET /studies/{study}/ledger")
 
 
 @pytest.mark.parametrize("wider", [("owner", "officer", "client"), ()])

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from http.cookies import SimpleCookie
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
-from maskedbandit.service import events, session
+from maskedbandit.service import events, session, signed_out
 from maskedbandit.service.app import application
 from maskedbandit.service.elsewhere import Elsewhere
-from maskedbandit.service.page import site, visit
-from maskedbandit.service.session import LENGTH, NAME
+from maskedbandit.service.host import Host
+from maskedbandit.service.page import visit
+from maskedbandit.service.session import BEFORE, LENGTH, NAME
 from maskedbandit.store.connection import connect
 from tests.service.inside import Inside, Reply
 
@@ -24,10 +26,17 @@ class Eyes:
     """A browser with cookies and without scripts."""
 
     def __init__(self, service: Inside) -> None:
-        self.service, self.cookie = service, ""
+        self.service, self.cookie, self.before = service, "", ""
+
+    @property
+    def cookies(self) -> str:
+        return "; ".join(filter(None, (self.cookie, self.before)))
 
     def get(self, path: str) -> Reply:
-        return self.service.ask("GET", path, None, None, [("cookie", self.cookie)])
+        found = self.service.ask("GET", path, None, None, [("cookie", self.cookies)])
+        if "set-cookie" in found.headers:
+            self.before = kept(found, BEFORE)
+        return found
 
     def token(self, path: str = "/sign-in") -> str:
         found = re.search(r'name="csrf" value="([0-9a-f]+)"', self.get(path).body.decode())
@@ -35,17 +44,22 @@ class Eyes:
         return found[1]
 
     def post(self, path: str, headers: dict[str, str] | None = None, **values: str) -> Reply:
-        given = {**FORM, "host": "bandit", "cookie": self.cookie, **(headers or {})}
+        given = {**FORM, "host": "bandit", "cookie": self.cookies, **(headers or {})}
         return self.service.ask("POST", path, urlencode(values).encode(), None, given.items())
 
     def sign_in(self, role: str) -> Reply:
         found = self.post("/sign-in", csrf=self.token(), key=self.service.keys.get(role, role))
         if "set-cookie" in found.headers:
-            morsel = SimpleCookie(found.headers["set-cookie"])[NAME]
-            assert morsel["httponly"]
-            assert morsel["samesite"] == "strict"
-            self.cookie = f"{NAME}={morsel.value}"
+            self.cookie = kept(found, NAME)
         return found
+
+
+def kept(found: Reply, name: str) -> str:
+    """A cookie that a browser shows to no other site and to no script."""
+    morsel = SimpleCookie(found.headers["set-cookie"])[name]
+    assert morsel["httponly"]
+    assert morsel["samesite"] == "strict"
+    return f"{name}={morsel.value}"
 
 
 @pytest.fixture
@@ -76,8 +90,10 @@ def test_staff_see_all_pages(eyes: Eyes, role: str) -> None:
     assert eyes.get("/studies/nothing").status == 404
 
 
-@pytest.mark.parametrize(("proxies", "secure"), [("127.0.0.1", True), ("10.0.0.9", False), ("", False)])
-def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(eyes: Eyes, proxies: str, secure: bool) -> None:
+@pytest.mark.parametrize(("proxies", "secure"), [(["127.0.0.1"], True), (["10.0.0.9"], False), ([], False)])
+def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(
+    eyes: Eyes, proxies: list[str], secure: bool
+) -> None:
     eyes.service.app = application(eyes.service.host, proxies=proxies)
     given = {"x-forwarded-proto": "https", "x-forwarded-for": "10.0.0.1"}
     found = eyes.post("/sign-in", given, csrf=eyes.token(), key=eyes.service.keys["owner"])
@@ -104,13 +120,14 @@ def test_a_session_ends_with_its_key_and_with_time(eyes: Eyes) -> None:
 
 def forged(cookie: str) -> list[str]:
     """Sessions that nobody was given."""
-    key, until, seal = cookie.partition("=")[2].split(".")
+    key, until, drawn, seal = cookie.partition("=")[2].split(".")
     return [
-        f"{NAME}={key}.{int(until) + 1}.{seal}",
-        f"{NAME}={key}.{until}.{'0' * len(seal)}",
-        f"{NAME}={key}.{until}.",
-        f"{NAME}=..",
-        f"{NAME}={key}.x.{seal}",
+        f"{NAME}={key}.{int(until) + 1}.{drawn}.{seal}",
+        f"{NAME}={key}.{until}.{drawn}0.{seal}",
+        f"{NAME}={key}.{until}.{drawn}.{'0' * len(seal)}",
+        f"{NAME}={key}.{until}.{drawn}.",
+        f"{NAME}=...",
+        f"{NAME}={key}.x.{drawn}.{seal}",
         f"{NAME}=\x00",
     ]
 
@@ -149,42 +166,6 @@ def test_a_page_that_does_not_ask_for_the_token_is_caught(eyes: Eyes, monkeypatc
         test_a_form_needs_the_token_of_its_session(eyes)
 
 
-ALLOWED: dict[str, set[str]] = {
-    "pause": {"owner", "officer"},
-    "stop": {"owner", "officer"},
-    "verify": {"owner", "officer"},
-    "plan": {"owner", "officer"},
-    "start": {"owner"},
-    "resume": {"owner"},
-    "archive": {"owner"},
-    "arms": {"owner"},
-    "arms/{arm}/pause": {"owner", "officer"},
-    "arms/{arm}/resume": {"owner"},
-}
-
-
-def test_every_form_is_in_the_table() -> None:
-    forms = {route.path for route in site.routes() if "POST" in (getattr(route, "methods", None) or ())}
-    moves = {f"/studies/{{study}}/{verb}" for verb in ALLOWED}
-    assert forms == moves | {"/sign-in", "/sign-out", "/studies"}
-
-
-@pytest.mark.parametrize("role", ["", "owner", "officer"])
-@pytest.mark.parametrize("verb", ALLOWED)
-def test_roles_may_do_only_what_they_may(eyes: Eyes, role: str, verb: str) -> None:
-    if role:
-        eyes.sign_in(role)
-    found = eyes.post(
-        f"/studies/small/{verb.format(arm='a')}", csrf=eyes.token("/studies/small" if role else "/sign-in")
-    )
-    if not role:
-        assert (found.status, found.headers["location"]) == (303, "/sign-in")
-    elif role in ALLOWED[verb]:
-        assert found.status != 403
-    else:
-        assert found.status == 403
-
-
 def test_only_an_owner_makes_studies(eyes: Eyes) -> None:
     eyes.sign_in("officer")
     assert eyes.get("/new").status == 403
@@ -209,10 +190,115 @@ def test_a_key_of_one_study_sees_no_other(eyes: Eyes) -> None:
 
 
 def test_whoever_signs_out_is_out(eyes: Eyes) -> None:
+    """With every copy of the cookie, in every process on the database; other sessions of the same key go on."""
     eyes.sign_in("owner")
-    found = eyes.post("/sign-out", csrf=eyes.token("/studies"))
+    other = Eyes(eyes.service)
+    other.sign_in("owner")
+    elsewhere = Host(eyes.service.address, eyes.service.folder, clock=eyes.service.clock)
+    token = eyes.token("/studies")
+    found = eyes.post("/sign-out", csrf=token)
     assert found.status == 303
     assert SimpleCookie(found.headers["set-cookie"])[NAME].value == ""
+    assert eyes.get("/studies/small").status == 303, "the cookie is still there"
+    assert eyes.post("/studies/small/pause", csrf=token).headers["location"] == "/sign-in"
+    assert other.get("/studies/small").status == 200
+    now = eyes.service.clock()
+    assert session.session_of(elsewhere, eyes.cookie, now) is not None
+    elsewhere.questions.ask(elsewhere.signed_out.read)  # as the clock does each second
+    assert session.session_of(elsewhere, eyes.cookie, now) is None
+    assert session.session_of(elsewhere, other.cookie, now) is not None
+    elsewhere.questions.close()
+    stored = rows(eyes, "SELECT session, ends FROM signed_out")
+    assert [ends for _, ends in stored] == [now + LENGTH]
+    assert stored[0][0] not in eyes.cookie
+
+
+def rows(eyes: Eyes, question: str) -> list[tuple[Any, ...]]:
+    """What the database answers."""
+    database = connect(eyes.service.address)
+    try:
+        return database.rows(question)
+    finally:
+        database.close()
+
+
+def test_the_clock_hears_who_signed_out(eyes: Eyes) -> None:
+    eyes.sign_in("owner")
+    found = session.session_of(eyes.service.host, eyes.cookie, eyes.service.clock())
+    assert found
+    database = connect(eyes.service.address)
+    signed_out.end(database, found.text, found.ends, eyes.service.clock())
+    database.close()
+    assert eyes.get("/studies/small").status == 200
+    eyes.service.tick()
+    assert eyes.get("/studies/small").status == 303
+
+
+def test_sessions_that_would_be_over_are_forgotten(eyes: Eyes) -> None:
+    for _ in range(2):
+        eyes.sign_in("owner")
+        token = eyes.token("/studies")
+        for _ in range(2):  # as from another tab
+            assert eyes.post("/sign-out", csrf=token).status == 303
+        assert len(rows(eyes, "SELECT session FROM signed_out")) == 1
+        eyes.service.clock.now += LENGTH
+
+
+# --- forms of other sites --------------------------------------------------------------------------------------
+
+ELSEWHERE = (
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://bandit.evil.example"},
+    {"origin": "http://bandit:8001"},
+    {"origin": "ftp://bandit"},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site", "origin": "http://bandit"},
+)
+
+
+@pytest.mark.parametrize("said", ELSEWHERE, ids=str)
+def test_nobody_is_signed_in_or_out_from_elsewhere(eyes: Eyes, said: dict[str, str]) -> None:
+    token = eyes.token()
+    found = eyes.post("/sign-in", said, csrf=token, key=eyes.service.keys["owner"])
+    assert (found.status, "set-cookie" in found.headers) == (403, False)
+    eyes.sign_in("owner")
+    assert eyes.post("/sign-out", said, csrf=eyes.token("/studies")).status == 403
+    assert eyes.get("/studies/small").status == 200
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"origin": "http://bandit", "sec-fetch-site": "same-origin"},
+        {"origin": "https://bandit"},
+        {"sec-fetch-site": "none"},
+        {},
+    ],
+    ids=str,
+)
+def test_forms_of_this_site_are_taken(eyes: Eyes, said: dict[str, str]) -> None:
+    token = eyes.token()
+    assert eyes.post("/sign-in", said, csrf=token, key=eyes.service.keys["owner"]).status == 303
+
+
+def test_over_tls_a_form_that_came_without_is_of_another_site(eyes: Eyes) -> None:
+    eyes.service.app = application(eyes.service.host, proxies=["127.0.0.1"])
+    tls = {"x-forwarded-proto": "https", "origin": "http://bandit"}
+    assert eyes.post("/sign-in", tls, csrf=eyes.token(), key=eyes.service.keys["owner"]).status == 403
+
+
+def test_the_form_of_one_browser_signs_no_other_in(eyes: Eyes) -> None:
+    """An attacker's form, with the token of a page that the attacker was shown, and the attacker's key."""
+    attacker, victim = Eyes(eyes.service), Eyes(eyes.service)
+    token, key = attacker.token(), eyes.service.keys["officer"]
+    assert victim.post("/sign-in", csrf=token, key=key).status == 403, "a browser without a cookie"
+    of_nobody = session.form_token(eyes.service.host, "")
+    assert victim.post("/sign-in", csrf=of_nobody, key=key).status == 403, "which is the same for all of those"
+    victim.token()
+    assert victim.post("/sign-in", csrf=token, key=key).status == 403, "one that has another"
+    assert attacker.post("/sign-in", csrf=token, key=key).status == 303
+    assert victim.token() == victim.token() != token
 
 
 def test_the_ledger_is_verified_and_what_does_not_fit_is_said(eyes: Eyes) -> None:
@@ -246,6 +332,36 @@ def test_a_form_for_a_study_whose_holder_does_not_answer_is_refused_on_a_page(ey
     assert found.status == service.study("pause", key="owner").status == 503
     assert b"send it again" in found.body
     assert "content-security-policy" in found.headers
+
+
+ANYWHERE = [
+    ("GET", "/static/page.css", 200),
+    ("GET", "/static/statement.css", 200),
+    ("GET", "/static/none.css", 404),
+    ("GET", "/static", 404),
+    ("GET", "/studies/", 404),
+    ("GET", "/none", 404),
+    ("GET", "//evil.example/", 404),
+    ("PUT", "/v1/studies", 405),
+    ("POST", "/static/page.css", 405),
+    ("GET", "/", 303),
+    ("GET", "/studies", 200),
+    ("POST", "/studies", 403),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "status"), ANYWHERE)
+def test_every_answer_has_the_headers_of_pages(eyes: Eyes, method: str, path: str, status: int) -> None:
+    found = eyes.service.ask(method, path, None, None, [("host", "evil.example")])
+    assert found.status == status
+    assert {name: found.headers.get(name.lower()) for name in visit.HEADERS} == visit.HEADERS
+    assert "evil" not in found.headers.get("location", "")
+
+
+def test_a_file_that_has_not_changed_has_them_too(eyes: Eyes) -> None:
+    tag = eyes.get("/static/page.css").headers["etag"]
+    found = eyes.service.ask("GET", "/static/page.css", None, None, [("if-none-match", tag)])
+    assert (found.status, found.headers["content-security-policy"]) == (304, visit.POLICY)
 
 
 def test_the_ledger_is_downloaded_whole(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -314,7 +314,11 @@ UNFOUND = {  # what is not found, and why that is all right
     "study.holder": "as the fence",
     "study.lease": "as the fence",
 }
-OF_THE_SERVICE = {"api_key", "made_once"}  # who may ask, and what was asked: nothing of a study follows from them
+OF_THE_SERVICE = {
+    "api_key",
+    "made_once",
+    "signed_out",
+}  # who may ask, and what was asked: nothing of a study follows from them
 KEYS = {"study.study", "project.project", "identity.name", "version.version"}  # who changes a name has another study
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import socket
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from maskedbandit.cli import study as studies
@@ -34,8 +35,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--metrics-port", type=int, metavar="N", help="where Prometheus finds metrics; left out: nowhere"
     )
     parser.add_argument(
+        "--proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; may be given again",
+    )
+    parser.add_argument(
         "--rate", type=float, default=5000, metavar="N", help="requests a second that each key may make (5000)"
     )
+
+
+def network(text: str) -> str:
+    """The address of a proxy, or of all in a network."""
+    try:
+        return str(ip_network(text, strict=False))
+    except ValueError:
+        raise InvalidValue("--proxy", text, "an address such as 10.0.0.7, or a network such as 10.0.0.0/24") from None
 
 
 def do(options: argparse.Namespace) -> None:
@@ -50,6 +66,7 @@ def do(options: argparse.Namespace) -> None:
         raise InvalidValue("--rate", options.rate, "a number of requests above 0")
     if options.url is not None and not re.fullmatch(r"https?://[!-~]+", options.url):
         raise InvalidValue("--url", options.url, "an address such as http://first:8000")
+    proxies = [network(each) for each in options.proxy]
     if options.demo and options.database == studies.DATABASE and options.witness is None:
         studies.Data([], "data")(None, options, "demo")
     if getattr(options, "data", None):
@@ -79,7 +96,7 @@ def do(options: argparse.Namespace) -> None:
             if options.metrics_port is not None:
                 print(f"metrics      http://{name}:{port}/metrics", flush=True)
 
-        serve(host, listener, listening, companions)
+        serve(host, listener, listening, companions, proxies)
 
 
 def welcome(host: Host, url: str) -> list[str]:

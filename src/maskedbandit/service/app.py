@@ -18,6 +18,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from maskedbandit.service.api import routes
 from maskedbandit.service.host import Host
 from maskedbandit.service.page.site import routes as pages
+from maskedbandit.service.page.visit import HEADERS
 from maskedbandit.service.problems import of_status
 from maskedbandit.service.route import PROBLEM, Route, encode
 
@@ -34,11 +35,12 @@ class Application(Starlette):
     service_host: Host
     straight: Mapping[tuple[str, str], Route]
 
-    def __init__(self, proxies: list[str] | str, **given: Any) -> None:
+    def __init__(self, proxies: Sequence[str], **given: Any) -> None:
         super().__init__(**given)
+        self.router.redirect_slashes = False  # to where the `Host` of the request says
         all_routes: Any = super().__call__
-        self.proxied = ProxyHeadersMiddleware(all_routes, proxies)
-        self.told = ProxyHeadersMiddleware(nothing, proxies)
+        self.proxied = ProxyHeadersMiddleware(all_routes, list(proxies))
+        self.told = ProxyHeadersMiddleware(nothing, list(proxies))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -61,7 +63,7 @@ async def nothing(*request: Any) -> None:
 
 
 def application(
-    host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = (), proxies: list[str] | str = ""
+    host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = (), proxies: Sequence[str] = ()
 ) -> Starlette:
     """The application of a host; companions run as long as it does. What proxies at these addresses say is believed."""
 
@@ -87,9 +89,10 @@ def application(
 
 async def unknown(request: Request, why: Any) -> Response:
     """There is no such path, or it has no such method."""
-    said, headers = of_status(why.status_code, CODES.get(why.status_code, "bad_request"), str(why.detail)), why.headers
+    said = of_status(why.status_code, CODES.get(why.status_code, "bad_request"), str(why.detail))
+    headers = {**HEADERS, **(why.headers or {})}
     if why.status_code == 405:  # several routes may have this path
         here = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
         here = [each for each in here if getattr(each, "path", "") == request.url.path] or here
-        headers = {"Allow": ", ".join(sorted({method for each in here for method in getattr(each, "methods", ())}))}
+        headers |= {"Allow": ", ".join(sorted({method for each in here for method in getattr(each, "methods", ())}))}
     return Response(encode(said), why.status_code, headers, PROBLEM.decode())

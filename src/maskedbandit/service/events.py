@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import partial
 
 from starlette.responses import StreamingResponse
@@ -14,13 +14,13 @@ from maskedbandit.errors import StoreError, TooMany
 from maskedbandit.service.describe import protocol_of, simulated
 from maskedbandit.service.host import Host
 from maskedbandit.service.keys import Key
+from maskedbandit.service.limits import Streams
 from maskedbandit.store.chain import Entry
 from maskedbandit.store.database import Database
 from maskedbandit.store.published import seen_head
 from maskedbandit.store.witness import Witness
 
 MOST = 10_000  # entries at once
-STREAMS = 500  # that are open at a time
 QUIET = 15  # seconds after which a connection is shown to live
 
 
@@ -35,34 +35,25 @@ def entries_after(database: Database, witness: Witness, name: str, after: int) -
     return [Entry(*row) for row in database.rows(find, name, after, head.entries, MOST)]
 
 
-async def event_stream(host: Host, name: str, after: int, key: Key | None) -> StreamingResponse:
+async def event_stream(host: Host, name: str, after: int, key: Key | None, address: str = "") -> StreamingResponse:
     """Server-sent events: every entry after one of the ledger, with its number, and `changed` when a count has.
 
     They end when the server does, and when the key of whoever listens is revoked; and if the database fails, after
-    which whoever listens asks again.
+    which whoever listens asks again. Whoever has no key is told apart by address.
     """
     await host.version(name)  # is there such a study?
-    if host.streams >= STREAMS:
-        raise TooMany("too many streams of events are open: ask for the ledger, or try again later")
-    return StreamingResponse(_stream(host, name, after, key), media_type="text/event-stream", headers=HEADERS)
+    streams, who = (host.streams, key.key) if key else (host.open_streams, address)
+    streams.check(who)
+    found = _stream(host, name, after, key, streams, who)
+    return StreamingResponse(found, media_type="text/event-stream", headers=HEADERS)
 
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 
 
-@contextmanager
-def counted(host: Host) -> Iterator[None]:
-    """While a stream is open."""
-    host.streams += 1
-    try:
-        yield
-    finally:
-        host.streams -= 1
-
-
-async def _stream(host: Host, name: str, after: int, key: Key | None) -> AsyncIterator[str]:
+async def _stream(host: Host, name: str, after: int, key: Key | None, streams: Streams, who: str) -> AsyncIterator[str]:
     shown, quiet = None, 0
-    with suppress(StoreError), counted(host):
+    with suppress(StoreError, TooMany), streams.place(who):  # others may have come since it was looked
         yield ": the ledger, as it grows\n\n"
         while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
             if (version := await host.version(name)) != shown:

@@ -29,10 +29,11 @@ from maskedbandit.errors import (
 )
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
-from maskedbandit.service.keys import Keys
-from maskedbandit.service.limits import Buckets
+from maskedbandit.service.keys import Key, Keys
+from maskedbandit.service.limits import Buckets, Streams
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.questions import Questions
+from maskedbandit.service.signed_out import SignedOut
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
 from maskedbandit.service.wasted import MANY, NEWEST, WARNING, count_wasted
@@ -68,7 +69,7 @@ class Host:
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
         self.verifying, self.forecasting = asyncio.Lock(), asyncio.Lock()  # each takes long: one at a time
-        self.streams = 0  # of events, that are open
+        self.streams, self.open_streams = Streams(500, 100), Streams(100, 20)  # of events: with a key, and without one
         self.metrics = Metrics()
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.stopping = asyncio.Event()
@@ -83,6 +84,8 @@ class Host:
         self.read = self.questions.read
         self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
         self.questions.ask(self.keys.read)
+        self.signed_out = SignedOut()
+        self.questions.ask(self.signed_out.read)
         self.cookies = self.witness.secret("cookies")
 
     async def start(self) -> None:
@@ -112,6 +115,13 @@ class Host:
         """Why it is not ready; first what is not cured by itself."""
         lasting = [why for why in self._troubles.values() if isinstance(why, BehindWitness | Corrupted)]
         return lasting[0].with_traceback(None) if lasting else StorageFailed("not all studies can be written")
+
+    async def find_new_key(self, text: str, count_stranger: Callable[[], Awaitable[None]]) -> Key:
+        """The key that a text is which was made since the keys were read; whoever has none is counted first."""
+        await count_stranger()
+        if self.keys.may_be_new(text):
+            await self.read(self.keys.read)
+        return self.keys.of(text, self.clock())
 
     async def hold(self, name: str) -> Held | Elsewhere:
         """The study of this name: held by this process, or by another one that answers for it.
@@ -221,10 +231,11 @@ class Host:
         self.warnings = {name: [WARNING] for name in warned}
 
     async def _go_round(self) -> None:
-        """Read the keys, hold what is not held yet, and do what is due."""
+        """Read the keys and who signed out, hold what is not held yet, and do what is due."""
 
         def question(database: Database) -> list[tuple[str, bool, str, int]]:
             self.keys.read(database)
+            self.signed_out.read(database)
             witness, studies = self.witness.as_now(), listed(database)
             for each in studies:
                 if each.state not in LIVE:

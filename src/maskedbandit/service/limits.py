@@ -1,16 +1,16 @@
-"""How much may be asked: bytes of a body, and requests in a time."""
+"""How much may be asked: bytes of a body, requests in a time, and streams at a time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from maskedbandit.errors import TooMany
 
 BODY, BATCH = 64 * 1024, 1024 * 1024  # bytes
-KNOWN = (
-    10_000  # callers of whom is remembered how much they asked; of those alone who asked just now, if there are more
-)
+KNOWN = 10_000  # callers of whom is remembered how much they asked
 
 
 class Buckets:
@@ -32,13 +32,60 @@ class Buckets:
         """Count so many requests, or raise `TooMany`."""
         now = self._clock()
         known = self._left.get(who)
-        left = self.burst if known is None else min(known[0] + (now - known[1]) * self.rate, self.burst)
-        if left < 1:
+        left = self.burst if known is None else self._filled(known, now)
+        if left < 1 or (known is None and len(self._left) >= KNOWN and not self._forgot(now)):
             raise TooMany(f"more than {self.rate:g} requests a second: try again later")
-        if known is None and len(self._left) >= KNOWN:
-            for each, (its, at) in list(self._left.items()):
-                if its + (now - at) * self.rate >= self.burst:
-                    del self._left[each]  # whoever comes anew has a full bucket too
-            if len(self._left) >= KNOWN:
-                self._left.clear()
         self._left[who] = left - many, now
+
+    def _filled(self, known: tuple[float, float], now: float) -> float:
+        left, at = known
+        return min(left + (now - at) * self.rate, self.burst)
+
+    def _forgot(self, now: float) -> bool:
+        """Forget the half of the callers who have most left, but nobody who is refused; whether there was one.
+
+        However many names somebody has, asking with others fills no bucket: those are forgotten first. Where all whom
+        there is room for are refused, so is whoever comes anew.
+        """
+        left = {each: self._filled(known, now) for each, known in self._left.items()}
+        for each in sorted(left, key=left.__getitem__, reverse=True)[: (len(left) + 1) // 2]:
+            if left[each] >= 1:
+                del self._left[each]
+        return len(self._left) < len(left)
+
+
+class Streams:
+    """Streams that are open: at most so many, and so many of each caller.
+
+    >>> streams = Streams(2, 1)
+    >>> with streams.place("ann"):
+    ...     streams.check("bob")
+    ...     streams.check("ann")
+    Traceback (most recent call last):
+    maskedbandit.errors.TooMany: too many streams of events are open: ask for the ledger, or try again later
+    """
+
+    def __init__(self, most: int, each: int) -> None:
+        self.most, self.each = most, each
+        self._open = Counter[str]()
+
+    def check(self, who: str) -> None:
+        """Raise `TooMany` if there is no place for one more of this caller."""
+        if self._open.total() >= self.most or self._open[who] >= self.each:
+            raise TooMany("too many streams of events are open: ask for the ledger, or try again later")
+
+    @contextmanager
+    def place(self, who: str) -> Iterator[None]:
+        """While a stream is open."""
+        self.check(who)
+        self._open[who] += 1
+        try:
+            yield
+        finally:
+            self._open[who] -= 1
+            self._open += Counter()  # only those who have any
+
+    @property
+    def open(self) -> int:
+        """How many there are."""
+        return self._open.total()

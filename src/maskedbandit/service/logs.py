@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-FIELDS = ("study", "why", "route", "code")
+FIELDS = ("study", "why", "route", "code", "left_out")
+QUIET = 60  # seconds in which the same failure of the same route is written once
+ROUTES = 1000  # whose failures are told apart
 
 
 class Lines(logging.Formatter):
@@ -26,9 +30,39 @@ class Lines(logging.Formatter):
         return json.dumps(said)
 
 
+class Once(logging.Filter):
+    """Lets the first of all failures of a route with the same code through, and the next one after a minute.
+
+    That one says how many were left out; of reports it does not, as their number depends on outcomes.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._said: dict[tuple[object, ...], tuple[float, int]] = {}  # when it was written, and how many came since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to write a record; those that are of no route are all written."""
+        route = getattr(record, "route", None)
+        if route is None:
+            return True
+        what: tuple[object, ...] = route, getattr(record, "code", None), record.exc_info[0] if record.exc_info else None
+        if what not in self._said and len(self._said) >= ROUTES:
+            what = ("others",)
+        now, (since, many) = self._clock(), self._said.get(what, (-QUIET, 0))
+        if now < since + QUIET:
+            self._said[what] = since, many + 1
+            return False
+        self._said[what] = now, 0
+        if many and "report" not in route:
+            record.left_out = many
+        return True
+
+
 def to_standard_error() -> None:
     """Write the logs of this process."""
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
+    handler.addFilter(Once())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("maskedbandit").setLevel(logging.INFO)

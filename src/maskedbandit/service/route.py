@@ -169,15 +169,10 @@ class Route:
 
     async def allowed(self, call: Call) -> Key:
         """The key of the request, if its role may do this."""
-        keys, now = call.host.keys, call.host.clock()
         try:
-            key = keys.of(call.bearer, now)
+            key = call.host.keys.of(call.bearer, call.host.clock())
         except Unauthorized:
-            await call.count_stranger()
-            if not keys.may_be_new(call.bearer):
-                raise
-            await call.host.read(keys.read)
-            key = keys.of(call.bearer, now)
+            key = await call.host.find_new_key(call.bearer, call.count_stranger)
         call.host.callers.take(key.key)
         if key.role not in self.roles:
             raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")

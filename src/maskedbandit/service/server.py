@@ -7,12 +7,15 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import uvicorn
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.app import application
+from maskedbandit.service.connection import IDLE_TIME, Connection
+from maskedbandit.service.descriptors import room_for_connections
 from maskedbandit.service.host import Host
 from maskedbandit.service.logs import to_standard_error
 
@@ -59,21 +62,22 @@ def serve(
     listener: socket.socket,
     listening: Callable[[], None],
     companions: Sequence[Callable[[Host], Awaitable[None]]] = (),
-    **settings: Any,
+    proxies: Sequence[str] = (),
 ) -> None:
-    """Serve until the process is told to end."""
+    """Serve until the process is told to end. What proxies at these addresses say is believed."""
+    http: Any = partial(Connection, room_for_connections())
     config = uvicorn.Config(
-        lambda: application(host, companions, config.forwarded_allow_ips),
+        lambda: application(host, companions, proxies),
         factory=True,
         proxy_headers=False,  # the application reads them itself, and not of every request
-        http="httptools",
+        http=http,
+        timeout_keep_alive=IDLE_TIME,
         ws="none",
         access_log=False,  # a line for each report would tell who reports
         log_config=None,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=GRACE,
-        **settings,
     )
     to_standard_error()
     gc.freeze()  # what is there now stays; and what requests leave behind is hardly ever a circle, so look for it less

@@ -6,6 +6,7 @@ Whoever has no session sees simulated studies only. What changes something is a 
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -30,11 +31,11 @@ from maskedbandit.service.page.arms import changed
 from maskedbandit.service.page.asked import PLANNED, audit_page, plan_page, plan_table
 from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
 from maskedbandit.service.page.render import Notice
-from maskedbandit.service.page.visit import Handler, Visit, page
+from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
 from maskedbandit.service.preview import preview
 from maskedbandit.service.problems import problem
 from maskedbandit.service.route import held_here
-from maskedbandit.service.session import LENGTH, NAME, new_session
+from maskedbandit.service.session import BEFORE, LENGTH, NAME, end_session, new_session
 from maskedbandit.service.statement import statement
 from maskedbandit.service.view import View, summaries
 from maskedbandit.statement.content import encoded
@@ -77,7 +78,7 @@ async def ledger_page(visit: Visit) -> Response:
 async def events(visit: Visit) -> Response:
     """What tells a page that is open that something has changed; it needs no entries."""
     await visit.may_see()
-    return await event_stream(visit.host, visit.name, 10**14, visit.who.key)
+    return await event_stream(visit.host, visit.name, 10**14, visit.who.key, visit.address)
 
 
 def of_statement(show: Callable[[Visit, View], Response]) -> Handler:
@@ -112,7 +113,17 @@ def statement_as_json(visit: Visit, view: View) -> Response:
 
 async def style(request: Request) -> Response:
     """The style sheet of statements, which is theirs."""
-    return FileResponse(FOLDER / STYLE, media_type="text/css")
+    return FileResponse(FOLDER / STYLE, media_type="text/css", headers=HEADERS)
+
+
+class Static(StaticFiles):
+    """Files of the page, with the headers of pages."""
+
+    def file_response(self, *given: Any, **more: Any) -> Response:
+        """A file, or that it has not changed."""
+        found = super().file_response(*given, **more)
+        found.headers.update(HEADERS)
+        return found
 
 
 def attached(name: str) -> dict[str, str]:
@@ -147,30 +158,47 @@ async def whole_ledger(visit: Visit) -> Any:
 
 async def sign_in_page(visit: Visit) -> Response:
     """The form that asks for a key."""
-    return HTMLResponse(render.render_sign_in(visit.csrf))
+    fresh = "" if visit.browser else secrets.token_hex(16)
+    visit.browser = visit.browser or fresh
+    answer = HTMLResponse(render.render_sign_in(visit.csrf))
+    if fresh:
+        set_cookie(visit, answer, BEFORE, fresh)
+    return answer
+
+
+def set_cookie(visit: Visit, answer: Response, name: str, value: str) -> None:
+    """Have the browser keep something, and tell it to no other site and to no script."""
+    secure, age = visit.request.url.scheme == "https", LENGTH // 1000
+    answer.set_cookie(name, value, max_age=age, httponly=True, samesite="strict", secure=secure)
 
 
 async def sign_in(visit: Visit) -> Response:
     """Begin a session."""
-    host, client = visit.host, visit.request.client
+    host = visit.host
+
+    async def count_stranger() -> None:
+        host.strangers.take(visit.address)
+
+    text = visit.values.get("key", "").strip()
     try:
-        key = host.keys.of(visit.values.get("key", "").strip(), host.clock())
+        try:
+            key = host.keys.of(text, host.clock())
+        except Unauthorized:
+            key = await host.find_new_key(text, count_stranger)
         if key.role not in STAFF:
+            await count_stranger()
             raise Unauthorized("this is the key of an application")
     except Unauthorized:
-        host.strangers.take(client.host if client else "")
         text = "This is not the key of an owner or an officer, or it was revoked."
         return HTMLResponse(render.render_sign_in(visit.csrf, text), 401)
     answer = RedirectResponse("/", 303)
-    secure = visit.request.url.scheme == "https"
-    answer.set_cookie(
-        NAME, new_session(host, key), max_age=LENGTH // 1000, httponly=True, samesite="strict", secure=secure
-    )
+    set_cookie(visit, answer, NAME, new_session(host, key))
     return answer
 
 
 async def sign_out(visit: Visit) -> Response:
     """End the session."""
+    await end_session(visit.host, visit.cookie)
     answer = RedirectResponse("/sign-in", 303)
     answer.delete_cookie(NAME, httponly=True, samesite="strict")
     return answer
@@ -265,5 +293,5 @@ def routes() -> list[BaseRoute]:
     return [
         *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),
         Path_(f"/static/{STYLE}", style, methods=["GET"]),
-        Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
+        Mount("/static", Static(directory=Path(__file__).parent / "static")),
     ]

@@ -17,7 +17,7 @@ from maskedbandit.service.keys import Key
 from maskedbandit.service.limits import BODY
 from maskedbandit.service.page import render
 from maskedbandit.service.route import HeldElsewhere, said_of, study_name
-from maskedbandit.service.session import form_token, is_form_token, key_of_session
+from maskedbandit.service.session import browser_of, form_token, is_form_token, key_of_session
 from maskedbandit.service.view import View
 
 POLICY = (
@@ -26,7 +26,7 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with less, browsers do not say where the forms of these pages come from
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
@@ -53,8 +53,18 @@ class Visit:
         self.request, self.host = request, request.app.service_host
         self.cookie = request.headers.get("cookie")
         self.who = Visitor(key_of_session(self.host, self.cookie, self.host.clock()))
-        self.csrf = form_token(self.host, self.cookie)
+        self.browser = browser_of(self.cookie)
         self.body = b""
+
+    @property
+    def csrf(self) -> str:
+        """The token of the forms on this page."""
+        return form_token(self.host, self.browser)
+
+    @property
+    def address(self) -> str:
+        """Where the request comes from."""
+        return self.request.client.host if self.request.client else ""
 
     @property
     def name(self) -> str:
@@ -90,11 +100,18 @@ class Visit:
                     raise TooLarge(f"the form has more than {BODY} bytes")
         except ClientDisconnect:
             raise TooLarge("the form ended before its length") from None
-        origin = self.request.headers.get("origin", "null")
-        if origin != "null" and origin.partition("://")[2] != self.request.headers.get("host"):
+        if not self.from_here():
             raise Forbidden("this form comes from another site")
-        if not is_form_token(self.host, self.cookie, self.values.get("csrf", "")):
+        if not is_form_token(self.host, self.browser, self.values.get("csrf", "")):
             raise Forbidden("this form is of another session: load the page again")
+
+    def from_here(self) -> bool:
+        """Whether a browser says that the form is of this site; what is no browser says nothing."""
+        said, scheme = self.request.headers, self.request.url.scheme
+        if said.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return False
+        schemes = {scheme, "https"}  # a proxy that is not believed may speak TLS
+        return "origin" not in said or said["origin"] in {f"{each}://{said.get('host')}" for each in schemes}
 
     def allow(self, roles: tuple[str, ...]) -> None:
         """Raise unless one of these roles is signed in."""
@@ -112,7 +129,7 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         visit = Visit(request)
         try:
             if visit.who.key is None:
-                visit.host.visitors.take(request.client.host if request.client else "")
+                visit.host.visitors.take(visit.address)
             if request.method == "POST":
                 await visit.read_form()
             try:
