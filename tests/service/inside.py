@@ -127,6 +127,22 @@ class Inside:
         found: Reply = self.run(self.asked(method, path, body, key, headers))
         return found
 
+    def streamed(self, path: str, key: str | None, headers: Headers = ()) -> bytes:
+        """What a stream of events says until nothing has changed any more."""
+        found, enough = list[bytes](), asyncio.Event()
+
+        async def send(message: dict[str, Any]) -> None:
+            found.append(message.get("body", b""))
+            if b"event: changed" in found[-1]:
+                enough.set()
+
+        async def receive() -> dict[str, Any]:
+            await enough.wait()
+            return {"type": "http.disconnect"}
+
+        self.run(asyncio.wait_for(self.app(self.scope("GET", path, key, headers), receive, send), 60))
+        return b"".join(found)
+
     def together(self, *requests: tuple[Any, ...]) -> list[Reply]:
         """The answers to requests that come at the same time."""
 

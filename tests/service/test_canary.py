@@ -3,7 +3,6 @@ studies that differ in reports alone say the same."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import re
@@ -229,27 +228,10 @@ def said(service: Inside) -> dict[str, bytes]:
                 assert reply.status < 500
                 found[f"{role} {path}"] = repr(reply).encode()
             elif role:
-                found[f"{role} {path}"] = service.run(streamed(service, concrete, role, cookie))
+                found[f"{role} {path}"] = service.streamed(concrete, role, cookie)
     lines = generate_latest(service.host.metrics.registry).decode().splitlines()
     kept = [line for line in lines if not line.startswith("#") and "_seconds" not in line and "_created" not in line]
     return found | {"metrics": "\n".join(kept).encode()}
-
-
-async def streamed(service: Inside, path: str, role: str, cookie: Any) -> bytes:
-    """What a stream says until nothing has changed any more."""
-    found, enough = list[bytes](), asyncio.Event()
-
-    async def send(message: Any) -> None:
-        found.append(message.get("body", b""))
-        if b"event: changed" in found[-1]:
-            enough.set()
-
-    async def receive() -> Any:
-        await enough.wait()
-        return {"type": "http.disconnect"}
-
-    await asyncio.wait_for(service.app(service.scope("GET", path, role, cookie), receive, send), 60)
-    return b"".join(found)
 
 
 def check_same(pair: tuple[Inside, Inside]) -> None:

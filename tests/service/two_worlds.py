@@ -9,7 +9,6 @@ equal, and then all that is said later must be the same again, but for hashes in
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import secrets
@@ -230,23 +229,7 @@ def asked(method: str, path: str, body: Any = None, key: str | None = "client", 
 
 def stream(world: World) -> bytes:
     """What events say until nothing has changed any more."""
-    found, enough = list[bytes](), asyncio.Event()
-
-    async def listened() -> None:
-        async def send(message: Any) -> None:
-            found.append(message.get("body", b""))
-            if b"event: changed" in found[-1]:
-                enough.set()
-
-        async def receive() -> Any:
-            await enough.wait()
-            return {"type": "http.disconnect"}
-
-        scope = world.service.scope("GET", "/v1/studies/small/events", "officer", ())
-        await asyncio.wait_for(world.service.app(scope, receive, send), 60)
-
-    world.service.run(listened())
-    return b"".join(found)
+    return world.service.streamed("/v1/studies/small/events", "officer")
 
 
 def exported(world: World) -> list[str]:
