@@ -6,7 +6,7 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -70,6 +70,8 @@ class Session:
     accounts: Accounts
     rows: Rows
     head: Head
+    at_witness: Head  # the head before this transaction, which the witness has seen
+    others: Mapping[str, Any]  # what the witness had seen of all ledgers when that was found in this database
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
@@ -142,7 +144,7 @@ class Session:
     def _apply(self, operations: Sequence[Operation], tickets: Iterable[str], people: Sequence[str]) -> list[Done]:
         if self._stale:
             self._take()
-        before = self.head
+        before = self.at_witness = self.head
         try:
             self.database.begin()
             self._renew()
@@ -243,7 +245,7 @@ class Session:
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
         seen = check_witness(self.witness, name, found, self.head)
-        self.witness.check_others(database, name)
+        self.others = self.witness.check_others(database, name)
         if found:  # what was written of it before may not be on disk, if that failed
             with self.witness.watching(database, name, seen, self.head, self.worst.to_text()):
                 pass
