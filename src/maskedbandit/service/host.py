@@ -32,7 +32,7 @@ from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Keys
 from maskedbandit.service.limits import Buckets
 from maskedbandit.service.metrics import Metrics
-from maskedbandit.service.questions import Questions
+from maskedbandit.service.questions import PATIENCE, Questions
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
 from maskedbandit.store.connection import connect
@@ -77,6 +77,7 @@ class Host:
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self._opening = asyncio.Lock()
+        connect(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read = self.questions.read
         self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
@@ -184,7 +185,7 @@ class Host:
         return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
 
     def _open(self, name: str) -> Study:
-        database = connect(self.address, create=False)
+        database = connect(self.address, create=False, patience=PATIENCE)
         try:
             return Study(database, self.witness, name, self.clock, self._holder())
         except BaseException:
