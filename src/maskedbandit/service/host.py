@@ -45,6 +45,11 @@ from maskedbandit.study.protocol import Protocol
 
 log = logging.getLogger("maskedbandit")
 LIMITS = httpx.Limits(max_connections=20, keepalive_expiry=2)  # seconds: fewer than those after which servers close
+AHEAD = 60_000  # milliseconds, in which clocks may differ
+CLOCK = (
+    "the time of a study, which never goes back, is ahead of this server's clock, which was wrong or is: until it is "
+    "there nothing is released, and no place goes back; the log says which study"
+)
 STALLED = 10  # seconds after which a round of the clock ends no more
 LIVE = ("running", "paused", "stopped")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
@@ -76,6 +81,7 @@ class Host:
         self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
+        self.warnings: dict[str, list[str]] = {}  # what is not as it should be although all is written, by study
         self._opening = asyncio.Lock()
         connect(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
@@ -255,6 +261,17 @@ class Host:
                 log.warning("a study cannot go on", extra={"study": name, "why": str(trouble)})
         self._troubles, self._wrote = troubles, not troubles
         self.metrics.ready.set(self._wrote)
+        self._warn(here)
+
+    def _warn(self, here: dict[str, Held]) -> None:
+        """Say, once, what is not as it should be of the studies that are held here."""
+        before, self.warnings = self.warnings, {}
+        for name, held in here.items():
+            ahead = max(held.study.time - self.clock(), 0)
+            self.metrics.ahead.labels(name).set(ahead / 1000)
+            self.warnings[name] = [CLOCK] if ahead > AHEAD else []
+            for said in set(self.warnings[name]) - set(before.get(name, [])):
+                log.warning("a study needs a look", extra={"study": name, "why": said})
 
 
 def lease_of(database: Database, name: str) -> tuple[str, int]:

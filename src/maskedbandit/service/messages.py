@@ -193,7 +193,8 @@ class KeysListed(Struct):
     keys: list[KeyListed]
 
 
-class Health(Struct):
-    """Whether the server lives, and whether it can write all studies."""
+class Health(Struct, omit_defaults=True):
+    """Whether the server lives, and whether it can write all studies; and what is not as it should be all the same."""
 
     status: str
+    warnings: list[str] = []

@@ -18,7 +18,7 @@ async def readyz(call: Call) -> Health:
     """Whether the last round of the clock wrote all studies: their ledgers hold, and nobody else has them."""
     if not call.host.ready:
         raise call.host.trouble
-    return Health("ready")
+    return Health("ready", sorted({said for each in call.host.warnings.values() for said in each}))
 
 
 async def openapi(call: Call) -> Answer:
