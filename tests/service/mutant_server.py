@@ -1,6 +1,6 @@
-"""A server that is broken in one place, which the tests must catch.
+"""A server that is broken in one place, which the tests must catch; with the name `none` in no place.
 
-It runs `python -m tests.service.mutant_server NAME serve ...`.
+It runs `python -m tests.service.mutant_server NAME serve ...`, and is hasty, so that tests need not wait for long.
 """
 
 from __future__ import annotations
@@ -9,14 +9,22 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import maskedbandit.service.elsewhere as elsewhere_module
 import maskedbandit.service.held as held_module
 import maskedbandit.service.host as host_module
+import maskedbandit.service.questions as questions_module
+import maskedbandit.store.postgresql as postgresql_module
+import maskedbandit.store.session as session_module
 from maskedbandit.cli import main
+from maskedbandit.errors import StorageFailed
 from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.sqlite import Sqlite
-from tests.store.crash_mutants import MUTANTS
+from tests.store.crash_mutants import MUTANTS, Mutant
 
 
 def told_before_the_commit() -> None:
@@ -53,12 +61,60 @@ def told_before_the_commit() -> None:
     Sqlite.commit = slow
 
 
+class Unfenced(Mutant):
+    """Nobody looks whether another process has taken the study over, and no rule of the database forbids it."""
+
+    schema = "DROP INDEX IF EXISTS each_place_is_dealt_once"
+
+    def install(self) -> None:
+        def renew(self: Any) -> None:
+            self.database.change("UPDATE study SET lease = ? WHERE study = ?", wall_clock() + 3000, self.name)
+
+        session_module.Session._renew = renew
+
+
+class Lazy(Mutant):
+    """A commit is acknowledged before it is on disk."""
+
+    def database(self, real: Database) -> Database:
+        real.change("SET synchronous_commit = off")
+        return real
+
+
+class Credulous(Mutant):
+    """A commit of which the server says nothing is acknowledged."""
+
+    def database(self, real: Database) -> Database:
+        def commit() -> None:
+            time.sleep(0.2)  # most of the time, so that silence comes meanwhile
+            with suppress(StorageFailed):
+                real_commit()
+
+        real_commit, real.commit = real.commit, commit
+        return real
+
+
+SERVED = {
+    **MUTANTS,
+    "writes when replaced": Unfenced(),
+    "commits lazily": Lazy(),
+    "takes silence for a commit": Credulous(),
+}
+
+
+def hasten() -> None:
+    """It waits for a second where others wait for 8, and has a lease of 3 seconds in place of 15."""
+    host_module.PATIENCE = questions_module.PATIENCE = 1
+    elsewhere_module.PATIENCE = 2
+    session_module.LENGTH = postgresql_module.LENGTH = 3000
+
+
 def install(name: str, address: str) -> None:
     """Break this process."""
     if name == "told before the commit":
         told_before_the_commit()
         return
-    mutant = MUTANTS[name]
+    mutant = SERVED[name]
     mutant.install()
     database = connect(address)
     with database.transaction():
@@ -69,6 +125,7 @@ def install(name: str, address: str) -> None:
 
 
 if __name__ == "__main__":
+    hasten()
     install(sys.argv[1], sys.argv[sys.argv.index("--database") + 1])
     del sys.argv[1]
     sys.exit(main())
