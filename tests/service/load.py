@@ -70,8 +70,12 @@ class Load:
         for number in range(kills):
             while self.came < people * (number + self.rng.random()) / kills and not all(task.done() for task in tasks):
                 await asyncio.sleep(0.005)
-            await asyncio.to_thread(self.servers[number % len(self.servers)].kill_and_begin)
+            await asyncio.to_thread(self.harm, number)
         await asyncio.gather(*tasks)
+
+    def harm(self, number: int) -> None:
+        """What is done to the servers while people come, for the time of this number."""
+        self.servers[number % len(self.servers)].kill_and_begin()
 
     def run_until_the_end(self, answers: int) -> int:
         """The server is told to end after so many answers, while everybody goes on asking: how it ends."""

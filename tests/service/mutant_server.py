@@ -1,6 +1,6 @@
-"""A server that is broken in one place, which the tests must catch.
+"""A server that is broken in one place, which the tests must catch; with the name `none` in no place.
 
-It runs `python -m tests.service.mutant_server NAME serve ...`.
+It runs `python -m tests.service.mutant_server NAME serve ...`, and is hasty, so that tests need not wait for long.
 """
 
 from __future__ import annotations
@@ -10,25 +10,33 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+import maskedbandit.service.elsewhere as elsewhere_module
 import maskedbandit.service.held as held_module
 import maskedbandit.service.host as host_module
+import maskedbandit.service.questions as questions_module
 import maskedbandit.service.server as server_module
+import maskedbandit.store.postgresql as postgresql_module
+import maskedbandit.store.session as session_module
 from maskedbandit.cli import main
+from maskedbandit.errors import StorageFailed
 from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
+from maskedbandit.store.operation import NOTHING, About
 from maskedbandit.store.sqlite import Sqlite
-from tests.store.crash_mutants import MUTANTS
+from tests.store.crash_mutants import MUTANTS, Mutant
 
 
 def told_before_the_commit() -> None:
     """Whoever asks about a person is answered within the transaction."""
     real, commit = held_module.Held.do, Sqlite.commit
 
-    def do(self: Any, operation: Callable[[], Any], ticket: str | None = None, unit: str | None = None) -> Any:
-        if ticket is None and unit is None:
+    def do(self: Any, operation: Callable[[], Any], about: About = NOTHING) -> Any:
+        if about == NOTHING:
             return real(self, operation)
         loop = asyncio.get_running_loop()
         early = loop.create_future()
@@ -46,7 +54,7 @@ def told_before_the_commit() -> None:
             if future.exception() is not None:
                 settle(None, future.exception())
 
-        real(self, telling, ticket, unit).add_done_callback(done)
+        real(self, telling, about).add_done_callback(done)
         return early
 
     def slow(self: Sqlite) -> None:
@@ -55,6 +63,51 @@ def told_before_the_commit() -> None:
 
     held_module.Held.do = do
     Sqlite.commit = slow
+
+
+class Unfenced(Mutant):
+    """Nobody looks whether another process has taken the study over, and no rule of the database forbids it."""
+
+    schema = "DROP INDEX IF EXISTS each_place_is_dealt_once"
+
+    def install(self) -> None:
+        session_module.Session._check_fence = lambda self: None
+
+
+class Lazy(Mutant):
+    """A commit is acknowledged before it is on disk."""
+
+    def database(self, real: Database) -> Database:
+        real.change("SET synchronous_commit = off")
+        return real
+
+
+class Credulous(Mutant):
+    """A commit of which the server says nothing is acknowledged."""
+
+    def database(self, real: Database) -> Database:
+        def commit() -> None:
+            time.sleep(0.2)  # most of the time, so that silence comes meanwhile
+            with suppress(StorageFailed):
+                real_commit()
+
+        real_commit, real.commit = real.commit, commit
+        return real
+
+
+SERVED = {
+    **MUTANTS,
+    "writes when replaced": Unfenced(),
+    "commits lazily": Lazy(),
+    "takes silence for a commit": Credulous(),
+}
+
+
+def hasten() -> None:
+    """It waits for a second where others wait for 8, and has a lease of 3 seconds in place of 15."""
+    host_module.PATIENCE = questions_module.PATIENCE = 1
+    elsewhere_module.PATIENCE = 2
+    session_module.LENGTH = postgresql_module.LENGTH = 3000
 
 
 def install(name: str, address: str) -> None:
@@ -66,9 +119,9 @@ def install(name: str, address: str) -> None:
         server_module.Connection = lambda most, **given: HttpToolsProtocol(**given)
     if name in ("few descriptors", "few descriptors, and no cap"):  # the first of which is no mutant
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-    if name not in MUTANTS:
+    if name not in SERVED:
         return
-    mutant = MUTANTS[name]
+    mutant = SERVED[name]
     mutant.install()
     database = connect(address)
     with database.transaction():
@@ -79,6 +132,7 @@ def install(name: str, address: str) -> None:
 
 
 if __name__ == "__main__":
+    hasten()
     install(sys.argv[1], sys.argv[sys.argv.index("--database") + 1])
     del sys.argv[1]
     sys.exit(main())

@@ -9,7 +9,7 @@ import pytest
 
 from maskedbandit.service import host as hosts
 from maskedbandit.service.page import sentences
-from maskedbandit.service.wasted import MANY, NEWEST, WARNING, count_wasted
+from maskedbandit.service.wasted import MANY, NEWEST, WASTED, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
 
@@ -41,7 +41,7 @@ def check_alarm(service: Inside) -> None:
     service.tick(EXPOSURE)  # it may be seen for one more millisecond
     assert told(service) == ([], MANY - 1, False)
     service.tick(0.001)
-    assert told(service) == ([WARNING], MANY, True)
+    assert told(service) == ([WASTED], MANY, True)
     for i in range(NEWEST):
         service.clock.now += 1
         service.seen(f"v{i}")
@@ -54,8 +54,8 @@ def check_alarm(service: Inside) -> None:
 def test_an_alarm_comes_and_goes(service: Inside, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "maskedbandit"):
         check_alarm(service)
-    (said,) = [each for each in caplog.records if each.getMessage() == "nobody sees the places of a study"]
-    assert (said.study, said.why) == ("small", "25 of 100")
+    (said,) = [each for each in caplog.records if each.getMessage() == "a study needs a look"]
+    assert (said.study, said.why) == ("small", WASTED)
 
 
 @pytest.mark.parametrize(
@@ -103,24 +103,10 @@ def test_only_a_study_that_gives_places_is_warned_of(service: Inside) -> None:
     service.begin(**LARGE)
     lose(service, range(MANY))
     service.tick(EXPOSURE + 1)
-    assert told(service)[0] == [WARNING]
+    assert told(service)[0] == [WASTED]
     assert service.study("stop", key="owner").status == 200
     service.tick()
     assert told(service) == ([], MANY, True)
-
-
-def test_what_was_said_stays_while_the_newest_entries_are_not_at_the_witness(service: Inside) -> None:
-    for wasted, said in (
-        ({"small": MANY}, True),
-        ({"small": None}, True),
-        ({"small": 0}, False),
-        ({"small": None}, False),
-    ):
-        service.host._warn(wasted)
-        assert bool(service.host.warnings) == said
-    service.host._warn({"small": MANY})
-    service.host._warn({})
-    assert service.host.warnings == {}
 
 
 def test_where_everybody_is_seen_at_once_nothing_is_wasted(service: Inside) -> None:

@@ -31,6 +31,16 @@ def fresh_postgresql() -> str:
     return server().replace("/postgres?", f"/{name}?")
 
 
+def through(address: str, port: int) -> str:
+    """The same address, by way of a proxy at this port."""
+    return f"{address.partition('?')[0].replace('@', f'@127.0.0.1:{port}')}?sslmode=disable"
+
+
+def socket_of(address: str) -> str:
+    """Where a server at this address listens."""
+    return f"{address.rpartition('host=')[2]}/.s.PGSQL.5432"
+
+
 def copied_postgresql(address: str) -> str:
     """The address of a copy of a database to which nobody is connected."""
     import psycopg

@@ -83,7 +83,7 @@ class TakesLate(Study):
         except Late:
             session = self._session
             name = name_report(ticket, event, metric, proof)
-            session.rows.report(name, float(value), session.now, session.next_position())
+            session.rows.report(name, float(value), session.now, next(session.positions))
             return Reported(again=False)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import PersonalValue, UnknownTicket
+from maskedbandit.errors import PersonalValue, StorageFailed, UnknownTicket
 from maskedbandit.store import writer
 from maskedbandit.store.operation import About
 from maskedbandit.store.requests import name_report
@@ -57,6 +57,30 @@ def together(study: Study, writer: Writer, unit: str, hostile: Any) -> Future[An
     if hostile != "' OR 1=1 --":
         assert isinstance(assign.exception(60), PersonalValue)
     return honest
+
+
+def test_who_waits_behind_a_failure_is_told_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that says nothing is waited for once, and not once more for those who came meanwhile."""
+    address = f"sqlite:///{tmp_path}/study.db"
+    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    with opened(address, folder=tmp_path / "witness") as study, Writer(study) as writer:
+        asked, begun, gate = list[int](), Event(), Event()
+
+        def silent(operations: Any, *given: Any) -> None:
+            asked.append(len(operations))
+            begun.set()
+            gate.wait(60)
+            raise StorageFailed("the database said nothing")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(study, "apply", silent)
+            first = writer.submit(int)
+            assert begun.wait(60)
+            rest = [writer.submit(int) for _ in range(700)]
+            gate.set()
+            assert {type(each.exception(60)) for each in [first, *rest]} == {StorageFailed}
+            assert asked == [1]
+        assert writer.submit(int).result(60) == 0
 
 
 def test_an_operation_that_comes_while_the_writer_closes_is_done(

@@ -23,7 +23,7 @@ DECODE: dict[str, Any] = {
     "report": msgspec.json.Decoder(Items[Reported]).decode,
 }
 encode = msgspec.json.Encoder().encode
-PATIENCE = 10  # seconds
+PATIENCE = 9  # seconds: longer than the holder waits for its database
 TOGETHER = 300  # requests, of which even the longest fit a body
 RELAYED = "maskedbandit-relayed"  # a header: whoever is asked so answers, and sends it no further
 
@@ -61,8 +61,9 @@ class Elsewhere:
         """The answer of the holder to a request as it is."""
         headers = {**headers, RELAYED: "1"}
         try:
-            return await self._client.request(method, self.url + path, headers=headers, content=body, timeout=PATIENCE)
-        except httpx.HTTPError as why:
+            async with asyncio.timeout(PATIENCE):
+                return await self._client.request(method, self.url + path, headers=headers, content=body, timeout=None)
+        except (httpx.HTTPError, TimeoutError) as why:
             raise self.away() from why
 
     def away(self) -> FencedOff:
@@ -86,8 +87,9 @@ class Elsewhere:
             items = DECODE[verb](answer.content).items
             if len(items) != len(waiting):
                 raise self.away()
-        except Exception as why:  # whatever it is, nobody waits for ever
-            for _, future in waiting:
+        except Exception as why:  # whatever it is, nobody waits for ever, nor for the same once more
+            late, self._waiting[verb, key] = self._waiting[verb, key], []
+            for _, future in [*waiting, *late]:
                 if not future.cancelled():
                     future.set_exception(why if isinstance(why, MaskedBanditError) else self.away())
             return

@@ -27,16 +27,17 @@ from maskedbandit.errors import (
     StoreError,
     UnknownStudy,
 )
+from maskedbandit.service.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.elsewhere import Elsewhere
 from maskedbandit.service.held import Held
 from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.limits import Buckets, Streams
 from maskedbandit.service.metrics import Metrics
-from maskedbandit.service.questions import Questions
+from maskedbandit.service.questions import PATIENCE, Questions
 from maskedbandit.service.signed_out import SignedOut
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
-from maskedbandit.service.wasted import MANY, NEWEST, WARNING, count_wasted
+from maskedbandit.service.wasted import MANY, WASTED, count_wasted
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
@@ -78,8 +79,9 @@ class Host:
         self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
-        self.warnings: dict[str, list[str]] = {}  # of studies: what does not keep them from being written
+        self.attention = Attention()
         self._opening = asyncio.Lock()
+        connect(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read = self.questions.read
         self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
@@ -196,7 +198,7 @@ class Host:
         return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
 
     def _open(self, name: str) -> Study:
-        database = connect(self.address, create=False)
+        database = connect(self.address, create=False, patience=PATIENCE)
         try:
             return Study(database, self.witness, name, self.clock, self._holder())
         except BaseException:
@@ -220,16 +222,6 @@ class Host:
         finally:
             self._round_since = None
 
-    def _warn(self, wasted: dict[str, int | None]) -> None:
-        """Say of which studies many places are wasted, and write it down when it begins; None: what was said stays."""
-        before = self.warnings
-        warned = {name for name, many in wasted.items() if (name in before if many is None else many >= MANY)}
-        for name in warned - before.keys():
-            log.warning(
-                "nobody sees the places of a study", extra={"study": name, "why": f"{wasted[name]} of {NEWEST}"}
-            )
-        self.warnings = {name: [WARNING] for name in warned}
-
     async def _go_round(self) -> None:
         """Read the keys and who signed out, hold what is not held yet, and do what is due."""
 
@@ -248,18 +240,16 @@ class Host:
                     many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
-                    wasted[each.name] = many
+                    looks[each.name, WASTED] = None if many is None else many >= MANY
             return [
                 (each.name, each.state in LIVE, *lease_of(database, each.name))
                 for each in studies
                 if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
             ]
 
-        wasted, troubles = dict[str, int | None](), dict[str, BaseException]()
+        looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()
-        studies = await self.questions.of_clock(question)
-        self._warn(wasted)
-        for name, live, holder, lease in studies:
+        for name, live, holder, lease in await self.questions.of_clock(question):
             held = self.held.get(name)
             if isinstance(held, Elsewhere) and (
                 holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
@@ -286,6 +276,11 @@ class Host:
                 log.warning("a study cannot go on", extra={"study": name, "why": str(trouble)})
         self._troubles, self._wrote = troubles, not troubles
         self.metrics.ready.set(self._wrote)
+        for name, held in here.items():
+            ahead = max(held.study.time - self.clock(), 0)
+            self.metrics.ahead.labels(name).set(ahead / 1000)
+            looks[name, CLOCK] = ahead > AHEAD
+        self.attention.renew(looks)
 
 
 def lease_of(database: Database, name: str) -> tuple[str, int]:

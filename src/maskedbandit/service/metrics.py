@@ -40,6 +40,9 @@ class Metrics:
         self.tick = Gauge(
             "maskedbandit_tick_seconds", "How long the last round of the clock without a release took to write", **given
         )
+        self.ahead = Gauge(
+            "maskedbandit_study_ahead_seconds", "How far its time is ahead of the clock", ["study"], **given
+        )
         self._held = Gauge("maskedbandit_study_held", "Whether this process holds the study", ["study"], **given)
         self._people = Gauge("maskedbandit_study_people", "People who have a place", ["study"], **given)
         self._running = Gauge("maskedbandit_study_running", "Whether the study gives places", ["study"], **given)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from maskedbandit.errors import StoreError, TooMany
+from maskedbandit.errors import StorageFailed, StoreError, TooMany
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 
+PATIENCE = 8  # seconds for which a database may say nothing
 READERS = 4  # connections that only read
 MOST = 1000  # questions that wait for one of them; more are refused
 T = TypeVar("T")
@@ -26,6 +29,7 @@ class Questions:
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._clock = ThreadPoolExecutor(1, thread_name_prefix="clock")
         self.waiting = 0  # or being answered
+        self._failures = 0  # of the database
 
     async def read(self, question: Callable[[Database], T]) -> T:
         """The answer to a question about the database."""
@@ -33,7 +37,8 @@ class Questions:
             raise TooMany("more is asked than can be looked up: try again later")
         self.waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self.ask, question)
+            ask = partial(self._ask_unless_failed, question, self._failures)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         finally:
             self.waiting -= 1
 
@@ -46,11 +51,14 @@ class Questions:
         try:
             database = self._readers.get_nowait()
         except Empty:
-            database = connect(self._address)
+            database = connect(self._address, patience=PATIENCE)
         try:
             answer = question(database)
-        except StoreError:
+        except StoreError as why:
             database.close()  # it may be broken
+            if isinstance(why, StorageFailed):
+                self._failures += 1
+                self._let_go()  # the others may be too
             raise
         except BaseException:
             self._readers.put(database)
@@ -62,5 +70,15 @@ class Questions:
         """Answer what waits, and close the connections."""
         self._threads.shutdown()
         self._clock.shutdown()
-        while not self._readers.empty():
-            self._readers.get().close()
+        self._let_go()
+
+    def _ask_unless_failed(self, question: Callable[[Database], T], failures: int) -> T:
+        """The same, unless the database failed while this waited for a thread: it would wait for that once more."""
+        if self._failures != failures:
+            raise StorageFailed("the database failed while others asked it")
+        return self.ask(question)
+
+    def _let_go(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._readers.get_nowait().close()

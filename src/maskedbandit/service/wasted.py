@@ -11,7 +11,7 @@ from maskedbandit.store.database import Database
 
 NEWEST = 100  # places that are looked at
 MANY = 25  # of them, wasted: an alarm; where one in ten is, 1 in 80 000 such hundreds has so many
-WARNING = (
+WASTED = (
     f"at least {MANY} of the newest {NEWEST} places of a study were seen by nobody in time: the log says of which "
     "study, and its page says what to do"
 )

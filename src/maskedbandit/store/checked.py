@@ -93,12 +93,25 @@ def check_witness(witness: Witness, study: str, found: list[Entry], head: Head) 
         return Head()
     last, hashes = seen.head, [START, *(entry.hash for entry in found)]
     if last.entries > head.entries or hashes[last.entries] != last.hash:
-        raise BehindWitness(
-            f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
-            f"{last.entries}, which are others: this is a restored or another copy of the database. Use the newest "
-            "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
-        )
+        raise behind(witness, study, head, last)
     return last
+
+
+def check_head(witness: Witness, study: str, head: Head) -> None:
+    """Raise `BehindWitness` unless this head, of which the witness was told last, is still the one that it has seen."""
+    seen = witness.seen(study)
+    last = Head() if seen is None else seen.head
+    if last != head:
+        raise behind(witness, study, head, last)
+
+
+def behind(witness: Witness, study: str, head: Head, seen: Head) -> BehindWitness:
+    """The ledger at this head is not the one that the witness has seen."""
+    return BehindWitness(
+        f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
+        f"{seen.entries}, which are others: this is a restored or another copy of the database. Use the newest "
+        "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
+    )
 
 
 def check_releases(study: str, found: list[Entry], releases: Sequence[Row], key: Ed25519PrivateKey) -> None:

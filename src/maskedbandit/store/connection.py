@@ -13,10 +13,11 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.migrate import migrate
 
 
-def connect(address: str, create: bool = True) -> Database:
+def connect(address: str, create: bool = True, patience: float | None = None) -> Database:
     """The database with this address; its tables are those of this version.
 
-    Without `create` it is one that has studies, or `UnknownStudy`.
+    Without `create` it is one that has studies, or `UnknownStudy`. With `patience` a server that says nothing for so
+    many seconds has failed: not for what takes long, such as bringing old tables up to date.
 
     >>> connect("sqlite:///:memory:").tables() >= {"study", "release"}
     True
@@ -26,7 +27,7 @@ def connect(address: str, create: bool = True) -> Database:
         raise InvalidValue(
             "database", hidden(address), "an address such as sqlite:///study.db or postgresql://host/name"
         )
-    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address, create)
+    database: Database = import_module(f"maskedbandit.store.{kind}").opened(address, create, patience)
     try:
         if not create and "version" not in database.tables():
             raise UnknownStudy(f"there are no studies in {hidden(address)}: `maskedbandit study new` makes the first")

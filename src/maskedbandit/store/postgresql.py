@@ -11,11 +11,20 @@ from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
 from maskedbandit.store.database import Again, Database, Row, marks
+from maskedbandit.store.lease import LENGTH
+
+NETWORK = {  # unless the address says otherwise: a server that is gone is noticed, also while nothing is asked
+    "connect_timeout": 4,  # seconds
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 8000,  # milliseconds
+}
 
 
-def opened(address: str, create: bool) -> Database:
+def opened(address: str, create: bool, patience: float | None = None) -> Database:
     """The database that a server has under this address."""
-    return Postgresql(address)
+    return Postgresql(address, patience)
 
 
 @lru_cache
@@ -34,19 +43,19 @@ def said(why: Any) -> str:
 
 
 class Postgresql(Database):
-    """A connection to a server."""
+    """A connection to a server, which has failed if it says nothing for `patience` seconds."""
 
     random_key = "REPLACE(GEN_RANDOM_UUID()::TEXT, '-', '')"
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, patience: float | None = None) -> None:
         import psycopg
 
         super().__init__()
         self._psycopg = psycopg
-        self._address = address
+        self._address, self._patience = address, patience
         self._vacuuming: tuple[Any, Thread] | None = None
         try:
-            psycopg.conninfo.conninfo_to_dict(address)
+            self._network = NETWORK.keys() - psycopg.conninfo.conninfo_to_dict(address).keys()
         except psycopg.ProgrammingError:  # it says what is wrong with a part that may be the password
             allowed = (
                 "an address that PostgreSQL can read, such as postgresql://user:password@host/name, with %25 for %"
@@ -56,13 +65,26 @@ class Postgresql(Database):
 
     def _connect(self) -> None:
         with self._named_errors():
-            self._connection = self._psycopg.connect(self._address, autocommit=True, prepare_threshold=2)
+            self._connection = self._connected()
             self._cursor = self._connection.cursor()
             for setting in ("synchronous_commit", "fsync", "full_page_writes"):
                 value = self.rows(f"SHOW {setting}")[0][0]
                 if value not in ("on", "remote_apply", "remote_write"):
                     self.close()
                     raise InvalidValue(f"{setting} of the server", value, "on: otherwise it can lose commits")
+            if self._patience is not None:  # whoever is cut off or stopped keeps no rows from others for longer
+                for setting in ("statement_timeout", "idle_in_transaction_session_timeout"):
+                    self.change(f"SET {setting} = {LENGTH}")
+
+    def _connected(self) -> Any:
+        given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
+        if self._patience is None:
+            return self._psycopg.connect(self._address, **given)
+        from maskedbandit.store.patience import PatientConnection
+
+        found = PatientConnection.connect(self._address, **given)
+        found.patience = self._patience
+        return found
 
     def begin(self) -> None:
         if self._connection.closed:  # the server was away

@@ -8,6 +8,7 @@ from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
+from maskedbandit.store.checked import check_head
 from maskedbandit.store.harm import recorded
 from maskedbandit.store.members import members, sealed
 from maskedbandit.store.memory import memory_text
@@ -35,8 +36,14 @@ def releases(session: Session) -> list[Release]:
 
 
 def do_what_is_due(session: Session) -> list[Release]:
-    """Give back the places that nobody saw in time, and release the cohorts whose last window is over."""
-    name, database = session.name, session.database
+    """Give back the places that nobody saw in time, and release the cohorts whose last window is over.
+
+    Raise `BehindWitness` if the witness has seen other ledgers than those of this database: it is a copy, and the one
+    that goes on is elsewhere.
+    """
+    name, database, witness = session.name, session.database, session.witness.as_now()
+    check_head(witness, name, session.at_witness)
+    session.others = witness.check_others(database, name, session.others)
     session.write()
     unseen = database.rows(
         "SELECT ticket, cohort, place FROM place "

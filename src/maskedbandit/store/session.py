@@ -6,10 +6,11 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from itertools import count
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -72,12 +73,14 @@ class Session:
     accounts: Accounts
     rows: Rows
     head: Head
+    at_witness: Head  # the head before this transaction, which the witness has seen
+    others: Mapping[str, Any]  # what the witness had seen of all ledgers when that was found in this database
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
     silent: bool  # of the operation under way: it is a report
     _moved: bool  # whether anything but reports came in this transaction
-    _reports: int  # the position of the next report
+    positions: Iterator[int]  # of the next reports, among those of the study
     _written: int  # steps of the log that are in the database
     _shown: Shown
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
@@ -150,11 +153,6 @@ class Session:
                 pass  # somebody else has it, or the lease ends by itself
             self.database.close()
 
-    def next_position(self) -> int:
-        """The position of the next report among those of the study."""
-        self._reports += 1
-        return self._reports - 1
-
     def _apply(
         self,
         operations: Sequence[Operation],
@@ -164,7 +162,8 @@ class Session:
     ) -> list[Done]:
         if self._stale:
             self._take()
-        before, self.silent, self._moved = self.head, False, not operations
+        self.silent, self._moved = False, not operations
+        before = self.at_witness = self.head
         try:
             self.database.begin()
             self._check_fence()
@@ -275,7 +274,7 @@ class Session:
         for loss in {row[5] for row in releases}:
             self.worst |= self.losses[loss]
         seen = check_witness(self.witness, name, found, self.head)
-        self.witness.check_others(database, name)
+        self.others = self.witness.check_others(database, name)
         if found:  # what was written of it before may not be on disk, if that failed
             with self.witness.watching(database, name, seen, self.head, self.worst.to_text()):
                 pass
@@ -295,6 +294,6 @@ class Session:
         self.watch = watched(name, protocol, found, self.driver)
         self._written = len(self.driver.log)
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM reward WHERE study = ?"
-        self._reports = int(database.rows(find, name)[0][0])
+        self.positions = count(int(database.rows(find, name)[0][0]))
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}

@@ -29,8 +29,8 @@ MOST_ROWS = 64  # of a statement
 WAIT = 10_000  # milliseconds for another connection's transaction
 
 
-def opened(address: str, create: bool) -> Database:
-    """The database in a file; without `create` the file is there."""
+def opened(address: str, create: bool, patience: float | None = None) -> Database:
+    """The database in a file; without `create` the file is there. It needs no patience: nobody is between."""
     path = address.removeprefix("sqlite:///")
     if path in (address, ""):
         raise InvalidValue("database", address, "sqlite:/// and the path of a file, as in sqlite:///study.db")

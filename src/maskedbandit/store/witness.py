@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -112,19 +112,21 @@ class Witness:
             if study not in heads:
                 self._write("heads", {**heads, study: [*Head(), ZERO.to_text()]})
 
-    def check_others(self, database: Database, study: str) -> None:
-        """Raise `BehindWitness` unless the database has what was seen of all other ledgers.
+    def check_others(self, database: Database, study: str, known: Mapping[str, Any] = {}) -> Mapping[str, Any]:
+        """Raise `BehindWitness` unless the database has what was seen of all other ledgers, which is returned.
 
         Studies share the accounts of their people. So if one ledger is behind, charges for its releases are missing,
-        and another study would spend them again.
+        and another study would spend them again. What is `known` is what was returned before: that was found here.
         """
-        for other, (*head, _) in (self._read("heads") if self._heads is None else self._heads).items():
-            if other != study and not holds(database, other, Head(*head)):
+        heads = self._read("heads") if self._heads is None else self._heads
+        for other, (*head, _) in heads.items():
+            if other != study and heads[other] != known.get(other) and not holds(database, other, Head(*head)):
                 raise BehindWitness(
                     f"the ledger of {other} is behind its witness in {self.folder}: this is a restored or another copy "
                     f"of the database, in which charges are missing, so {study} cannot be used either. Use the newest "
                     f"copy; if it is lost, reconcile {other} first"
                 )
+        return heads
 
     @contextmanager
     def watching(self, database: Database, study: str, before: Head, after: Head, worst: str) -> Iterator[None]:

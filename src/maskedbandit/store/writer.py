@@ -100,18 +100,24 @@ class Writer:
             self._do_batch()
 
     def _do_batch(self) -> None:
-        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST))]
-        if not self._loop:
-            batch = [each for each in batch if each[1].set_running_or_notify_cancel()]
-        if batch:
+        if batch := self._next(MOST):
             self._do(batch)
 
+    def _next(self, most: int) -> list[Waiting]:
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), most))]
+        if not self._loop:
+            batch = [each for each in batch if each[1].set_running_or_notify_cancel()]
+        return batch
+
     def _do(self, batch: list[Waiting]) -> None:
-        operations, futures, about = zip(*batch, strict=True)
+        operations, waiting, about = zip(*batch, strict=True)
+        futures = list(waiting)
         try:
             done: list[Done] | BaseException = self._study.apply(operations, about)
         except BaseException as why:
             done = why
+            if isinstance(why, StorageFailed):  # it may have taken long, and whoever waits would wait for it once more
+                futures += [each[1] for each in self._next(len(self._waiting))]
         if self._loop:
             self._loop.call_soon_threadsafe(
                 self._end_turn, self._loop, futures, done

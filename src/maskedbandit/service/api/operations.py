@@ -18,7 +18,7 @@ async def readyz(call: Call) -> Health:
     """Whether the last round of the clock wrote all studies: their ledgers hold, and nobody else has them."""
     if not call.host.ready:
         raise call.host.trouble
-    return Health("ready", sorted({each for said in call.host.warnings.values() for each in said}))
+    return Health("ready", call.host.attention.sentences)
 
 
 async def openapi(call: Call) -> Answer:

@@ -1,0 +1,193 @@
+"""What a client wrote into a journal of its own is in the database, once, whatever is done to the processes and lines.
+
+Each test does real harm at times that differ in every run, and ends when its people have come, so it waits for nothing.
+That a sound server fails has no chance: what is checked holds at all times. That a broken one is let through does, and
+each mutant says how often it was caught.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.journal import Journaled
+from tests.service.live import Live
+from tests.service.load import TABLE
+from tests.service.own_postgresql import OwnPostgresql, own_postgresql
+from tests.service.swallowing_proxy import swallowing_proxy
+from tests.store.databases import fresh_postgresql, socket_of, through
+
+pytestmark = pytest.mark.slow
+COMMITTED = b"C\0\0\0\x0bCOMMIT\0"  # what a server says of a commit
+
+
+@pytest.fixture
+def postgresql() -> Iterator[OwnPostgresql]:
+    with own_postgresql() as made:
+        yield made
+
+
+ENDLESS = {"policy": {"name": "successive_elimination", "least": 10**5}}  # cohorts: whoever comes gets a place
+
+
+def server(folder: Path, address: str | None, mutant: str) -> Live:
+    folder.mkdir(exist_ok=True)
+    return Live(folder, address, ("-m", "tests.service.mutant_server", mutant, "serve"))
+
+
+def until_served(live: Live) -> None:
+    """Ask until the study goes on; each question goes to a server, so this is no busy loop."""
+    probe = {"ticket": "0" * 32}  # of nobody: it is refused, if there is an answer at all
+    for _ in range(3000):
+        reply = live.study("expose", probe, name=TABLE["name"])
+        if reply.status == 404:
+            return
+        assert reply.code not in ("behind_witness", "corrupted"), "the database is not what it was"
+    raise AssertionError("the study does not go on")
+
+
+def finish(load: Journaled, *servers: Live) -> Journaled:
+    """The processes end as they should, and the journal is held against the database."""
+    for each in servers:
+        assert each.end() == 0, each.said()
+        assert "server_error" not in each.said()
+        assert "Traceback" not in each.said()
+    load.check()
+    print(f"{load.answered} answers, {load.unknown} lost, {load.releases} releases")
+    return load
+
+
+def kill_the_server(folder: Path, address: str | None, mutant: str, people: int, times: int) -> Journaled:
+    """SIGKILL, and a new start."""
+    live = server(folder, address, mutant)
+    try:
+        live.begin()
+        live.start_study(TABLE)
+        load = Journaled(live, live.kill_and_begin)
+        load.run(people, times)
+        return finish(load, live)
+    finally:
+        live.abandon()
+
+
+def end_postgresql(folder: Path, own: OwnPostgresql, mutant: str, people: int, times: int) -> Journaled:
+    """SIGKILL of its first process, and an immediate stop, in turn."""
+    live, ways = server(folder, own.address, mutant), cycle([own.kill, own.stop_at_once])
+
+    def harm() -> None:
+        next(ways)()
+        own.begin()
+        until_served(live)
+
+    try:
+        live.begin()
+        live.start_study(TABLE)
+        load = Journaled(live, harm)
+        load.run(people, times)
+        return finish(load, live)
+    finally:
+        live.abandon()
+
+
+def stop_the_holder(folder: Path, mutant: str, people: int, times: int) -> Journaled:
+    """SIGSTOP of the process that holds the study until another one has taken it over; then it goes on."""
+    first = server(folder / "first", fresh_postgresql(), mutant)
+    second = server(folder / "second", first.address, mutant)
+    second.witness, second.keys = first.witness, first.keys
+    holders = cycle([(first, second), (second, first)])
+
+    def harm() -> None:
+        holder, other = next(holders)
+        assert holder.process
+        os.kill(holder.process.pid, signal.SIGSTOP)
+        try:
+            until_served(other)
+        finally:
+            os.kill(holder.process.pid, signal.SIGCONT)
+        until_served(holder)
+
+    try:
+        first.begin()
+        first.start_study(TABLE)
+        second.begin()
+        load = Journaled(first, harm, (second,))
+        load.run(people, times)
+        return finish(load, second, first)
+    finally:
+        for each in (first, second):
+            each.abandon()
+
+
+def swallow(folder: Path, mutant: str, people: int, times: int, **changes: Any) -> Journaled:
+    """All that is sent between the server and its database is lost for a while, or the answers to commits are."""
+    address = fresh_postgresql()
+    with swallowing_proxy(socket_of(address)) as proxy:
+        live = server(folder, through(address, proxy.port) + "&connect_timeout=2", mutant)
+        ways = cycle([(), ("answers",)])
+
+        def harm() -> None:
+            what = next(ways)
+            proxy.swallow(*what, at=COMMITTED if what else b"")
+            assert any(live.ask("GET", "/readyz", None, None).status == 503 for _ in range(30_000))
+            proxy.heal()
+            until_served(live)
+
+        try:
+            live.begin()
+            live.start_study(TABLE | changes)
+            load = Journaled(live, harm)
+            load.run(people, times)
+            return finish(load, live)
+        finally:
+            live.abandon()
+
+
+def test_one_that_tells_before_the_commit_is_found(tmp_path: Path) -> None:
+    """Caught in N of N runs."""
+    with pytest.raises(AssertionError):
+        kill_the_server(tmp_path, None, "told before the commit", 200, 10)
+
+
+def test_one_that_does_not_wait_for_commits_is_found(postgresql: OwnPostgresql, tmp_path: Path) -> None:
+    """Caught in N of N runs."""
+    with pytest.raises(AssertionError):
+        end_postgresql(tmp_path, postgresql, "commits lazily", 300, 10)
+
+
+def test_one_that_writes_when_it_was_replaced_is_found(tmp_path: Path) -> None:
+    """Caught in N of N runs."""
+    with pytest.raises(AssertionError):
+        stop_the_holder(tmp_path, "writes when replaced", 200, 5)
+
+
+def test_one_that_takes_silence_for_a_commit_is_found(tmp_path: Path) -> None:
+    """Caught in N of N runs."""
+    with pytest.raises(AssertionError):
+        swallow(tmp_path, "takes silence for a commit", 150, 10, **ENDLESS)
+
+
+def check_it_was_a_load(load: Journaled) -> None:
+    assert load.answered > 1000
+    assert load.releases > 5
+
+
+def test_kills_of_the_server(address: str, tmp_path: Path) -> None:
+    check_it_was_a_load(kill_the_server(tmp_path, address, "none", 300, 5))
+
+
+def test_ends_of_postgresql(postgresql: OwnPostgresql, tmp_path: Path) -> None:
+    check_it_was_a_load(end_postgresql(tmp_path, postgresql, "none", 400, 4))
+
+
+def test_stops_past_the_lease(tmp_path: Path) -> None:
+    check_it_was_a_load(stop_the_holder(tmp_path, "none", 400, 2))
+
+
+def test_lines_that_swallow(tmp_path: Path) -> None:
+    check_it_was_a_load(swallow(tmp_path, "none", 400, 6))
