@@ -20,6 +20,7 @@ from maskedbandit.store.postgresql import NETWORK
 from tests.service.inside import Inside, inside
 from tests.service.swallowing_proxy import SwallowingProxy, swallowing_proxy
 from tests.store.databases import fresh_postgresql, socket_of, through
+from tests.store.small_study import PROOF
 
 REAL, SOON = questions.PATIENCE, 0.2  # seconds; the second in place of the first
 COMMITTED = b"C\0\0\0\x0bCOMMIT\0"  # what the server says of it
@@ -202,9 +203,9 @@ def test_what_was_committed_without_an_answer_counts_once(proxy: SwallowingProxy
     ann = service.assign("ann")
     assert ann["again"]
     in_vain("expose", ticket=ann["ticket"])
-    in_vain("report", ticket=ann["ticket"], value=1)
+    in_vain("report", ticket=ann["ticket"], value=1, proof=PROOF)
     assert rows(service, "reward") == 1
-    assert service.study("report", {"ticket": ann["ticket"], "value": 1}).json["status"] == "duplicate"
+    assert service.study("report", {"ticket": ann["ticket"], "value": 1, "proof": PROOF}).json["status"] == "duplicate"
     for number in range(3):
         service.seen(f"person {number}")
     service.clock.now += 60_000

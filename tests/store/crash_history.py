@@ -141,7 +141,11 @@ class Stored:
             if returned is None:
                 of_cohort[cohort].append((place, ticket, erased))
         sums = Counter[str]()
-        for (ticket, _), value in history.reports.items():
+        unknown = dict.fromkeys(history.late - history.reports.keys(), 0.0)  # to the client, who was told nothing
+        for ticket, event, value in self._rows("ticket, event, value FROM reward"):
+            if (ticket, event) in unknown:
+                unknown[ticket, event] = value
+        for (ticket, _), value in (*history.reports.items(), *unknown.items()):
             sums[ticket] += value
         stored = {row[0]: row[1:] for row in self._rows("cohort, arm, n, total FROM release")}
         for cohort, release in history.releases.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -10,6 +10,7 @@ import maskedbandit.store.release as release_module
 import maskedbandit.store.session as session_module
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.database import Database, Row
+from maskedbandit.store.members import Member
 from maskedbandit.store.release import Release
 from maskedbandit.store.study import Study
 
@@ -50,7 +51,7 @@ class Keyless(Mutant):
     schema = "CREATE TABLE keyless AS SELECT * FROM reward; DROP TABLE reward; ALTER TABLE keyless RENAME TO reward"
 
     def database(self, real: Database) -> Database:
-        def rows_of(statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
+        def rows_by(*given: Any) -> list[Row]:
             return []
 
         def insert_missing(table: str, *given: Any) -> int:
@@ -60,7 +61,7 @@ class Keyless(Mutant):
             return 0
 
         write = real.insert_missing
-        real.rows_of, real.insert_missing = rows_of, insert_missing
+        real.rows_by, real.insert_missing = rows_by, insert_missing
         return real
 
 
@@ -90,12 +91,18 @@ class Seeded(Mutant):
         release_module.Bits = lambda: Bits(Random(7).randbytes)
 
 
+def twice(member: Member) -> Member:
+    """With each report once more, as another event."""
+    again = [(value, f"{event} again", proof) for value, event, proof in member.told]
+    return member._replace(told=[*member.told, *again])
+
+
 class Doubling(Mutant):
     """Adds up every report twice; the tables do not show it."""
 
     def install(self) -> None:
         real = release_module.members
-        release_module.members = lambda *given: [each._replace(reports=each.reports * 2) for each in real(*given)]
+        release_module.members = lambda *given: [twice(each) for each in real(*given)]
 
 
 class Unlisted(Mutant):

@@ -22,7 +22,7 @@ COLUMNS = {
     "release": "study, cohort, step, arm, n, total",
     "decision": "study, number, step, arm, n, close",
     "entry": "study, number, body, hash, signature",
-    "study": "study, state, people, clock",
+    "study": "study, state, people, reached",
 }
 ORDERS = {"reward": "position", "release": "step", "decision": "number", "entry": "number"}
 

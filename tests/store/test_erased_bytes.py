@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
+from maskedbandit.service import scrubbing
 from maskedbandit.store import sqlite
 from maskedbandit.store.connection import connect
+from maskedbandit.store.database import Database
 from maskedbandit.store.sqlite import Sqlite
-from maskedbandit.store.studies import witness_of
-from maskedbandit.store.study import Study
+from maskedbandit.store.traces import Scrubber, are_left
+from tests.service.inside import inside
 from tests.store.databases import fresh_postgresql
-from tests.store.small_study import WINDOW, Clock, small_protocol, small_study
+from tests.store.small_study import PROOF, WINDOW, Clock, small_protocol, small_study
 
 PEOPLE = 300  # so many that pages of the tables were split, and balanced
 MARK = "erased.event"  # before a number, in the names of events
@@ -63,8 +65,9 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
     with reader.still():  # whoever reads an older state is in the way of emptying the log
         reader.rows("SELECT study FROM study")
         study.erase(gone)
-    study.tick()
     reader.close()
+    assert traces(folder, marks[gone])
+    assert Scrubber().scrub(study.database)
     found += traces(folder, marks[gone])
     study.stop()
     clock.now += 2 * WINDOW
@@ -76,50 +79,82 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
     return found + traces(folder, everybody)
 
 
-@pytest.fixture(autouse=True)
-def restless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are scrubbed after each erasure."""
-    monkeypatch.setattr("maskedbandit.store.traces.REST", 0)
-
-
 @pytest.mark.parametrize("released", [False, True])
 def test_erased_data_is_in_no_file(tmp_path: Path, released: bool) -> None:
     assert erased(tmp_path, released) == []
 
 
-def test_a_study_that_was_killed_scrubs_its_files_when_it_is_opened(
+def test_a_server_scrubs_the_files_also_of_studies_that_are_archived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was to be done when the process before it ended is done, and an erasure meanwhile is not forgotten."""
+    monkeypatch.setattr(scrubbing, "REST", 0)
+    address, clock = f"sqlite:///{tmp_path}/study.db", Clock()
+    with small_study(address, tmp_path / "witness", clock) as study, monkeypatch.context() as patch:
+        tickets = [study.assign(unit).ticket.encode() for unit in ("ann", "bob")]
+        patch.setattr(Scrubber, "scrub", lambda self, database: False)
+        study.erase("ann")
+        study.stop()
+        study.archive()
+    assert traces(tmp_path, tickets)
+    with inside(address, tmp_path / "witness", clock=clock) as service:
+        for _ in range(3):
+            service.tick(1)
+            service.run(service.host.scrubbing.end())
+        assert traces(tmp_path, tickets) == []
+        database = connect(address)
+        assert not are_left(database)
+        database.close()
+
+
+def test_what_is_erased_while_files_are_scrubbed_is_scrubbed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, clock = f"sqlite:///{tmp_path}/study.db", Clock()
-    study = small_study(address, tmp_path / "witness", clock)
-    ticket = study.assign("ann").ticket
-    assert ticket
-    with monkeypatch.context() as patch:
-        patch.setattr(Sqlite, "scrub", lambda self: False)
-        study.erase("ann")
-    assert traces(tmp_path, [ticket.encode()])
-    other = Study(connect(address), witness_of(connect(address), tmp_path / "witness"), "small", clock, "tester")
-    assert traces(tmp_path, [ticket.encode()]) == []
-    other.close()
+    with small_study(address, tmp_path / "witness", clock) as study:
+        study.assign("ann"), study.assign("bob")
+        real = Sqlite.empty_log
+
+        def meanwhile(self: Sqlite) -> bool:
+            self.change("UPDATE study SET traces = traces + 1")
+            return real(self)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Sqlite, "empty_log", meanwhile)
+            study.erase("ann")
+        assert are_left(study.database)
+        assert Scrubber().scrub(study.database)
+        assert not are_left(study.database)
 
 
-def only_the_log(database: Sqlite) -> bool:
-    """Deleted rows are overwritten, and the log is emptied: pages that were split keep copies."""
-    database._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return True
+def test_pages_are_written_anew_once_while_somebody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rewritten, blocked = list[int](), [True]
+    real = Sqlite.rewrite
+    with small_study(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", Clock()) as study:
+        study.assign("ann")
+        study.apply([partial(study.op_erase, "ann")])
+        monkeypatch.setattr(Sqlite, "rewrite", lambda self: (rewritten.append(1), real(self)))
+        monkeypatch.setattr(Sqlite, "empty_log", lambda self: not blocked[0])
+        scrubber = Scrubber()
+        assert [scrubber.scrub(study.database) for _ in range(3)] == [False] * 3
+        blocked[0] = False
+        assert scrubber.scrub(study.database)
+        assert len(rewritten) == 1
+        assert study.erase("nobody") == 0
+        assert len(rewritten) == 1
 
 
-def only_the_pages(database: Sqlite) -> bool:
-    """Pages are written anew, and the log has the old ones."""
-    database._connection.execute("VACUUM")
+def nothing(self: Sqlite) -> bool:
+    """Not done, and said to be."""
     return True
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("twin", [only_the_log, only_the_pages])
-def test_what_leaves_traces_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, twin: Any) -> None:
+@pytest.mark.parametrize("twin", ["rewrite", "empty_log"])
+def test_what_leaves_traces_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, twin: str) -> None:
+    """Also if deleted rows are overwritten: pages that were split keep copies of them."""
     monkeypatch.setattr(sqlite, "SETTINGS", (*sqlite.SETTINGS, "secure_delete = ON"))
-    monkeypatch.setattr(Sqlite, "scrub", twin)
+    monkeypatch.setattr(Sqlite, twin, nothing)
     found = []
     for seed in range(20):  # of tickets, which decide where pages are split, one in three leaves traces at least
         (folder := tmp_path / str(seed)).mkdir()
@@ -129,12 +164,33 @@ def test_what_leaves_traces_is_noticed(tmp_path: Path, monkeypatch: pytest.Monke
     assert found
 
 
-def test_a_server_is_asked_to_free_the_space_of_what_was_erased(tmp_path: Path) -> None:
-    with small_study(fresh_postgresql(), tmp_path / "witness", Clock()) as study:
-        study.assign("ann")
-        study.erase("ann")
-        _, vacuum = study.database._vacuuming
-        vacuum.join(60)
-        count = "SELECT COUNT(*), PG_SLEEP(0.05) FROM pg_stat_user_tables WHERE vacuum_count > 0"
-        tables = (study.database.rows(count)[0][0] for _ in range(1200))  # it says so a little later
-        assert next(found for found in tables if found) == 3
+def test_samples_of_what_was_erased_are_not_kept(tmp_path: Path) -> None:
+    """PostgreSQL keeps samples of columns for its planner, which whoever may read the table may read."""
+    clock = Clock()
+    with small_study(fresh_postgresql(), tmp_path / "witness", clock) as study:
+        tickets = list[str]()
+        for i in range(40):
+            if ticket := study.assign(f"person {i}").ticket:
+                study.expose(ticket)
+                study.report(ticket, i % 2, f"{MARK}.{i}", proof=PROOF)
+                tickets.append(ticket)
+            elif i % 3 == 0:
+                clock.now += 2 * WINDOW
+                study.tick()
+        salts = [salt for (salt,) in study.database.rows("SELECT salt FROM place")]
+        study.database.script("ANALYZE")
+        sampled = "SELECT COUNT(*) FROM pg_stats WHERE tablename = ? AND attname = ? AND n_distinct <> 0"
+        assert study.database.rows(sampled, "reward", "ticket") == [(1,)]
+        study.erase("person 0")
+        assert not kept_in_samples(study.database, [tickets[0], *salts, MARK])
+        study.stop()
+        clock.now += 2 * WINDOW
+        study.tick()
+        study.archive()
+        assert not kept_in_samples(study.database, [*tickets, *salts, MARK])
+
+
+def kept_in_samples(database: Database, marks: list[str]) -> list[str]:
+    """Which of these are in what PostgreSQL knows of its tables."""
+    found = str(database.rows("SELECT most_common_vals::TEXT, histogram_bounds::TEXT FROM pg_stats"))
+    return [mark for mark in marks if mark in found]

@@ -21,6 +21,7 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from tests.store.small_study import WINDOW, Clock, small_study
 
+RENAMED = {"clock": "reached"}  # columns, since the first version
 LATER = ("leaf", "erased", "tickets", "salt", "proof", "traces")  # columns that the first version had not
 ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
 
@@ -60,7 +61,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     rows = {}
     for table in ORDER:
         names = columns(new, table)
-        rows[table] = old.rows(f"SELECT {', '.join(names)} FROM {table}")
+        rows[table] = old.rows(f"SELECT {', '.join(RENAMED.get(name, name) for name in names)} FROM {table}")
         marks = ", ".join("?" for _ in names)
         with new.transaction():
             for row in rows[table]:
@@ -92,7 +93,7 @@ def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(
     """It would give people places without salts."""
     with small_study(address, tmp_path / "witness", Clock()) as study:
         real, older = study.database.change, "UPDATE study SET people = ?, state = ?, latest = ? WHERE study = ?"
-        ended = older.replace("latest = ?", "clock = ?, lease = ?, traces = ?")
+        ended = older.replace("latest = ?", "reached = ?, lease = ?")
         asked: list[str] = []
 
         def noted(text: str, *values: Any) -> int:

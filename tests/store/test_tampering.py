@@ -240,6 +240,16 @@ CHANGED = {  # what is changed, and what the error line says
         f"UPDATE reward SET value = 1 - value WHERE {MEMBER}",
         "a reward of cohort 0 of small was changed",
     ),
+    "reward.event": (
+        f"UPDATE reward SET event = event || 'x' WHERE {MEMBER}",
+        "a reward of cohort 0 of small was changed",
+    ),
+    "reward.proof": (f"UPDATE reward SET proof = 'x' WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
+    "a report that does not count added": (
+        "INSERT INTO reward SELECT study, ticket, event, 'x', 1, 0, 99 FROM reward WHERE "
+        f"ticket IN (SELECT ticket FROM place WHERE {MEMBER})",
+        "a reward of cohort 0 of small was changed",
+    ),
     "reward.ticket": (f"UPDATE reward SET ticket = 'aa' WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "reward.study": (f"UPDATE reward SET study = 'aa' WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "reward.position": (
@@ -304,11 +314,9 @@ UNFOUND = {  # what is not found, and why that is all right
     "place.exposed": "no release depends on it any more",
     "erased.study": "it keeps a person out of further cohorts, and no release rests on it",
     "place.erased": "it says when, and the row is empty",
-    "reward.event": "the value is what was reported, and nothing more is taken after a release",
-    "reward.proof": "it says who is told what came before, and nothing more is told after a release",
     "reward.received": "no release depends on it any more",
     "study.people": "it is only shown, and follows from the places when the study is opened",
-    "study.clock": "deadlines follow it, and everybody is charged",
+    "study.reached": "deadlines follow it, and everybody is charged",
     "study.traces": "what was erased is in no row, and the files are written anew when somebody is erased next",
     "study.fence": "whoever holds the study is fenced off, and takes it again",
     "study.holder": "as the fence",

@@ -34,6 +34,7 @@ from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.limits import Buckets, Streams
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.questions import PATIENCE, Questions
+from maskedbandit.service.scrubbing import Scrubbing
 from maskedbandit.service.signed_out import SignedOut
 from maskedbandit.service.tally import Tally
 from maskedbandit.service.view import View, view
@@ -43,6 +44,7 @@ from maskedbandit.store.database import Database
 from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
 from maskedbandit.store.studies import listed, prepared_witness
 from maskedbandit.store.study import Study
+from maskedbandit.store.traces import are_left
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
@@ -79,7 +81,7 @@ class Host:
         self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
-        self.attention = Attention()
+        self.attention, self.scrubbing = Attention(), Scrubbing(address)
         self._opening = asyncio.Lock()
         connect(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
@@ -103,6 +105,7 @@ class Host:
         self._clock_task.cancel()
         for name in list(self.held):
             await self.drop(name)
+        await self.scrubbing.end()
         await self._client.aclose()
         self.questions.close()
 
@@ -281,6 +284,8 @@ class Host:
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
         self.attention.renew(looks)
+        if await self.questions.of_clock(are_left):
+            self.scrubbing.begin()
 
 
 def lease_of(database: Database, name: str) -> tuple[str, int]:

@@ -97,14 +97,14 @@ class Tally:
 
     def upto(self, database: Database, study: str, k: int, until: int) -> Counted:
         """All places that were given before a time."""
-        fence, clock = database.rows("SELECT fence, clock FROM study WHERE study = ?", study)[0]
+        fence, reached = database.rows("SELECT fence, reached FROM study WHERE study = ?", study)[0]
         unseen = "FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
         first = database.one(f"SELECT assigned {unseen} ORDER BY assigned, cohort LIMIT 1", study)  # as indexed
         oldest = first[0] if first else None
         settled = self._settled
         if settled is None or settled.fence != fence or settled.until > until or len(settled.returned) != k:
             settled = Counted.nothing(fence, k)
-        for_ever = min(until, clock, clock if oldest is None else oldest)
+        for_ever = min(until, reached, reached if oldest is None else oldest)
         if for_ever > settled.until:
             settled = settled.on(database, study, for_ever)
         self._settled = settled

@@ -84,8 +84,11 @@ class Database(ABC):
         """What a statement gives whose last condition is `IN keys`."""
 
     @abstractmethod
-    def rows_of(self, statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
-        """What a statement gives whose last condition is that several columns are `IN keys`, rows of as many texts."""
+    def rows_by(self, table: str, columns: Sequence[str], names: Sequence[str], keys: Sequence[Row]) -> list[Row]:
+        """These columns of the rows whose columns `names`, which are the key of the table, are one of `keys`.
+
+        Each is looked up by the key, whatever else is in the table.
+        """
 
     @abstractmethod
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
@@ -104,8 +107,12 @@ class Database(ABC):
         """Do all statements of a text, within a transaction."""
 
     @abstractmethod
-    def scrub(self) -> bool:
-        """Leave as little as can be of what was deleted: whether all was done, which readers may be in the way of."""
+    def rewrite(self) -> None:
+        """Write all that is stored of people anew, so that nothing of what was deleted is left but in the log."""
+
+    @abstractmethod
+    def empty_log(self) -> bool:
+        """Empty the log of changes, as far as it is for the database to do: whether that could be done now."""
 
     @abstractmethod
     def count(self) -> None:

@@ -36,7 +36,8 @@ def erase(session: Session, found: Sequence[Row]) -> int:
                 database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, person, period, loss)
                 forget_ticket(database, name, person, ticket)
     session.rows.clear()
-    session.traces.left = True
+    if found:
+        database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
     return len(found)
 
 

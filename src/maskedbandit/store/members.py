@@ -2,10 +2,10 @@
 
     leaf = SHA-256(salt, ticket, person, reports),    digest = SHA-256(all leaves, in the order of the places)
 
-The reports of a guardrail, if there are any, are in the leaf after the others. The salt is random, and nowhere but in
-the row: without it nobody can try which reports fit a leaf, also not whoever knows the ticket. When a person's data is
-erased the salt goes and the leaf stays, so that the digest can still be computed. Cohorts that were released by
-versions which had no salts have none in their leaves.
+All reports are in a leaf, with their events and proofs; of each event the first one counts. The salt is random, and
+nowhere but in the row: without it nobody can try which reports fit a leaf, also not whoever knows the ticket. When a
+person's data is erased the salt goes and the leaf stays, so that the digest can still be computed. In cohorts that were
+released by versions which had no salts the leaf has the values alone, those of a guardrail after the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from maskedbandit.store.database import Database
+from maskedbandit.store.database import Database, Row
 from maskedbandit.store.requests import GUARDRAIL
 
 
@@ -28,22 +28,42 @@ class Member(NamedTuple):
     person: str | None
     salt: str | None
     kept: str | None  # the leaf, if the data was erased
-    reports: list[float]
-    guardrail: list[float]  # reports of the second outcome
+    told: list[Row]  # all that was reported: value, event and proof
+
+    @property
+    def reports(self) -> list[float]:
+        """The reports that count."""
+        return [value for event, value in self._first().items() if not event.startswith(GUARDRAIL)]
+
+    @property
+    def guardrail(self) -> list[float]:
+        """The same of the second outcome."""
+        return [value for event, value in self._first().items() if event.startswith(GUARDRAIL)]
+
+    def _first(self) -> dict[str, float]:
+        found = dict[str, float]()
+        for value, event, _ in self.told:
+            found.setdefault(event, value)
+        return found
 
     @property
     def leaf(self) -> str:
         """The hash of this row."""
         if self.kept:
             return self.kept
-        row: list[Any] = [self.ticket, self.person, self.reports, *([self.guardrail] if self.guardrail else [])]
-        return sha256(json.dumps(row if self.salt is None else [self.salt, *row]).encode()).hexdigest()
+        row: list[Any] = [self.salt, self.ticket, self.person, self.told]
+        if self.salt is None:
+            row = [self.ticket, self.person, self.reports, *([self.guardrail] if self.guardrail else [])]
+        return sha256(json.dumps(row).encode()).hexdigest()
 
 
 def members(database: Database, study: str, cohort: int) -> list[Member]:
-    """The people of a cohort, by place, with the first report of each event."""
+    """The people of a cohort, by place."""
+    columns = (
+        "place.place, place.ticket, place.person, place.salt, place.leaf, reward.value, reward.event, reward.proof"
+    )
     rows = database.rows(
-        "SELECT place.place, place.ticket, place.person, place.salt, place.leaf, reward.value, reward.event FROM place "
+        f"SELECT {columns} FROM place "
         "LEFT JOIN reward ON reward.study = place.study AND reward.ticket = place.ticket "
         "WHERE place.study = ? AND place.cohort = ? AND place.returned IS NULL "
         "ORDER BY place.place, reward.position",
@@ -51,13 +71,8 @@ def members(database: Database, study: str, cohort: int) -> list[Member]:
     )
     found = []
     for (place, ticket, person, salt, leaf), group in groupby(rows, key=lambda row: row[:5]):
-        reports: tuple[list[float], list[float]] = [], []
-        known = set[str]()
-        for *_, value, event in group:
-            if value is not None and event not in known:
-                known.add(event)
-                reports[event.startswith(GUARDRAIL)].append(value)
-        found.append(Member(place, ticket, person, salt, leaf, *reports))
+        told = [row[5:] for row in group if row[5] is not None]
+        found.append(Member(place, ticket, person, salt, leaf, told))
     return found
 
 

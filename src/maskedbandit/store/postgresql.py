@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import chain
-from threading import Thread
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
@@ -53,7 +52,6 @@ class Postgresql(Database):
         super().__init__()
         self._psycopg = psycopg
         self._address, self._patience = address, patience
-        self._vacuuming: tuple[Any, Thread] | None = None
         try:
             self._network = NETWORK.keys() - psycopg.conninfo.conninfo_to_dict(address).keys()
         except psycopg.ProgrammingError:  # it says what is wrong with a part that may be the password
@@ -121,10 +119,14 @@ class Postgresql(Database):
     def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
         return self.rows(statement.replace("IN keys", "= ANY(?)"), *values, list(keys))
 
-    def rows_of(self, statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
-        columns = list(map(list, zip(*keys, strict=True)))
-        arrays = ", ".join("?::TEXT[]" for _ in columns)
-        return self.rows(statement.replace("IN keys", f"IN (SELECT * FROM UNNEST({arrays}))"), *values, *columns)
+    def rows_by(self, table: str, columns: Sequence[str], names: Sequence[str], keys: Sequence[Row]) -> list[Row]:
+        arrays = ", ".join("?::TEXT[]" for _ in names)
+        which = " AND ".join(f"{table}.{name} = asked.{name}" for name in names)
+        looked_up = f"SELECT * FROM {table} WHERE {which} OFFSET 0"  # without it the server may read the whole table
+        asked = f"UNNEST({arrays}) AS asked ({', '.join(names)})"
+        wanted = ", ".join(f"found.{column}" for column in columns)
+        find = f"SELECT {wanted} FROM {asked} CROSS JOIN LATERAL ({looked_up}) AS found"
+        return self.rows(find, *map(list, zip(*keys, strict=True)))
 
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
@@ -143,19 +145,18 @@ class Postgresql(Database):
 
     def script(self, text: str) -> None:
         with self._named_errors():
-            self._connection.execute(text.encode())
+            self._connection.execute(text.replace("-- in postgresql: ", "").encode())
 
-    def scrub(self) -> bool:
-        """Free the space of what was deleted, by a connection of its own: it takes a while, and the study goes on."""
-        with self._named_errors():
-            own = self._psycopg.connect(self._address, autocommit=True)
-        self._vacuuming = own, Thread(target=self._vacuum, args=(own,), name="vacuum", daemon=True)
-        self._vacuuming[1].start()
-        return True
+    def rewrite(self) -> None:
+        """Free the space of what was deleted, and forget its samples; those of a table that is empty now would stay."""
+        self.script("VACUUM (ANALYZE) place, account, reward")
+        with self.transaction():
+            self.script("SET LOCAL lock_timeout = '1s'")
+            if not self.rows("SELECT study FROM reward LIMIT 1"):
+                self.script("ALTER TABLE reward ALTER COLUMN ticket TYPE TEXT")
 
-    def _vacuum(self, own: Any) -> None:
-        with suppress(self._psycopg.Error), own:
-            own.execute("VACUUM place, reward, account")
+    def empty_log(self) -> bool:
+        return True  # the server keeps its log as it is told to
 
     def count(self) -> None:
         with self._named_errors():
@@ -171,16 +172,8 @@ class Postgresql(Database):
         return {name for (name,) in self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
 
     def close(self) -> None:
-        if not self.own:
-            return
-        if self._vacuuming is not None:
-            own, thread = self._vacuuming
-            with suppress(
-                self._psycopg.Error
-            ):  # what is left of it is done when the study is opened again, or by itself
-                own.cancel_safe()
-            thread.join()
-        self._connection.close()
+        if self.own:
+            self._connection.close()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:

@@ -33,6 +33,7 @@ from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
+from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.witness import Seen, Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import duration
@@ -46,7 +47,7 @@ TABLES = {
 }
 
 
-NONCE = 12  # bytes
+NONCE, LEAF = 12, 64  # bytes; digits of a leaf, and fewer than of any text that is concealed
 
 
 def hashed(ticket: str) -> str:
@@ -69,7 +70,7 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
-    yield json.dumps(["study", *database.rows("SELECT people, clock FROM study WHERE study = ?", study)[0]])
+    yield json.dumps(["study", *database.rows("SELECT people, reached FROM study WHERE study = ?", study)[0]])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
@@ -124,9 +125,10 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         state = [STATES[kind] for entry in theirs if (kind := entry.says["kind"]) in STATES][-1]
         if state == "archived":
             empty(database, study, {person for person, *_ in charges(database, study)})
-        keep = "UPDATE study SET people = ?, clock = ?, state = ? WHERE study = ?"
+        keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, people, clock, state, study)
     witness.saw(study, head, worst(database, study, seen).to_text())
+    Scrubber().scrub(database)
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
 
 
@@ -137,7 +139,9 @@ def concealed(text: str, witness: Witness) -> str:
 
 
 def plain(hidden: str, witness: Witness, file: Path) -> str:
-    """The text that an export conceals."""
+    """The text that an export conceals; older ones did not conceal leaves."""
+    if isinstance(hidden, str) and len(hidden) == LEAF:
+        return hidden
     try:
         found = bytes.fromhex(hidden)
         return cipher(witness).decrypt(found[:NONCE], found[NONCE:], None).decode()

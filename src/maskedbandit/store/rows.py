@@ -79,8 +79,9 @@ class Rows:
             )
         if reports := [report for report in reports if report.proof and report not in self._reports]:
             self._reports |= dict.fromkeys(reports)
-            find = f"SELECT {NAME}, value FROM reward WHERE study = ? AND ({NAME}) IN keys"
-            self._reports |= {ReportName(*row[:3]): row[3] for row in database.rows_of(find, study, keys=reports)}
+            names, keys = ReportName._fields, [(study, *report) for report in reports]
+            for *name, value in database.rows_by("reward", (*names, "value"), ("study", *names), keys):
+                self._reports[ReportName(*name)] = value
 
     def place(self, ticket: str) -> Place:
         """The place with this ticket."""

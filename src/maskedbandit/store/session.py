@@ -38,7 +38,6 @@ from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.requests import ReportName
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.standing import Standing, amended, standing
-from maskedbandit.store.traces import Traces
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -99,7 +98,6 @@ class Session:
         self._key, self._holder = witness.signing_key(), holder or own_name()
         self._clock, self.lock = clock, RLock()
         self._stale = True
-        self.traces = Traces(database)
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
 
@@ -144,7 +142,6 @@ class Session:
         if not self.database.own:
             return
         with self.lock:
-            self.traces.scrub(now=True)
             try:
                 with self.database.transaction():
                     free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
@@ -182,7 +179,6 @@ class Session:
             raise
         arms = None if self._answer is None else named(self.driver)
         self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
-        self.traces.scrub()
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
@@ -225,8 +221,8 @@ class Session:
                 self.database.change(new, self.name, entry[1], step, *entry[2:])
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
-            keep = "UPDATE study SET people = ?, state = ?, clock = ?, lease = ?, traces = ? WHERE study = ?"
-            now = self.people, self.state, self.now, wall_clock() + LENGTH, int(self.traces.left)
+            keep = "UPDATE study SET people = ?, state = ?, reached = ?, lease = ? WHERE study = ?"
+            now = self.people, self.state, self.now, wall_clock() + LENGTH
             self.database.change(keep, *now, self.name)
 
     def _take(self) -> None:
@@ -244,9 +240,8 @@ class Session:
             take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
             if not database.change(take, self._holder, now + LENGTH, name, fence):
                 raise Again("another process has just taken it")
-            find = "SELECT fence, state, clock, traces, project, protocol, seed FROM study WHERE study = ?"
-            self._fence, self.state, self.now, left, *written_down = database.rows(find, name)[0]
-            self.traces.left = bool(left)
+            find = "SELECT fence, state, reached, project, protocol, seed FROM study WHERE study = ?"
+            self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
             with readable(name):

@@ -102,10 +102,10 @@ class Sqlite(Database):
         given = statement.replace("IN keys", "IN (SELECT value FROM json_each(?))")
         return self.rows(given, *values, json.dumps(keys))
 
-    def rows_of(self, statement: str, *values: Any, keys: Sequence[Sequence[str]]) -> list[Row]:
-        columns = ", ".join(f"value ->> {i}" for i in range(len(keys[0])))
-        given = statement.replace("IN keys", f"IN (SELECT {columns} FROM json_each(?))")
-        return self.rows(given, *values, json.dumps(keys))
+    def rows_by(self, table: str, columns: Sequence[str], names: Sequence[str], keys: Sequence[Row]) -> list[Row]:
+        wanted = ", ".join(f"{table}.{column}" for column in columns)
+        which = " AND ".join(f"{table}.{name} = asked.value ->> {i}" for i, name in enumerate(names))
+        return self.rows(f"SELECT {wanted} FROM json_each(?) AS asked CROSS JOIN {table} ON {which}", json.dumps(keys))
 
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
@@ -133,13 +133,14 @@ class Sqlite(Database):
         with self._named_errors():
             self._connection.execute(text)
 
-    def scrub(self) -> bool:
-        """Write all pages anew, as one that was split keeps copies of rows, and empty the log, which has the old ones.
-
-        The log is emptied at once or not at all: a study does not wait for those who read.
-        """
+    def rewrite(self) -> None:
+        """Write all pages anew: one that was split keeps copies of rows, also when these are deleted."""
         with self._named_errors():
             self._connection.execute("VACUUM")
+
+    def empty_log(self) -> bool:
+        """Empty it now or not at all: a study does not wait for those who read older states."""
+        with self._named_errors():
             self._connection.set_busy_timeout(0)
             try:
                 ((blocked, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.database import Database, again
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.study import Study
 from maskedbandit.store.witness import Witness, standard_folder
@@ -57,24 +58,28 @@ def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
     try:
         witness = prepared_witness(database, folder)
         witness.add_project(protocol.project)
-        with database.transaction():
-            found = database.one("SELECT state, fence FROM study WHERE study = ?", protocol.name)
-            if found and found[0] != "draft":
-                raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
-            witness.expect(protocol.name)
-            database.change("DELETE FROM study WHERE study = ?", protocol.name)
-            empty = "AND NOT EXISTS (SELECT study FROM study WHERE study.project = project.project)"
-            database.change(
-                f"DELETE FROM project WHERE project = ? {empty}", protocol.project
-            )  # only drafts are deleted
-            Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
-            database.change(
-                "INSERT INTO study VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0, 0)",
-                *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
-                found[1] + 1 if found else 0,  # whoever holds the draft that was there is fenced off
-            )
+        again(partial(write_draft, database, witness, protocol))
     finally:
         database.close()
+
+
+def write_draft(database: Database, witness: Witness, protocol: Protocol) -> None:
+    """Write a study down, in place of a draft."""
+    with database.transaction():
+        found = database.one("SELECT state, fence FROM study WHERE study = ?", protocol.name)
+        if found and found[0] != "draft":
+            raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
+        witness.expect(protocol.name)
+        database.change("DELETE FROM study WHERE study = ?", protocol.name)
+        empty = "AND NOT EXISTS (SELECT study FROM study WHERE study.project = project.project)"
+        database.change(f"DELETE FROM project WHERE project = ? {empty}", protocol.project)  # only drafts are deleted
+        Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
+        database.change(
+            "INSERT INTO study (study, project, state, protocol, seed, people, reached, fence, holder, lease) "
+            "VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0)",
+            *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
+            found[1] + 1 if found else 0,  # whoever holds the draft that was there is fenced off
+        )
 
 
 def listed(database: Database) -> list[Listed]:

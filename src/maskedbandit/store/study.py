@@ -30,6 +30,7 @@ from maskedbandit.store.release import Release, do_what_is_due, releases
 from maskedbandit.store.requests import Assigned, Reported, checked_unit
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import archive, move
+from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
@@ -136,6 +137,7 @@ class Study:
         The person takes no further part in it, and is served the arm that is best in what was released.
         """
         found: int = self._one(self.op_erase, unit)
+        Scrubber().scrub(self.database)
         return found
 
     def tick(self) -> list[Release]:
@@ -162,6 +164,7 @@ class Study:
     def archive(self) -> None:
         """Erase the data of all people; what was released, and charged, stays."""
         self._one(self.op_archive)
+        Scrubber().scrub(self.database)
 
     def change_arms(self, what: str, name: str, payload: Any = None) -> None:
         """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/standing.py)."""

@@ -1,31 +1,41 @@
 """What erased data leaves in the files of a database, until they are scrubbed.
 
-That takes long in a large database, and a study waits for it: so it is done at once, and not again before a hundred
-times as long has passed.
+An erasure raises the number `traces` of its study, in its own transaction. Scrubbing writes all that is stored anew,
+and then sets those numbers back that were not raised meanwhile; so whatever fails or ends is gone on with later.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from time import monotonic
+from functools import partial
 
-from maskedbandit.errors import StoreError
-from maskedbandit.store.database import Again, Database
-
-REST = 100  # times as long as scrubbing took
+from maskedbandit.store.database import Database, again
 
 
-class Traces:
-    """Those in one database."""
+def are_left(database: Database) -> bool:
+    """Whether erased data may still be in the files."""
+    return bool(database.rows("SELECT study FROM study WHERE traces > 0 LIMIT 1"))
 
-    def __init__(self, database: Database) -> None:
-        self._database, self._rests = database, 0.0
-        self.left = False  # what was erased may still be in the files
 
-    def scrub(self, now: bool = False) -> None:
-        """Scrub the files, if something is left in them and it is time, or `now`; if it cannot be, try again later."""
-        start = monotonic()
-        if self.left and (now or start >= self._rests):
-            with suppress(StoreError, Again):  # whatever was asked for is done all the same
-                self.left = not self._database.scrub()
-            self._rests = monotonic() + REST * (monotonic() - start)
+class Scrubber:
+    """Scrubs the files of one database. It takes as long as writing all of it; studies in a SQLite file wait for it."""
+
+    def __init__(self) -> None:
+        self._rewritten: dict[str, int] = {}  # the numbers of studies when all was written anew
+
+    def scrub(self, database: Database) -> bool:
+        """Whether nothing is left: whoever reads an older state may be in the way, so that it is to be tried again."""
+        traces: dict[str, int] = dict(database.rows("SELECT study, traces FROM study WHERE traces > 0"))
+        if traces and traces != self._rewritten:
+            database.rewrite()
+            self._rewritten = traces
+        if traces and not database.empty_log():
+            return False
+        if traces:
+            again(partial(set_back, database, traces))
+        return True
+
+
+def set_back(database: Database, traces: dict[str, int]) -> None:
+    """Nothing is left of what was erased before these numbers were read."""
+    with database.transaction():
+        database.each("UPDATE study SET traces = 0 WHERE study = ? AND traces = ?", list(traces.items()))

@@ -111,7 +111,7 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
             raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
     for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
         found = members(database, study, cohort)
-        if any(member.kept and (member.reports or member.guardrail) for member in found):
+        if any(member.kept and member.told for member in found):
             raise Corrupted(f"a row of cohort {cohort} of {study} is marked as erased, and has reports")
         if [member.place for member in found] != list(range(n)):
             raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")

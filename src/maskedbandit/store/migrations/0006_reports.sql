@@ -24,10 +24,18 @@ INSERT INTO told (study, ticket, event, proof, value, received, position)
   SELECT study, ticket, event, '', value, received, position FROM reward;
 DROP TABLE reward;
 ALTER TABLE told RENAME TO reward;
+-- of what is secret PostgreSQL takes no samples for its planner, as these stay when the rows are gone
+-- in postgresql: ALTER TABLE place ALTER COLUMN salt SET STATISTICS 0;
+-- in postgresql: ALTER TABLE reward ALTER COLUMN event SET STATISTICS 0;
+-- in postgresql: ALTER TABLE reward ALTER COLUMN proof SET STATISTICS 0;
+-- in postgresql: ALTER TABLE reward ALTER COLUMN value SET STATISTICS 0;
+-- in postgresql: ALTER TABLE reward ALTER COLUMN received SET STATISTICS 0;
+-- in postgresql: ALTER TABLE reward ALTER COLUMN position SET STATISTICS 0;
 
--- Whether what was erased may still be in the files: until they were scrubbed.
+-- How often somebody's data was erased since the files were scrubbed: what was erased may still be in them.
 ALTER TABLE study ADD COLUMN traces BIGINT NOT NULL DEFAULT 0;
+UPDATE study SET traces = 1 WHERE EXISTS (SELECT study FROM erased WHERE erased.study = study.study);
 
--- The latest time that the study has seen, but for reports: when somebody reports is an outcome. As it has another name,
+-- The latest time that the study has seen, but for reports: when somebody reports is an outcome. As it has a new name,
 -- a process that runs the code of an older version, and would give places without salts, writes nothing more.
-ALTER TABLE study RENAME COLUMN latest TO clock;
+ALTER TABLE study RENAME COLUMN latest TO reached;
