@@ -63,8 +63,9 @@ class Journaled(Load):
         self.wrong: AssertionError | None = None  # what was found first
 
     def harm(self, number: int) -> None:
-        with self._ending_it():
-            self._harm()
+        if not self.over:
+            with self._ending_it():
+                self._harm()
 
     def run(self, people: int, kills: int = 0) -> None:
         try:

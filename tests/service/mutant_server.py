@@ -87,11 +87,17 @@ class Credulous(Mutant):
 
     def database(self, real: Database) -> Database:
         def commit() -> None:
-            time.sleep(0.2)  # most of the time, so that silence comes meanwhile
             with suppress(StorageFailed):
                 real_commit()
 
+        def connected() -> Any:
+            found = real_connected()
+            found.prepare_threshold = None  # so that a proxy can tell a commit by its text
+            return found
+
         real_commit, real.commit = real.commit, commit
+        real_connected, real._connected = real._connected, connected
+        real._connect()
         return real
 
 

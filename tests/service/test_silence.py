@@ -206,6 +206,7 @@ def test_what_was_committed_without_an_answer_counts_once(proxy: SwallowingProxy
     in_vain("report", ticket=ann["ticket"], value=1, proof=PROOF)
     assert rows(service, "reward") == 1
     assert service.study("report", {"ticket": ann["ticket"], "value": 1, "proof": PROOF}).json["status"] == "duplicate"
+    assert rows(service, "reward") == 1
     for number in range(3):
         service.seen(f"person {number}")
     service.clock.now += 60_000
