@@ -18,6 +18,7 @@ from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
+from maskedbandit.store.traces import Scrubber, are_left
 from maskedbandit.store.verify import verify
 from tests.store.small_study import WINDOW, Clock, small_study
 
@@ -191,3 +192,24 @@ def test_several_connections_make_the_tables_at_once(address: str) -> None:
         found = list(threads.map(connected, range(4)))
     assert found == [found[0]] * 4
     assert len(found[0]) == 1
+
+
+def test_who_was_erased_by_an_older_version_is_scrubbed_too(address: str) -> None:
+    database = bare(address)
+    migrate.migrate(database, to=5)
+    with database.transaction():
+        database.change("INSERT INTO loss (loss, text) VALUES (1, 'x')")
+        database.change("INSERT INTO project (project, budget) VALUES ('p', 1)")
+        for name in ("one", "two"):
+            database.change(
+                "INSERT INTO study (study, project, state, protocol, seed, people, latest, fence, holder, lease) "
+                "VALUES (?, 'p', 'archived', '', '', 0, 0, 0, '', 0)",
+                name,
+            )
+        database.change("INSERT INTO erased (study, person, period, loss) VALUES ('two', 'x', 0, 1)")
+    database.close()
+    database = connect(address)
+    assert database.rows("SELECT study FROM study WHERE traces > 0") == [("two",)]
+    assert Scrubber().scrub(database)
+    assert not are_left(database)
+    database.close()

@@ -15,7 +15,7 @@ import pytest
 from maskedbandit.errors import BehindWitness, InvalidValue, Late
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.connection import connect
-from maskedbandit.store.reconcile import bring_back, burn, exported
+from maskedbandit.store.reconcile import bring_back, burn, exported, plain
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.verify import Verified, verify
@@ -291,3 +291,43 @@ def test_nothing_is_missing_in_a_study_whose_ledger_the_witness_has_not_seen(tmp
         with pytest.raises(InvalidValue, match="nothing is missing here"):
             how(database, witness, "s")
     database.close()
+
+
+def test_what_was_erased_after_the_copy_is_in_no_file(tmp_path: Path) -> None:
+    """Nor is anybody whose place went back to it, as the export does not have the person's reports."""
+    house = House(tmp_path)
+    house.play(0, 150)
+    kept = house.keep()
+    with house.open() as study:
+        find = "SELECT ticket FROM place JOIN reward USING (study, ticket) WHERE person = ?"
+        ((ticket,),) = study.database.rows(find, study._person("person 7"))
+        study.erase("person 7")
+    house.play(150, 400)
+    export = house.export()
+    house.restore(kept)
+    assert ticket.encode() in house.file.read_bytes()
+    house.reconcile(bring_back, export)
+    for file in house.file.parent.glob("study.db*"):
+        assert ticket.encode() not in file.read_bytes()
+    database = connect(house.address)
+    assert set(database.rows("SELECT salt FROM place WHERE erased IS NOT NULL")) == {(None,)}
+    database.close()
+    house.verify()
+
+
+def test_an_export_that_does_not_conceal_leaves_is_read(restored) -> None:
+    """As older versions wrote them."""
+    house, export, releases = restored
+    database = connect(house.address)
+    witness = witness_of(database, house.folder / "witness")
+    database.close()
+    lines = [json.loads(line) for line in export.read_text().splitlines()]
+    plainly = [
+        [*line[:2], plain(line[2], witness, export), *line[3:]] if line[0] == "place" else line for line in lines
+    ]
+    assert plainly != lines
+    export.write_text("\n".join(map(json.dumps, plainly)))
+    house.reconcile(bring_back, export)
+    with house.open() as study:
+        assert study.releases() == releases
+    house.verify()
