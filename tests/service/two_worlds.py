@@ -24,6 +24,7 @@ from prometheus_client import generate_latest
 
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.service.scrubbing import Scrubbing
 from maskedbandit.service.session import NAME, new_session
 from maskedbandit.store import reconcile, status
 from maskedbandit.store.connection import connect
@@ -108,7 +109,7 @@ class Worlds(logging.Handler):
             patch.setattr(f"maskedbandit.{where}.wall_clock", self.clock)
         for where in ("route", "host"):
             patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
-        patch.setattr("maskedbandit.store.traces.REST", 0)  # files are scrubbed at the same time in both
+        patch.setattr(Scrubbing, "begin", lambda self: None)  # it goes on beside all else
         for name in ("rows", "change", "each"):
             patch.setattr(Sqlite, name, self._noting(getattr(Sqlite, name)))
         real = Outcome.released
