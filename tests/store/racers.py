@@ -59,7 +59,7 @@ class Naive(Accounts):
         if Naive.barrier is not None:  # the first time all processes have read before anyone writes
             Naive.barrier.wait(LATE)
             Naive.barrier = None
-        new = "INSERT INTO account VALUES (?, ?, ?, ?, ?, ?)"
+        new = "INSERT INTO account (project, person, period, first, spent, tickets) VALUES (?, ?, ?, ?, ?, ?)"
         change = "ON CONFLICT (project, person, period) DO UPDATE SET spent = ?"
         self._database.change(f"{new} {change}", *which, first, spent, f"{ticket} ", spent)
 

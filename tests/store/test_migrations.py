@@ -16,10 +16,12 @@ from maskedbandit.errors import StorageFailed, UnknownSchema
 from maskedbandit.store import migrate
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
+from maskedbandit.store.reconcile import bring_back, exported
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.traces import Scrubber, are_left
 from maskedbandit.store.verify import verify
+from tests.service.inside import inside
 from tests.store.small_study import WINDOW, Clock, small_study
 
 RENAMED = {"clock": "reached"}  # columns, since the first version
@@ -212,4 +214,34 @@ def test_who_was_erased_by_an_older_version_is_scrubbed_too(address: str) -> Non
     assert database.rows("SELECT study FROM study WHERE traces > 0") == [("two",)]
     assert Scrubber().scrub(database)
     assert not are_left(database)
+    database.close()
+
+
+def test_a_new_column_in_each_table_is_in_nobodys_way(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements name their columns, so a study is played, erased from, brought back, verified and served as before."""
+    database = connect(address)
+    columns = [f"ALTER TABLE {table} ADD COLUMN note TEXT NOT NULL DEFAULT '';" for table in sorted(database.tables())]
+    database.close()
+    known = [*migrate.migrations(), (99, "\n".join(columns))]
+    monkeypatch.setattr(migrate, "migrations", lambda: known)
+    with inside(address, tmp_path / "witness") as service:
+        service.begin()
+        for i in range(4):
+            service.seen(f"person {i}")
+        service.tick(21)
+        assert service.study("erase", {"unit": "person 0"}, "officer").json == {"places": 1}
+        found = service.study("verify", key="officer")
+        assert (found.status, found.json["people"], found.json["releases"]) == (200, 4, 2)
+        assert service.ask("GET", "/v1/studies/small/results", key="owner").status == 200
+        assert service.scoped("client", "small")
+    database = connect(address)
+    witness = witness_of(database, tmp_path / "witness")
+    export = tmp_path / "export"
+    export.write_text("\n".join(exported(database, witness, "small")))
+    database.change("DELETE FROM release WHERE study = 'small'")
+    database.change("DELETE FROM entry WHERE study = 'small' AND number > 0")
+    assert "2 releases were brought back" in bring_back(database, witness, "small", export)
+    verify(database, witness, "small")
     database.close()

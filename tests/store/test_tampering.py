@@ -148,7 +148,8 @@ CHANGED = {  # what is changed, and what the error line says
     ),
     "release removed": (f"DELETE FROM release WHERE {FIRST}", "the release of cohort 0 of small was removed"),
     "release added": (
-        "INSERT INTO release SELECT study, 4, step + 100, arm, n, total, loss, members, memory "
+        "INSERT INTO release (study, cohort, step, arm, n, total, loss, members, memory) "
+        "SELECT study, 4, step + 100, arm, n, total, loss, members, memory "
         f"FROM release WHERE {FIRST}",
         "cohort 4 of small is not in the ledger",
     ),
@@ -182,7 +183,7 @@ CHANGED = {  # what is changed, and what the error line says
     "study.state to draft": (f"UPDATE study SET state = 'draft' WHERE {SMALL}", "the state of small was changed"),
     "study.project": (
         (
-            "INSERT INTO project SELECT 'x', budget, period, burned FROM project",
+            "INSERT INTO project (project, budget, period, burned) SELECT 'x', budget, period, burned FROM project",
             f"UPDATE study SET project = 'x' WHERE {SMALL}",
         ),
         "the project of small was changed",
@@ -202,7 +203,8 @@ CHANGED = {  # what is changed, and what the error line says
     ),
     "decision removed": (f"DELETE FROM decision WHERE {SMALL} AND number = 0", "missing from its log"),
     "decision added": (
-        f"INSERT INTO decision SELECT study, 90, 90, arm, n, close FROM decision WHERE {SMALL} LIMIT 1",
+        "INSERT INTO decision (study, number, step, arm, n, close) "
+        f"SELECT study, 90, 90, arm, n, close FROM decision WHERE {SMALL} LIMIT 1",
         "its log",
     ),
     "place.person": (f"UPDATE place SET person = 'somebody' WHERE {MEMBER}", "changed after its release"),
@@ -214,7 +216,7 @@ CHANGED = {  # what is changed, and what the error line says
     "place.loss": (f"UPDATE place SET loss = {SPENT} WHERE {SMALL} AND cohort = 1", "holds less"),
     "place.loss lowered": (
         (
-            "INSERT INTO loss VALUES ({half}, '{half_text}')",
+            "INSERT INTO loss (loss, text) VALUES ({half}, '{half_text}')",
             f"UPDATE place SET loss = {{half}} WHERE {MEMBER}",
         ),
         "people of cohort 0 of small were charged less than its release cost",
@@ -246,7 +248,8 @@ CHANGED = {  # what is changed, and what the error line says
     ),
     "reward.proof": (f"UPDATE reward SET proof = 'x' WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "a report that does not count added": (
-        "INSERT INTO reward SELECT study, ticket, event, 'x', 1, 0, 99 FROM reward WHERE "
+        "INSERT INTO reward (study, ticket, event, proof, value, received, position) "
+        "SELECT study, ticket, event, 'x', 1, 0, 99 FROM reward WHERE "
         f"ticket IN (SELECT ticket FROM place WHERE {MEMBER})",
         "a reward of cohort 0 of small was changed",
     ),
@@ -259,19 +262,29 @@ CHANGED = {  # what is changed, and what the error line says
     ),
     "reward removed": (f"DELETE FROM reward WHERE {MEMBER}", "a reward of cohort 0 of small was changed"),
     "reward added": (
-        f"INSERT INTO reward SELECT study, ticket, 'late', '', 1, 0, 99 FROM place WHERE {MEMBER}",
+        "INSERT INTO reward (study, ticket, event, proof, value, received, position) "
+        f"SELECT study, ticket, 'late', '', 1, 0, 99 FROM place WHERE {MEMBER}",
         "a reward of cohort 0 of small was changed",
     ),
     "account.spent lowered": (
-        ("INSERT INTO loss VALUES ({half}, '{half_text}')", f"UPDATE account SET spent = {{half}} WHERE {ONE}"),
+        (
+            "INSERT INTO loss (loss, text) VALUES ({half}, '{half_text}')",
+            f"UPDATE account SET spent = {{half}} WHERE {ONE}",
+        ),
         "holds less than what the person was charged",
     ),
     "account.spent over the budget": (
-        ("INSERT INTO loss VALUES ({large}, '{large_text}')", f"UPDATE account SET spent = {{large}} WHERE {ONE}"),
+        (
+            "INSERT INTO loss (loss, text) VALUES ({large}, '{large_text}')",
+            f"UPDATE account SET spent = {{large}} WHERE {ONE}",
+        ),
         "a person of all is over the budget",
     ),
     "account.first": (
-        ("INSERT INTO loss VALUES ({half}, '{half_text}')", f"UPDATE account SET first = {{half}} WHERE {ONE}"),
+        (
+            "INSERT INTO loss (loss, text) VALUES ({half}, '{half_text}')",
+            f"UPDATE account SET first = {{half}} WHERE {ONE}",
+        ),
         "the first charge of a person of all was changed",
     ),
     "account.tickets": (
@@ -299,7 +312,10 @@ CHANGED = {  # what is changed, and what the error line says
     "erased.person": (f"UPDATE erased SET person = 'x' WHERE {SMALL}", "the account of a person of all was removed"),
     "erased.period": (f"UPDATE erased SET period = 9 WHERE {SMALL}", "the account of a person of all was removed"),
     "erased.loss": (
-        ("INSERT INTO loss VALUES ({large}, '{large_text}')", f"UPDATE erased SET loss = {{large}} WHERE {SMALL}"),
+        (
+            "INSERT INTO loss (loss, text) VALUES ({large}, '{large_text}')",
+            f"UPDATE erased SET loss = {{large}} WHERE {SMALL}",
+        ),
         "holds less than what the person was charged",
     ),
     "loss.text": ("UPDATE loss SET text = replace(text, '1', '2')", "was changed or removed"),

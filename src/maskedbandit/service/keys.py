@@ -62,7 +62,8 @@ def make(database: Database, role: str, study: str | None, now: int) -> str:
     if study is not None and not database.rows("SELECT study FROM study WHERE study = ?", study):
         raise UnknownStudy(f"there is no study {study!r}")
     public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
-    write(database, "INSERT INTO api_key VALUES (?, ?, ?, ?, ?, NULL)", public, role, study, hashed(secret), now)
+    new = "INSERT INTO api_key (key, role, study, hash, made) VALUES (?, ?, ?, ?, ?)"
+    write(database, new, public, role, study, hashed(secret), now)
     return f"mb_{role}_{public}_{secret}"
 
 

@@ -11,7 +11,9 @@ from maskedbandit.store.database import Database
 def end(database: Database, session: str, ends: int, now: int) -> None:
     """Write down that a session is over, and forget those that would be over anyway."""
     write(database, "DELETE FROM signed_out WHERE ends <= ?", now)
-    write(database, "INSERT INTO signed_out VALUES (?, ?) ON CONFLICT DO NOTHING", hashed(session), ends)
+    write(
+        database, "INSERT INTO signed_out (session, ends) VALUES (?, ?) ON CONFLICT DO NOTHING", hashed(session), ends
+    )
 
 
 def hashed(session: str) -> str:

@@ -40,7 +40,8 @@ class Losses:
         text = loss.to_text()
         if text not in self._numbers:
             number = number_of(text)
-            self._database.change("INSERT INTO loss VALUES (?, ?) ON CONFLICT DO NOTHING", number, text)
+            new = "INSERT INTO loss (loss, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+            self._database.change(new, number, text)
             if self[number] != loss:
                 raise Corrupted(f"loss {number} of the database is not {loss}")
             self._numbers[text] = number

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from maskedbandit.errors import Corrupted
 from maskedbandit.store.database import Database
 
+ENTRY = "study, number, body, hash, signature"  # columns
 START = "0" * 64  # the hash before the first entry
 
 

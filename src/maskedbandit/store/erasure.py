@@ -33,7 +33,8 @@ def erase(session: Session, found: Sequence[Row]) -> int:
                 *(f"erased{secrets.token_hex(16)}", leaves.get(ticket), now, name, ticket),
             )
             if person is not None:
-                database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", name, person, period, loss)
+                new = "INSERT INTO erased (study, person, period, loss) VALUES (?, ?, ?, ?)"
+                database.change(new, name, person, period, loss)
                 forget_ticket(database, name, person, ticket)
     session.rows.clear()
     if found:

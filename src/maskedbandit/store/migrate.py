@@ -39,7 +39,7 @@ def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None
             if others := tables & {name for _, text in known for name in re.findall(r"CREATE TABLE (\w+)", text)}:
                 raise UnknownSchema(f"the database has tables of something else: {', '.join(sorted(others))}")
             database.script("CREATE TABLE version (version BIGINT NOT NULL)")
-            database.change("INSERT INTO version VALUES (0)")
+            database.change("INSERT INTO version (version) VALUES (0)")
         found = version(database)
         if found > known[-1][0]:
             raise UnknownSchema(f"the tables are of version {found}, and this package knows up to {known[-1][0]}")
@@ -48,7 +48,7 @@ def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None
                 database.script(text.replace("RANDOM_KEY", database.random_key))
                 database.change("UPDATE version SET version = ?", number)
         if not database.rows("SELECT name FROM identity"):
-            database.change("INSERT INTO identity VALUES (?)", secrets.token_hex(8))
+            database.change("INSERT INTO identity (name) VALUES (?)", secrets.token_hex(8))
 
 
 def version(database: Database) -> int:

@@ -17,7 +17,7 @@ import hmac
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses, forget_ticket, places_of
-from maskedbandit.store.chain import Entry, Head, entries, holds, next_entry, verified
+from maskedbandit.store.chain import ENTRY, Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.checked import STATES
 from maskedbandit.store.database import Database, Row
 from maskedbandit.store.lease import wall_clock
@@ -107,17 +107,15 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
     dealt = [[cohort, plain(leaf, witness, file), *row] for cohort, leaf, *row in found["place"]]
     with database.transaction():
         hold(database, study)
-        for number, text in found["loss"]:
-            database.change("INSERT INTO loss VALUES (?, ?) ON CONFLICT DO NOTHING", number, text)
+        add_missing(database, "loss", TABLES["loss"], found["loss"])
         known = {row[0] for row in database.rows("SELECT cohort FROM release WHERE study = ?", study)}
-        for row in theirs[len(ours) :]:
-            database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", study, *row)
-        for row in found["decision"]:
-            database.change("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", study, *row)
         new = {release[0] for release in releases} - known
-        for release in releases:
-            if release[0] in new:
-                database.change("INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", study, *release)
+        for table, rows in (
+            ("entry", theirs[len(ours) :]),
+            ("decision", found["decision"]),
+            ("release", [each for each in releases if each[0] in new]),
+        ):
+            add_missing(database, table, f"study, {TABLES[table]}", [(study, *row) for row in rows])
         before = charges(database, study)
         changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
         places(database, study, [row for row in dealt if row[0] in changed])
@@ -130,6 +128,12 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
     witness.saw(study, head, worst(database, study, seen).to_text())
     Scrubber().scrub(database)
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
+
+
+def add_missing(database: Database, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Those rows that are not there yet."""
+    if rows:
+        database.insert_missing(table, columns, rows)
 
 
 def concealed(text: str, witness: Witness) -> str:
@@ -168,7 +172,7 @@ def burn(database: Database, witness: Witness, study: str) -> str:
         )
         says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
         entry = next_entry(study, head, {**says, "at": wall_clock()}, key)
-        database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", study, *entry)
+        database.insert("entry", ENTRY, [(study, *entry)])
     witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
     budget, period = protocol.budget, protocol.period
     until = "for ever" if period is None else f"in the {duration(period)} that are running"
@@ -224,7 +228,8 @@ def charge(database: Database, losses: Losses, which: tuple[str, str, int], loss
     """Charge a person of a project, in a period, whether or not it fits the budget."""
     before = database.one("SELECT spent FROM account WHERE project = ? AND person = ? AND period = ?", *which)
     if before is None:
-        database.change("INSERT INTO account VALUES (?, ?, ?, ?, ?, ?)", *which, loss, loss, tickets)
+        columns = "project, person, period, first, spent, tickets"
+        database.insert("account", columns, [(*which, loss, loss, tickets)])
     else:
         more = losses.number(losses[before[0]] + losses[loss])
         add = "UPDATE account SET spent = ?, tickets = tickets || ? WHERE project = ? AND person = ? AND period = ?"
@@ -246,7 +251,7 @@ def erasures(database: Database, study: str, theirs: Counter[Row], before: Count
     empty(database, study, {person for person, *_ in theirs})
     database.change("DELETE FROM erased WHERE study = ?", study)
     for person, period, loss in theirs.elements():
-        database.change("INSERT INTO erased VALUES (?, ?, ?, ?)", study, person, period, loss)
+        database.insert("erased", f"study, {TABLES['erased']}", [(study, person, period, loss)])
     for person, period, loss in (theirs - before).elements():
         charge(database, losses, (project, person, period), loss)
 

@@ -103,7 +103,8 @@ def release(session: Session, places: Places) -> Release:
     loss = session.losses[price]
     memory = memory_text(session.memory)
     database.change(
-        "INSERT INTO release VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO release (study, cohort, step, arm, n, total, loss, members, memory) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         *(name, cohort, step, places.arm, n, total, price, digest, memory),
     )
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}

@@ -19,7 +19,7 @@ from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.asked import named
-from maskedbandit.store.chain import Head, entries, next_entry, verified
+from maskedbandit.store.chain import ENTRY, Head, entries, next_entry, verified
 from maskedbandit.store.checked import (
     check_project,
     check_releases,
@@ -130,7 +130,7 @@ class Session:
     def enter(self, **says: Any) -> None:
         """Add an entry to the ledger, within a transaction."""
         entry = next_entry(self.name, self.head, {**says, "at": self.now}, self._key)
-        self.database.change("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", self.name, *entry)
+        self.database.insert("entry", ENTRY, [(self.name, *entry)])
         self.head = Head(entry.number + 1, entry.hash)
 
     def memory_digest(self, text: str) -> str:
@@ -217,8 +217,8 @@ class Session:
         for step in range(self._written, len(self.driver.log)):
             entry = self.driver.log[step]
             if entry[0] == "ask":
-                new = "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?)"
-                self.database.change(new, self.name, entry[1], step, *entry[2:])
+                columns = "study, number, step, arm, n, close"
+                self.database.insert("decision", columns, [(self.name, entry[1], step, *entry[2:])])
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
             keep = "UPDATE study SET people = ?, state = ?, reached = ?, lease = ? WHERE study = ?"

@@ -74,7 +74,8 @@ def came_before(request: str, sent: str, database: Database) -> bool:
 
 def note(request: str, sent: str, now: int, database: Database) -> None:
     """This request was done."""
-    write(database, "INSERT INTO made_once VALUES (?, ?, ?) ON CONFLICT DO NOTHING", request, sent, now)
+    new = "INSERT INTO made_once (request, body, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    write(database, new, request, sent, now)
 
 
 async def list_all(call: Call) -> Studies:
