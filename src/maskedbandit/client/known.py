@@ -30,6 +30,16 @@ CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
 CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
 CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
 """
+# of the version before: whose a ticket of local trust was. The outbox, which is opened first, has taken the places
+_FORGET_HOLDERS = "DROP TABLE IF EXISTS holder;"
+_HOLDERS = """
+CREATE TABLE IF NOT EXISTS holder (
+    study TEXT, ticket TEXT, unit TEXT NOT NULL, PRIMARY KEY (study, ticket)) WITHOUT ROWID;
+"""
+_HELD = """
+SELECT study, unit, ticket FROM arm WHERE ticket IS NOT NULL AND offer IS NOT NULL
+UNION ALL SELECT study, unit, ticket FROM holder
+"""
 _COLUMNS = "arm, payload, ticket, propensity, offer"
 
 
@@ -58,7 +68,7 @@ class KnownArms:
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
-        self._file, self._clock = PrivateFile(path, _SETTINGS, _TABLES), clock
+        self._file, self._clock = PrivateFile(path, _SETTINGS, _TABLES + _FORGET_HOLDERS), clock
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM arm WHERE until < ?", (clock(),))
 
@@ -73,7 +83,8 @@ class KnownArms:
             return
         with self._file.transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO arm VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (study, who, *columns, until)
+                f"INSERT OR REPLACE INTO arm (study, unit, {_COLUMNS}, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (study, who, *columns, until),
             )
 
     def find(self, study: str, unit: str) -> Assigned | None:
@@ -111,3 +122,12 @@ class KnownArms:
 def hashed(unit: str) -> str:
     """As what a unit is kept."""
     return hashlib.sha256(unit.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def held(path: Path) -> list[tuple[str, str, str]]:
+    """The places of local trust in a file of the version before: study, hash of the unit, and ticket, newest first."""
+    file = PrivateFile(path, _SETTINGS, _TABLES + _HOLDERS)
+    try:
+        return file.rows(_HELD)
+    finally:
+        file.close()

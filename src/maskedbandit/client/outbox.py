@@ -16,23 +16,40 @@ from typing import NamedTuple
 
 from maskedbandit.client.device import Noisy
 from maskedbandit.client.files import PrivateFile, Turn
+from maskedbandit.client.known import held
 from maskedbandit.errors import AlreadySpent
 
 # a journal that is emptied at each commit: a write-ahead log would keep values that were deleted
 _SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
-_TABLES = """
+_DRAWS = """
+CREATE TABLE IF NOT EXISTS device_report (
+    study TEXT, person TEXT, metric TEXT, value REAL NOT NULL, epsilon TEXT NOT NULL,
+    PRIMARY KEY (study, person, metric));
+"""
+_TABLES = f"""
 CREATE TABLE IF NOT EXISTS message (
     id INTEGER PRIMARY KEY AUTOINCREMENT, study TEXT NOT NULL, ticket TEXT NOT NULL, kind TEXT NOT NULL,
     event TEXT NOT NULL, value REAL);
 CREATE INDEX IF NOT EXISTS message_of_ticket ON message (study, ticket, id);
-CREATE TABLE IF NOT EXISTS device_report (
-    study TEXT, person TEXT, metric TEXT, value REAL NOT NULL, epsilon TEXT NOT NULL,
-    PRIMARY KEY (study, person, metric));
+{_DRAWS}
 CREATE TABLE IF NOT EXISTS place (
     study TEXT, person TEXT, ticket TEXT NOT NULL, PRIMARY KEY (study, person), UNIQUE (study, ticket));
 CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 0), bytes BLOB NOT NULL);
 """
+# the version before kept the ticket beside each draw, and no places
+_OF_BEFORE = "SELECT 1 FROM pragma_table_info('device_report') WHERE name = 'ticket'"
+_PLACES_OF_DRAWS = "INSERT OR IGNORE INTO place (study, person, ticket) SELECT study, person, ticket FROM device_report"
+# the name stays: the version before, started again, refuses the file, and does not draw into a table that it makes
+_KEEP_DRAWS = (
+    "ALTER TABLE device_report RENAME TO draw_of_before",
+    _DRAWS,
+    """INSERT INTO device_report (study, person, metric, value, epsilon)
+    SELECT study, person, metric, value, epsilon FROM draw_of_before""",
+    "DROP TABLE draw_of_before",
+)
 _PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)"
+_TAKE = "INSERT OR IGNORE INTO place (study, person, ticket) VALUES (?, ?, ?)"
+_DRAWN = "INSERT INTO device_report (study, person, metric, value, epsilon) VALUES (?, ?, ?, ?, ?)"
 _PLACE = "SELECT 1 FROM place WHERE study = ? AND person = ? AND ticket = ?"
 _FIRST_OF_TICKETS = """
 SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
@@ -79,10 +96,25 @@ class Outbox:
 
     def __init__(self, path: Path) -> None:
         self._file = PrivateFile(path, _SETTINGS, _TABLES)
-        self.turn = Turn(path.with_suffix(".turn"))
+        if self._file.rows(_OF_BEFORE):
+            self._bring_up_to_date(held(path.with_suffix(".known")))
         with self._file.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO secret VALUES (0, ?)", (secrets.token_bytes(32),))
+            connection.execute("INSERT OR IGNORE INTO secret (id, bytes) VALUES (0, ?)", (secrets.token_bytes(32),))
             ((self._secret,),) = connection.execute("SELECT bytes FROM secret")
+        self.turn = Turn(path.with_suffix(".turn"))
+
+    def _bring_up_to_date(self, places: list[tuple[str, str, str]]) -> None:
+        """Go on with a file of the version before: its draws stand, and its people keep their places, one of each.
+
+        Whoever has drawn comes first: no ticket of a draw is another's. A file that is new takes no places, although
+        there may be some of before: it does not know of their draws.
+        """
+        with self._file.transaction() as connection:
+            if connection.execute(_OF_BEFORE).fetchone():  # no other process was faster
+                connection.execute(_PLACES_OF_DRAWS)
+                connection.executemany(_TAKE, places)
+                for statement in _KEEP_DRAWS:
+                    connection.execute(statement)
 
     def put(self, study: str, ticket: str, kind: str, event: str = "", value: float | None = None) -> None:
         """Write a message down."""
@@ -98,7 +130,7 @@ class Outbox:
         """
         if not again:
             with self._file.transaction() as connection:
-                connection.execute("INSERT OR IGNORE INTO place VALUES (?, ?, ?)", (study, person, ticket))
+                connection.execute(_TAKE, (study, person, ticket))
         return bool(self._file.rows(_PLACE, study, person, ticket))
 
     def put_device_report(
@@ -123,7 +155,7 @@ class Outbox:
             if metric not in had:
                 had[metric] = draw(sum((each.epsilon for each in had.values()), Fraction(0)))
                 row = study, person, metric, had[metric].value, str(had[metric].epsilon)
-                connection.execute("INSERT INTO device_report VALUES (?, ?, ?, ?, ?)", row)
+                connection.execute(_DRAWN, row)
             message = study, ticket, "report", f"{metric}\n" if metric else "", had[metric].value
             connection.execute(_PUT, message)
 
