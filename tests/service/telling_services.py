@@ -15,11 +15,11 @@ from maskedbandit.service import view
 from maskedbandit.service.api import ofrep
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.store import people, reconcile, status, study, verify
-from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.people import check_kept
 from maskedbandit.store.requests import Reported
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.session import Session
+from tests.store.moving_sessions import moving_when_opened, moving_with_others
 
 Patch = pytest.MonkeyPatch
 OF_RELEASED = "FROM reward JOIN place USING (study, ticket) JOIN release USING (study, cohort)"
@@ -133,36 +133,6 @@ def logging_reports(patch: Patch) -> None:
         return REPORT(session, ticket, value, event, metric, proof)
 
     told_by(logged)(patch)
-
-
-def moving_with_others(patch: Patch) -> None:
-    """A report that is in one transaction with other operations moves the time of the study, and its lease."""
-    apply, do, alone = Session._apply, Session._do, list[bool]()
-
-    def _apply(self: Session, operations: Any, *given: Any) -> list[Done]:
-        alone[:] = [len(operations) == 1]
-        return apply(self, operations, *given)
-
-    def _do(self: Session, operation: Operation) -> Done:
-        now = max(self.now, self._clock())
-        done = do(self, operation)
-        if alone != [True]:
-            self.now, self._moved = now, True
-        return done
-
-    patch.setattr(Session, "_apply", _apply)
-    patch.setattr(Session, "_do", _do)
-
-
-def moving_when_opened(patch: Patch) -> None:
-    """Whoever opens a study moves its time by as many milliseconds as there are reports."""
-    real = Session._load
-
-    def load(self: Session) -> None:
-        real(self)
-        self.now += self.database.rows("SELECT COUNT(*) FROM reward WHERE study = ?", self.name)[0][0]
-
-    patch.setattr(Session, "_load", load)
 
 
 def hiding_exposure(patch: Patch) -> None:

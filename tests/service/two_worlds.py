@@ -32,6 +32,7 @@ from maskedbandit.store.sqlite import Sqlite
 from maskedbandit.study.outcome import Outcome
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock
+from tests.store.two_worlds_of_batches import difference
 
 WINDOW = 20  # seconds
 REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "10 seconds"}
@@ -227,14 +228,6 @@ class Worlds(logging.Handler):
             world.service.run(world.service.host._round())
 
         self.probe(f"{seconds} seconds", gone_round)
-
-
-def difference(first: Any, second: Any) -> str:
-    """Where two that should be the same are not, so that a failure can be read."""
-    if isinstance(first, tuple):
-        return str(next(((a, b) for a, b in zip(first, second, strict=False) if a != b), (len(first), len(second))))
-    at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
-    return f"{first[max(at - 200, 0) : at + 200]!r} or {second[max(at - 200, 0) : at + 200]!r}"
 
 
 def asked(method: str, path: str, body: Any = None, key: str | None = "client", cookie: bool = False) -> Any:
