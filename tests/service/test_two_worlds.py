@@ -26,7 +26,7 @@ from tests.service.two_worlds import (
 )
 
 STUDY = "/v1/studies/small"
-MANY, FEW, MOST = 160, 8, 60  # sequences of requests; in `make test`; in which a twin is noticed
+MANY, FEW, MOST = 160, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed
 LONG = 40  # requests in one
 CLIENTS, METRICS = ("client", "another", "scoped"), ("", "", HARM)
 FLAGS = "/ofrep/v1/evaluate/flags"

@@ -10,6 +10,7 @@ together are done in one transaction: reports of the victim may be among those o
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import secrets
@@ -25,6 +26,7 @@ import pytest
 
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.service.logs import Lines
 from maskedbandit.service.session import NAME, new_session
 from maskedbandit.store import reconcile, status, writer
 from maskedbandit.store.connection import connect
@@ -78,6 +80,7 @@ class Worlds(logging.Handler):
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, all_exposed: bool) -> None:
         super().__init__()
+        self.setFormatter(Lines())
         self.clock, self.asked, self.released = Clock(), 0, False
         self.now: World | None = None  # who is asked
         self.random, self.replays = Random("both worlds"), False
@@ -156,10 +159,7 @@ class Worlds(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the log."""
         if self.now is not None:
-            said = {
-                name: str(value) for name, value in vars(record).items() if name in ("study", "why", "route", "code")
-            }
-            self.now.logged.append(f"{record.getMessage()} {said}")
+            self.now.logged.append(str(json.loads(self.format(record)) | {"time": None}))
 
     def end(self) -> None:
         """End both."""
