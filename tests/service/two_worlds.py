@@ -4,40 +4,47 @@ The worlds have the same seeds, clocks, people and requests. In the one the appl
 reports something, and in the other something else, or nothing. All that anybody else is answered must be the same, byte
 for byte, until the victim's cohort is released, and so must the statements that are made for it, the other tables, the
 metrics and the log. Of the release itself the law is tested elsewhere; here its noise is taken to have made both totals
-equal, and then all that is said later must be the same again, but for hashes in which salts are.
+equal, and then all that is said later must be the same again, but for hashes in which salts are. Requests that come
+together are done in one transaction: reports of the victim may be among those of others in one world alone.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from prometheus_client import generate_latest
 
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.service.logs import Lines
 from maskedbandit.service.scrubbing import Scrubbing
 from maskedbandit.service.session import NAME, new_session
-from maskedbandit.store import reconcile, status
+from maskedbandit.store import reconcile, status, writer
 from maskedbandit.store.connection import connect
 from maskedbandit.store.sqlite import Sqlite
 from maskedbandit.study.outcome import Outcome
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock
+from tests.store.two_worlds_of_batches import difference
 
 WINDOW = 20  # seconds
 REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "10 seconds"}
+HARM = "harm"
+GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first"}
 VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five", "six")
 SECRETS = ("proof-of-an-attacker", "another-proof-of-one")
-HASH = re.compile(r"[0-9a-f]{10,}")
+HASH = re.compile(r"[0-9a-f]{32,}|>[0-9a-f]{10}<")  # the page has the first ten digits of some
+Request = tuple[str, str, Any, str]  # method, path, body and key
 OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort, when it is released, and after it
 
 
@@ -50,20 +57,23 @@ class World:
         self.logged: list[str] = []
         self.totals: list[float] = []
         self.random = Random(0)
+        self._looking = Sqlite(service.address.removeprefix("sqlite:///"))
 
     @property
-    def metrics(self) -> bytes:
+    def metrics(self) -> str:
         """All that Prometheus is told."""
-        return generate_latest(self.service.host.metrics.registry)
+        found = self.service.host.metrics.registry.collect()
+        return repr([(each.name, each.labels, each.value) for metric in found for each in metric.samples])
 
     def tables(self) -> dict[str, list[Any]]:
         """The rows of all tables but that of the reports, and of what the database knows of its own tables."""
-        database = connect(self.service.address)
-        try:
-            names = sorted(database.tables() - {"reward", "sqlite_stat1"})
-            return {name: sorted(map(repr, database.rows(f"SELECT * FROM {name}"))) for name in names}
-        finally:
-            database.close()
+        names = sorted(self._looking.tables() - {"reward", "sqlite_stat1"})
+        return {name: sorted(map(repr, self._looking.rows(f"SELECT * FROM {name}"))) for name in names}
+
+    def close(self) -> None:
+        """End it."""
+        self._looking.close()
+        self.service.close()
 
 
 class Worlds(logging.Handler):
@@ -71,6 +81,7 @@ class Worlds(logging.Handler):
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, all_exposed: bool) -> None:
         super().__init__()
+        self.setFormatter(Lines())
         self.clock, self.asked, self.released = Clock(), 0, False
         self.now: World | None = None  # who is asked
         self.random, self.replays = Random("both worlds"), False
@@ -78,12 +89,10 @@ class Worlds(logging.Handler):
         original = folder / "a"
         original.mkdir()
         with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
-            first.begin(reward=REWARD)
+            first.begin(reward=REWARD, guardrail=GUARDRAIL)
             self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
             first.tick(WINDOW + 1)  # whose cohorts are released
-            self.tickets |= {
-                name: first.seen(name) for name in (VICTIM, *["one", "two", "three", "four", "five", "six"])
-            }
+            self.tickets |= {name: first.seen(name) for name in (VICTIM, *OTHERS)}
             self.tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]
             self.keys = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
             self.keys["scoped"] = first.scoped("client", "small")
@@ -110,6 +119,7 @@ class Worlds(logging.Handler):
         for where in ("route", "host"):
             patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
         patch.setattr(Scrubbing, "begin", lambda self: None)  # it goes on beside all else
+        patch.setattr(writer, "LONGEST", 60.0)  # what comes together is one transaction, however slow the machine is
         for name in ("rows", "change", "each"):
             patch.setattr(Sqlite, name, self._noting(getattr(Sqlite, name)))
         real = Outcome.released
@@ -150,16 +160,13 @@ class Worlds(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the log."""
         if self.now is not None:
-            said = {
-                name: str(value) for name, value in vars(record).items() if name in ("study", "why", "route", "code")
-            }
-            self.now.logged.append(f"{record.getMessage()} {said}")
+            self.now.logged.append(str(json.loads(self.format(record)) | {"time": None}))
 
     def end(self) -> None:
         """End both."""
         logging.getLogger("maskedbandit").removeHandler(self)
         for world in self.both:
-            world.service.close()
+            world.close()
 
     @contextmanager
     def in_each(self) -> Iterator[Iterator[World]]:
@@ -176,12 +183,13 @@ class Worlds(logging.Handler):
         finally:
             self.now = None
 
-    def differ(self, *acts: Callable[[Inside], Any]) -> None:
-        """What is done in each world, and what nobody else sees the answers of."""
+    def differ(self, *own: Sequence[Request]) -> None:
+        """The requests that the victim's application makes in each world; nobody else sees the answers."""
         self.clock.now += 137  # milliseconds, at which nothing else happens
         with self.in_each() as each:
-            for world, act in zip(each, acts, strict=True):
-                act(world.service)
+            for world, requests in zip(each, own, strict=True):
+                for request in requests:
+                    world.service.ask(*request)
                 world.statements.clear()
 
     def probe(self, what: str, ask: Callable[[World], Any]) -> None:
@@ -197,6 +205,22 @@ class Worlds(logging.Handler):
         for name, first, second in zip(("answer", "statements", "log", "metrics", "tables"), *said, strict=True):
             assert first == second, f"the {name} of {what} tells: {difference(first, second)}"
 
+    def together(self, others: Sequence[Request], own: Sequence[Sequence[tuple[int, Request]]]) -> None:
+        """Requests come at the same time, and in each world some of the victim's, each before one of the others.
+
+        Statements are of all of them, so they are not compared.
+        """
+        self.clock.now += 137
+        numbered = [(i + 0.5, request) for i, request in enumerate(others)]
+
+        def ask(world: World) -> list[Reply]:
+            wanted = sorted([*numbered, *own[self.both.index(world)]], key=itemgetter(0))
+            found = world.service.together(*[request for _, request in wanted])
+            world.statements.clear()
+            return [reply for reply, (at, _) in zip(found, wanted, strict=True) if at % 1]  # those of the others
+
+        self.probe(f"{others} that come together", ask)
+
     def tick(self, seconds: int) -> None:
         """Time passes."""
         self.clock.now += 1000 * seconds
@@ -205,14 +229,6 @@ class Worlds(logging.Handler):
             world.service.run(world.service.host._round())
 
         self.probe(f"{seconds} seconds", gone_round)
-
-
-def difference(first: Any, second: Any) -> str:
-    """Where two that should be the same are not, so that a failure can be read."""
-    if isinstance(first, tuple):
-        return str(next(((a, b) for a, b in zip(first, second, strict=False) if a != b), (len(first), len(second))))
-    at = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
-    return f"{first[max(at - 200, 0) : at + 200]!r} or {second[max(at - 200, 0) : at + 200]!r}"
 
 
 def asked(method: str, path: str, body: Any = None, key: str | None = "client", cookie: bool = False) -> Any:
@@ -231,6 +247,13 @@ def asked(method: str, path: str, body: Any = None, key: str | None = "client", 
 def stream(world: World) -> bytes:
     """What events say until nothing has changed any more."""
     return world.service.streamed("/v1/studies/small/events", "officer")
+
+
+def reopened(world: World) -> None:
+    """The study is given back, and opened again: by the clock, which is soon there if nobody asks."""
+    host = world.service.host
+    world.service.run(host.drop("small"))
+    world.service.run(host.hold("small"))
 
 
 def exported(world: World) -> list[str]:

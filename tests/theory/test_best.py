@@ -89,7 +89,7 @@ def play(channel: Channel, means: Means, seed: int, says: Any, epochs: int = 16)
             wrong |= sure.beaten >= SURE and not beaten
             if sure.best >= SURE:
                 best.add(arm)
-                wrong |= not all(truth[:, other].max() > 1e-12 for other in range(k) if other != arm)
+                wrong |= not all(truth[arm, other] > 1e-12 for other in range(k) if other != arm)
         leads.append(int(np.argmax([sum(r.total for r in of) / sum(r.n for r in of) for of in arms])))
     return Said(wrong, best)
 
@@ -131,6 +131,14 @@ def test_what_is_said_of_the_best_arm_is_true() -> None:
 @pytest.mark.slow
 def test_what_is_said_of_the_best_arm_is_true_in_many_studies() -> None:
     at_most(*wrong_studies(by_people, WORLDS, 150), 1 - SURE)
+
+
+def in_turn(law: Law, arms: Arms) -> dict[int, Confidence]:
+    """Broken twin: an arm is the best if all others are beaten, by whomever, more surely than it is."""
+    found = by_people(law, arms)
+    beaten = {arm: each.beaten for arm, each in found.items()}
+    least = {arm: min(beaten[each] for each in beaten if each != arm) for arm in beaten}
+    return {arm: Confidence(least[arm] * (beaten[arm] < least[arm]), beaten[arm]) for arm in beaten}
 
 
 def test_the_chance_of_means_is_rejected_where_days_differ() -> None:
@@ -265,24 +273,27 @@ def test_nothing_is_said_of_arms_that_were_not_dealt_together() -> None:
     assert confidence_of_best(law, arms, (1,), 2) == {}
 
 
-def test_an_arm_is_best_of_those_in_play_once_each_other_is_beaten_by_any() -> None:
+def test_an_arm_is_best_of_those_in_play_once_it_is_better_than_each() -> None:
     law = Law(NO_NOISE)
     a = [Recorded(0, 1000, 900.0, 1)]
     b = [Recorded(1, 1000, 600.0, 0), Recorded(1, 1000, 600.0, 1)]
     c = [Recorded(2, 1000, 300.0, 0)]  # never dealt with a
-    found = by_people(law, [a, b, c])
-    assert found[0] == (min(found[1].beaten, found[2].beaten), 0.0)
-    assert found[0].best > SURE
+    assert by_people(law, [a, b, c])[0] == Confidence(0.0, 0.0)
     assert confidence_of_best(law, [a, b, c], (1, 2), 3)[1].best > SURE
+    d = Recorded(2, 1000, 300.0, 1)
+    assert by_people(law, [a, b, [*c, d]])[0].best > SURE
 
 
 def test_of_arms_that_beat_each_other_in_turn_none_is_best() -> None:
-    law, good, bad = Law(NO_NOISE), 700.0, 400.0
+    law, good, bad = Law(NO_NOISE), 150.0, 60.0
     arms = [
-        [Recorded(0, 1000, good, 0), Recorded(0, 1000, bad, 2)],
-        [Recorded(1, 1000, bad, 0), Recorded(1, 1000, good, 1)],
-        [Recorded(2, 1000, bad, 1), Recorded(2, 1000, good, 2)],
+        [Recorded(0, 200, good, 0), Recorded(0, 200, bad, 2)],
+        [Recorded(1, 200, bad, 0), Recorded(1, 200, good, 1)],
+        [Recorded(2, 200, bad, 1), Recorded(2, 200, good, 2)],
     ]
     found = by_people(law, arms)
     assert all(each.beaten > SURE for each in found.values())
     assert all(each.best == 0 for each in found.values())
+    arms[2][1] = Recorded(2, 200, 130.0, 2)  # so that one is beaten less surely than the others
+    assert any(each.best > SURE for each in in_turn(law, arms).values())
+    assert all(each.best == 0 for each in by_people(law, arms).values())

@@ -54,7 +54,7 @@ class ArmResult(Struct):
     high: float | None
     low_without_noise: float | None  # what the interval would be if the total had no noise
     high_without_noise: float | None
-    surely_best: float | None  # the confidence that each other arm in play is beaten; None if none were compared
+    surely_best: float | None  # the confidence that it is better than each other in play; None if none were compared
     surely_beaten: float | None  # the confidence that another arm in play is better, over the same people
     compared: Compared | None = None  # if both were dealt together
     guardrail: GuardrailResult | None = None

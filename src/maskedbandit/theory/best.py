@@ -11,7 +11,8 @@ All ordered pairs of arms are looked at together. The k (k - 1) of the arms with
 
 * an arm is *beaten* with a confidence of 1 - alpha if M of another arm in play against it reaches the number of equal
   parts into which alpha is divided for that pair, over alpha;
-* an arm is the *best* with that confidence if every other arm in play is beaten with it, and it is not.
+* an arm is the *best* with that confidence if with it each other arm in play is beaten by this one. That others are
+  beaten by others is not enough: if drift is not common to all arms, each of three may be beaten by the next.
 
 With probability at least 1 - alpha nothing that is ever said of any pair with a confidence of 1 - alpha is false. If
 arms are added it is 1 - 2 alpha. If an arm is at least as good as each other in play, it is not beaten; and if drift is
@@ -57,18 +58,16 @@ def confidence_of_best(
     pairs = {pair: shared_epochs(*(by_epoch[arm] for arm in pair)) for pair in combinations(sorted(in_play), 2)}
     if not any(pairs.values()):
         return {}
-    beaten = dict.fromkeys(by_epoch, 0.0)
+    better: dict[tuple[int, int], float] = {}  # the confidence that the one arm is better than the other
     for pair, epochs in pairs.items():
         ahead, found = evidence_of_order(law, epochs)
-        worse = pair[1 - ahead]
-        beaten[worse] = max(beaten[worse], 1 - parts_of_alpha(max(pair), began) * math.exp(-found))
-    return {arm: Confidence(best_of(arm, beaten), beaten[arm]) for arm in sorted(beaten)}
-
-
-def best_of(arm: int, beaten: Mapping[int, float]) -> float:
-    """The confidence with which all other arms are beaten, and this one is not."""
-    others = min(beaten[each] for each in beaten if each != arm)
-    return others if beaten[arm] < others else 0.0
+        sure = max(1 - parts_of_alpha(max(pair), began) * math.exp(-found), 0.0)
+        better[pair[ahead], pair[1 - ahead]], better[pair[1 - ahead], pair[ahead]] = sure, 0.0
+    others = {arm: [each for each in sorted(by_epoch) if each != arm] for arm in sorted(by_epoch)}
+    return {
+        arm: Confidence(min(better[arm, each] for each in of), max(better[each, arm] for each in of))
+        for arm, of in others.items()
+    }
 
 
 def parts_of_alpha(newer: int, began: int) -> int:
