@@ -8,9 +8,12 @@ import psycopg
 import pytest
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.store import session
 from maskedbandit.store.connection import connect
+from maskedbandit.store.postgresql import Postgresql
 from maskedbandit.store.reconcile import exported
 from maskedbandit.store.studies import witness_of
+from maskedbandit.store.study import Study
 from maskedbandit.store.verify import verify
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import Clock, small_study
@@ -102,3 +105,30 @@ def test_a_study_is_verified_and_exported_while_it_goes_on(address: str, tmp_pat
         monkeypatch.undo()
         verify(other, witness, "small")
         other.close()
+
+
+def idle_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How long a transaction may ask nothing while a study is opened, in what follows, and afterwards."""
+    address, said = fresh_postgresql(), list[str]()
+    small_study(address, folder / "witness", Clock()).close()
+    database, real = connect(address, patience=60), session.replayed
+
+    def noted() -> None:
+        said.extend(database.rows("SHOW idle_in_transaction_session_timeout")[0])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "replayed", lambda *given: (noted(), real(*given))[1])
+        with Study(database, witness_of(database, folder / "witness"), "small", Clock(), "tester") as study:
+            study.apply([noted])
+            noted()
+    return said
+
+
+def test_a_study_may_take_long_to_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL ends transactions in which nothing is asked for long, but not the one in which a study is opened."""
+    assert idle_limits(tmp_path, monkeypatch) == ["0", "15s", "15s"]
+
+
+def test_a_study_that_is_not_given_time_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Postgresql, "take_time", lambda self: None)
+    assert idle_limits(tmp_path, monkeypatch) == ["15s", "15s", "15s"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from functools import partial
 from pathlib import Path
 from random import Random
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from maskedbandit.service import scrubbing
 from maskedbandit.store import sqlite
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
+from maskedbandit.store.postgresql import Postgresql
 from maskedbandit.store.sqlite import Sqlite
 from maskedbandit.store.traces import Scrubber, are_left
 from tests.service.inside import inside
@@ -194,3 +198,32 @@ def kept_in_samples(database: Database, marks: list[str]) -> list[str]:
     """Which of these are in what PostgreSQL knows of its tables."""
     found = str(database.rows("SELECT most_common_vals::TEXT, histogram_bounds::TEXT FROM pg_stats"))
     return [mark for mark in marks if mark in found]
+
+
+def test_what_is_interrupted_is_done_later(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that ends does not wait for a database that says nothing."""
+    waiting, kinds = Event(), {"sqlite": Sqlite, "postgresql": Postgresql}
+    kind: Any = kinds[address.partition(":")[0]]
+    endless = {
+        Sqlite: "WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more) SELECT COUNT(*) FROM more",
+        Postgresql: "SELECT PG_SLEEP(600)",
+    }[kind]
+
+    def silent(self: Database) -> None:
+        waiting.set()
+        self.rows(endless)
+
+    with inside(address, tmp_path / "witness") as service:
+        service.begin()
+        service.assign("ann")
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "rewrite", silent)
+            patch.setattr(scrubbing, "GRACE", 0)
+            assert service.study("erase", {"unit": "ann"}, "officer").json == {"places": 1}
+            service.tick(1)
+            service.run(asyncio.to_thread(waiting.wait, 60))
+            service.run(service.host.scrubbing.end())
+        database = connect(address)
+        assert are_left(database)
+        assert Scrubber().scrub(database)
+        database.close()

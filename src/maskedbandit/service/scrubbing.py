@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import logging
 from time import monotonic
 
 from maskedbandit.errors import StoreError
 from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Again
+from maskedbandit.store.database import Again, Database
 from maskedbandit.store.traces import Scrubber
 
 REST = 100  # times as long as it took
+GRACE = 5  # seconds
+log = logging.getLogger("maskedbandit")
 
 
 class Scrubbing:
@@ -20,6 +22,7 @@ class Scrubbing:
     def __init__(self, address: str) -> None:
         self._address, self._scrubber = address, Scrubber()
         self._under_way: asyncio.Task[None] | None = None
+        self._database: Database | None = None  # while it is done
         self._rests = 0.0  # until when
 
     def begin(self) -> None:
@@ -28,19 +31,25 @@ class Scrubbing:
             self._under_way = asyncio.create_task(self._do())
 
     async def end(self) -> None:
-        """Wait until it is done."""
+        """Wait until it is done, for a while; whatever is left is done by the next server."""
         if self._under_way is not None:
+            await asyncio.wait([self._under_way], timeout=GRACE)
+            if self._database is not None:
+                self._database.interrupt()
             await self._under_way
 
     async def _do(self) -> None:
         start = monotonic()
-        with suppress(StoreError, Again):  # the clock will say that the database fails, and it is tried again
+        try:
             await asyncio.to_thread(self._scrub)
+        except (StoreError, Again) as why:  # it is tried again, and meanwhile nothing is acknowledged that is not so
+            log.warning("the files of the database were not scrubbed", extra={"why": str(why)})
         self._rests = monotonic() + REST * (monotonic() - start)
 
     def _scrub(self) -> None:
-        database = connect(self._address, create=False)  # of its own, as it takes a while
+        self._database = database = connect(self._address, create=False)  # of its own, as it takes a while
         try:
             self._scrubber.scrub(database)
         finally:
+            self._database = None
             database.close()

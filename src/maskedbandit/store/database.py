@@ -107,6 +107,14 @@ class Database(ABC):
         """Do all statements of a text, within a transaction."""
 
     @abstractmethod
+    def take_time(self) -> None:
+        """Within a transaction: it may be long until the next question, and is not taken for one that was cut off."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Have what another thread asks here fail, if it is not answered yet."""
+
+    @abstractmethod
     def rewrite(self) -> None:
         """Write all that is stored of people anew, so that nothing of what was deleted is left but in the log."""
 

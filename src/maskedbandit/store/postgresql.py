@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -93,6 +95,13 @@ class Postgresql(Database):
     def look(self) -> None:
         with self._named_errors():
             self._cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def take_time(self) -> None:
+        self.change("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+    def interrupt(self) -> None:
+        with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)  # the server may not answer, so it is not asked to
 
     def commit(self) -> None:
         try:

@@ -230,6 +230,7 @@ class Session:
         database, name = self.database, self.name
         self.losses.forget()
         with database.transaction():
+            database.take_time()  # as long as all that was decided takes to be decided again
             now = wall_clock()
             holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
             if holder != self._holder and lease > now and may_be_alive(holder):

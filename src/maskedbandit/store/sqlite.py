@@ -133,6 +133,9 @@ class Sqlite(Database):
         with self._named_errors():
             self._connection.execute(text)
 
+    def take_time(self) -> None:
+        pass  # as long as the process lives
+
     def rewrite(self) -> None:
         """Write all pages anew: one that was split keeps copies of rows, also when these are deleted."""
         with self._named_errors():
@@ -159,6 +162,9 @@ class Sqlite(Database):
 
     def tables(self) -> set[str]:
         return {name for (name,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def interrupt(self) -> None:
+        self._connection.interrupt()
 
     def close(self) -> None:
         if self.own:
