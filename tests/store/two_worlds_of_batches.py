@@ -79,7 +79,6 @@ class Drawn:
         patch.setattr(secrets, "token_hex", lambda n=16: self.random.randbytes(n).hex())
         patch.setattr(secrets, "token_bytes", lambda n=16: self.random.randbytes(n))
         patch.setattr(session, "wall_clock", lambda: self.now)
-        patch.setattr("maskedbandit.store.traces.REST", 0)  # files are scrubbed at the same time in both
         real, keep = Outcome.released, Session._keep
 
         def released(outcome: Outcome, *given: Any) -> float:
