@@ -505,6 +505,22 @@ def test_requests_that_come_before_the_answers_to_others() -> None:
     assert heard == WAITING + 1
 
 
+def test_a_refusal_does_not_cut_off_whoever_still_reads_what_was_asked_before() -> None:
+    async def talk(service: Service) -> bool:
+        reader, writer = await service.open()
+        writer.write(GET + b"\r\n" + b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n" + b"\x00")
+        assert (await answer(reader)).status == 200
+        (only,) = service.connections
+        while only._last is None or only._answering():
+            await asyncio.sleep(0)
+        only._leave()
+        found = only.transport.is_closing()
+        writer.close()
+        return bool(found)
+
+    assert not served(talk)
+
+
 def test_of_requests_that_come_without_end_a_few_wait_and_the_others_are_not_read() -> None:
     async def talk(service: Service) -> tuple[int, bool]:
         _, writer = await service.open()
