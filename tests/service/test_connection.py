@@ -323,6 +323,7 @@ LATER = {
     "half a head": (b"GET /x", 408),
     "half a body": (POST, 408),
     "no request": (b"\x00" * 100, 400),
+    "no part of a body": (CHUNKED + b"zz\r\n", 400),
     "too many headers": (GET + headers(HEADERS) + b"\r\n", 431),
 }
 
