@@ -1,9 +1,10 @@
-"""A crowd before a server: connections that are idle, streams that are open, and heads of requests without end."""
+"""A crowd before a server: connections that are idle, streams that are open, and heads and requests without end."""
 
 from __future__ import annotations
 
 import resource
 import socket
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from select import POLLIN, POLLOUT, poll
@@ -76,5 +77,25 @@ def health_beside_a_head(port: int, size: int) -> list[float]:
             left = 2**20
             while left > 0 and waiting.poll(60_000)[0][1] == POLLOUT:
                 left -= sender.send(b"v" * 2**16, MSG_DONTWAIT)
+            found.append(timed(client))
+    return found
+
+
+def pipelining(port: int) -> socket.socket:
+    """A connection on which requests are sent until they no longer fit, and no answer is read."""
+    made = socket.create_connection(("127.0.0.1", port), timeout=60)
+    made.send(ASK * (2**18 // len(ASK)), MSG_DONTWAIT)
+    return made
+
+
+def health_beside_pipelines(port: int, width: int, many: int) -> list[float]:
+    """The same beside so many such connections, of which the oldest is replaced before each tenth health."""
+    found = list[float]()
+    with connected(port) as client, ExitStack() as stack:
+        senders = deque(stack.enter_context(pipelining(port)) for _ in range(width))
+        for turn in range(many):
+            if turn % 10 == 0:
+                senders.popleft().close()
+                senders.append(stack.enter_context(pipelining(port)))
             found.append(timed(client))
     return found

@@ -20,14 +20,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from maskedbandit.service import connection, descriptors
-from maskedbandit.service.connection import HEADERS, URL, Connection
+from maskedbandit.service.connection import HEADERS, URL, WAITING, Connection
 from maskedbandit.service.host import Host
 from maskedbandit.service.limits import BATCH, BODY
 
 GET = b"GET /x HTTP/1.1\r\nHost: a\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
+WAIT = b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n"
 CHUNKED = b"POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-PATIENCE = 60  # seconds after which a test has failed
+PATIENCE = 3  # seconds after which a test has failed
 Talk = Callable[["Service"], Awaitable[Any]]
 
 
@@ -187,7 +188,6 @@ OVER: dict[str, tuple[int, str, tuple[bytes, ...]]] = {
     "a head in parts": (431, "head_too_large", (GET, *[headers(1, 8000)] * 9)),
     "a header without end": (431, "head_too_large", (GET + b"x: ", *[b"v" * 9000] * 9)),
     "a name without end": (431, "head_too_large", (GET, *[b"n" * 9000] * 9)),
-    "lines before the request": (431, "head_too_large", (b"\r\n" * 20_000, b"\r\n" * 20_000)),
     "a head after a request": (431, "head_too_large", (b"\r\n", GET + headers(90, 800) + b"\r\n")),
     "headers": (431, "head_too_large", (GET + headers(HEADERS) + b"\r\n",)),
     "a URL": (414, "url_too_long", (b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n" % (b"u" * URL),)),
@@ -201,6 +201,10 @@ def test_what_is_over_a_limit_is_answered_and_not_heard(case: str) -> None:
     assert refused(*parts) == (status, code)
 
 
+def test_empty_lines_before_a_head_are_not_of_it() -> None:
+    assert len(taken(b"\r\n" * 50_000 + GET + b"\r\n")) == 1
+
+
 def test_a_server_without_limits_is_caught() -> None:
     with pytest.raises(AssertionError):
         refused(GET + headers(HEADERS) + b"Connection: close\r\n\r\n", kind=HttpToolsProtocol)
@@ -210,12 +214,34 @@ def test_bytes_that_come_with_a_body_and_are_not_of_it() -> None:
     trailer = b"4\r\nbody\r\n0\r\n"
 
     async def talk(service: Service) -> Any:
-        (only,) = await service.said(CHUNKED, trailer + b"x: ", *[b"v" * 9000] * 40)
+        (only,) = await service.said(CHUNKED, trailer + b"x: ", *[b"v" * 2**16] * 20)
         return only.status, only.code, [each[0] for each in service.heard]
 
     assert served(talk) == (431, "head_too_large", ["gone"])
     ((_, body, found),) = taken(CHUNKED + trailer + b"Authorization: Bearer x\r\nHost: b\r\n\r\n")
     assert (body, found) == (b"body", {b"host": b"a", b"transfer-encoding": b"chunked"})
+
+
+def test_the_largest_body_may_come_in_small_parts() -> None:
+    """As a writer of JSON sends it; 19 bytes are the fewest for which the lengths are within the limit."""
+    part = b"13\r\n" + b"b" * 19 + b"\r\n"
+    ((_, body, _),) = taken(CHUNKED + part * (BATCH // 19) + b"0\r\n\r\n")
+    assert len(body) == BATCH // 19 * 19
+
+
+def test_headers_after_a_body_are_not_kept() -> None:
+    async def talk(service: Service) -> int:
+        _, writer = await service.open()
+        writer.write(CHUNKED)
+        while not service.connections or service.connections[0]._head is not None:
+            await asyncio.sleep(0)
+        writer.write(b"0\r\n" + b"a:\r\n" * 50_000)
+        while service.connections[0]._extra < 200_000:
+            await asyncio.sleep(0)
+        writer.close()
+        return len(service.connections[0].headers)
+
+    assert served(talk) == 0
 
 
 @pytest.mark.parametrize(
@@ -237,6 +263,8 @@ GARBAGE = (
     b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
     b"POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
     b"GET / HTTP/1.1\nHost: a\n x: y\r\n\r\n",
+    b"GET http://example.com HTTP/1.1\r\nHost: example.com\r\n\r\n",
+    b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
 )
 
 
@@ -258,7 +286,7 @@ def test_a_head_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch)
     assert refused(sent) == (408, "too_slow")
 
 
-@pytest.mark.parametrize("sent", [b"GET", b"\r\n"])
+@pytest.mark.parametrize("sent", [b"GET", b"\r\n\r\nG"])
 def test_a_second_head_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     async def talk(service: Service) -> list[int]:
         reader, writer = await service.open()
@@ -273,21 +301,71 @@ def test_a_second_head_that_does_not_come(sent: bytes, monkeypatch: pytest.Monke
     assert served(talk) == [200, 408]
 
 
-def test_half_a_request_behind_one_that_is_under_way_is_not_answered_in_its_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def talk(service: Service) -> list[Answer]:
+def test_an_empty_line_begins_no_head() -> None:
+    """It may end a body that came before (RFC 9112, 2.2): the connection is as idle as it was."""
+
+    async def talk(service: Service) -> None:
         reader, writer = await service.open()
-        writer.write(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+        for _ in range(2):
+            writer.write(GET + b"\r\n")
+            assert (await answer(reader)).status == 200
+            (only,) = service.connections
+            idle = only.timeout_keep_alive_task
+            only.data_received(b"\r\n")
+            assert (only._due, only.timeout_keep_alive_task) == (None, idle)
+            assert idle is not None
+        writer.close()
+
+    served(talk)
+
+
+LATER = {
+    "half a head": (b"GET /x", 408),
+    "half a body": (POST, 408),
+    "no request": (b"\x00" * 100, 400),
+    "no part of a body": (CHUNKED + b"zz\r\n", 400),
+    "too many headers": (GET + headers(HEADERS) + b"\r\n", 431),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_what_was_asked_before_is_answered_before_a_refusal(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    later, status = LATER[case]
+    monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
+    monkeypatch.setattr(connection, "BODY_TIME", 0.05)
+
+    async def talk(service: Service) -> list[int]:
+        reader, writer = await service.open()
+        writer.write(WAIT + later)
         while not service.heard:
             await asyncio.sleep(0)
-        monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
-        writer.write(b"GET /x")
+        service.go_on.set()
         found = await answers(reader)
         writer.close()
-        return found
+        return [each.status for each in found]
 
-    assert served(talk) == []
+    assert served(talk) == [200, status]
+
+
+def test_a_body_that_is_not_read_yet_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a request that takes long nothing is read, so nothing can come."""
+    monkeypatch.setattr(connection, "BODY_TIME", 0)
+
+    async def talk(service: Service) -> list[int]:
+        reader, writer = await service.open()
+        writer.write(WAIT + POST + b"bo")
+        while not service.heard:
+            await asyncio.sleep(0)
+        writer.write(b"dy")
+        for _ in range(100):
+            await asyncio.sleep(0)
+        monkeypatch.setattr(connection, "BODY_TIME", PATIENCE)
+        service.go_on.set()
+        found = [await answer(reader), await answer(reader)]
+        writer.close()
+        return [each.status for each in found]
+
+    assert served(talk) == [200, 200]
 
 
 @pytest.mark.parametrize("sent", [POST, POST + b"b", CHUNKED, CHUNKED + b"4\r\nbody\r\n", CHUNKED + b"0\r\n"])
@@ -347,6 +425,31 @@ def test_an_answer_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     served(talk)
 
 
+def test_an_answer_that_somebody_reads_slowly() -> None:
+    """Whenever the server looks and something was taken, it waits once more; if nothing was, it ends."""
+
+    async def talk(service: Service) -> int:
+        reader, writer = await service.open()
+        writer.write(b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        (only,) = service.connections
+        looks = 0
+        while only._read is not None and looks < 5:
+            before = only.transport.get_write_buffer_size()
+            while only.transport.get_write_buffer_size() >= before:
+                await reader.read(2**16)
+            only._stop_waiting_for_reader()
+            only._look_at_reader(before)
+            assert only._read is not None, "it waits once more"
+            looks += 1
+        only._look_at_reader(only.transport.get_write_buffer_size())
+        assert only.transport.is_closing()
+        writer.close()
+        return looks
+
+    assert served(talk) == 5
+
+
 def test_whoever_is_slow_but_in_time_is_heard() -> None:
     whole = POST + b"body"
 
@@ -379,6 +482,99 @@ def test_a_refusal_is_read_by_whoever_is_still_sending() -> None:
 
 
 # --- how many --------------------------------------------------------------------------------------------------
+
+
+def pipelined(many: int) -> tuple[list[Answer], int]:
+    """The answers to many requests that are sent at once, and how many are heard."""
+
+    async def talk(service: Service) -> tuple[list[Answer], int]:
+        last = b"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        found = await service.said((GET + b"\r\n") * (many - 1) + last)
+        return found, len(service.heard)
+
+    found: tuple[list[Answer], int] = served(talk)
+    return found
+
+
+def test_requests_that_come_before_the_answers_to_others() -> None:
+    found, heard = pipelined(WAITING + 1)
+    assert [each.status for each in found] == [200] * (WAITING + 1)
+    assert heard == WAITING + 1
+    found, heard = pipelined(5000)
+    assert [each.status for each in found[:-1]] == [200] * (WAITING + 1), "in their order"
+    assert (found[-1].status, found[-1].code, found[-1].headers["retry-after"]) == (429, "too_many", "1")
+    assert heard == WAITING + 1
+
+
+def test_a_refusal_does_not_cut_off_whoever_still_reads_what_was_asked_before() -> None:
+    async def talk(service: Service) -> bool:
+        reader, writer = await service.open()
+        writer.write(GET + b"\r\n" + b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n" + b"\x00")
+        assert (await answer(reader)).status == 200
+        (only,) = service.connections
+        while only._last is None or only._answering():
+            await asyncio.sleep(0)
+        only._leave()
+        found = only.transport.is_closing()
+        writer.close()
+        return bool(found)
+
+    assert not served(talk)
+
+
+def test_of_requests_that_come_without_end_a_few_wait_and_the_others_are_not_read() -> None:
+    async def talk(service: Service) -> tuple[int, bool]:
+        _, writer = await service.open()
+        writer.write(WAIT + (GET + b"\r\n") * 5000)
+        while not service.heard:
+            await asyncio.sleep(0)
+        (only,) = service.connections
+        found = len(only.pipeline), only.transport.is_reading()
+        writer.close()
+        return found
+
+    assert served(talk) == (WAITING, False)
+    with pytest.raises(AssertionError):
+        assert served(talk, HttpToolsProtocol) == (WAITING, False)
+
+
+def test_nothing_more_is_read_while_requests_wait() -> None:
+    """Otherwise the body of one that waits would be kept, however long it is."""
+
+    async def talk(service: Service) -> bool:
+        _, writer = await service.open()
+        writer.write(b"POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody" + POST)
+        while not service.heard:
+            await asyncio.sleep(0)
+        found = service.connections[0].transport.is_reading()
+        writer.close()
+        return bool(found)
+
+    assert not served(talk)
+
+
+@pytest.mark.parametrize("waiting", [0, 3])
+def test_what_was_asked_by_whoever_is_gone_is_not_done(waiting: int, caplog: pytest.LogCaptureFixture) -> None:
+    """The request that is under way goes on, and its answer is no failure."""
+
+    async def talk(service: Service) -> list[str]:
+        _, writer = await service.open()
+        writer.write(WAIT + (GET + b"\r\n") * waiting)
+        while not service.heard:
+            await asyncio.sleep(0)
+        (only,) = service.connections
+        only.transport.abort()
+        while service.state.connections:
+            await asyncio.sleep(0)
+        assert not only.pipeline
+        service.go_on.set()
+        while service.state.tasks:
+            await asyncio.sleep(0)
+        writer.close()
+        return [each[0] for each in service.heard]
+
+    assert served(talk) == ["/wait"]
+    assert caplog.records == []
 
 
 def test_there_are_so_many_connections_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -440,10 +636,15 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         ),
         "time until a body is whole, from its head": f"{connection.BODY_TIME} seconds",
         "time without a request on an open connection": f"{connection.IDLE_TIME} seconds",
-        "time in which nobody reads an answer": f"{connection.READ_TIME} seconds",
+        "requests that wait on a connection for the answer to another": f"{WAITING}",
+        "what comes with a body and is not of it: the lengths of its chunks, and headers after it": (
+            f"{connection.BESIDE // 2**20} MiB"
+        ),
+        "time in which nobody takes anything of an answer": f"{connection.READ_TIME} seconds, looked at once in each",
         "connections": (
             f"{descriptors.MOST // 1000} 000, or what the limit of file descriptors leaves after "
-            f"{descriptors.RESERVE} for databases and the clock"
+            f"{descriptors.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
+            "further ones are closed without a word"
         ),
         "a body; a batch": f"{BODY // 1024} KiB; {BATCH // 2**20} MiB",
         "requests with one key": (

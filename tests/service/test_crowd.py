@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from bench.crowd import ASK, ask, crowd, health_beside_a_head, health_times
+from bench.crowd import ASK, ask, crowd, health_beside_a_head, health_beside_pipelines, health_times
 from tests.service.inside import TABLE
 from tests.service.live import Live, live
 
@@ -42,6 +42,26 @@ def test_health_is_told_within_three_times_its_quiet_time(server: Live) -> None:
 def test_a_server_that_reads_heads_without_end_is_caught(tmp_path: Path) -> None:
     with live(tmp_path, command=("-m", "tests.service.mutant_server", "heads without end", "serve")) as server:
         assert slower(server, 60) > 3
+
+
+def slower_beside_pipelines(server: Live, many: int) -> float:
+    """How many times as long health takes beside 50 connections that send requests without end."""
+    health_times(server.port, 100)
+    quiet = median(health_times(server.port, 400))
+    loud = median(health_beside_pipelines(server.port, 50, many))
+    print(f"{1e6 * quiet:.0f} and {1e6 * loud:.0f} µs")
+    return loud / quiet
+
+
+def test_health_is_told_within_three_times_its_quiet_time_while_requests_come_without_end(server: Live) -> None:
+    assert slower_beside_pipelines(server, 400) < 3
+    assert server.end() == 0
+    assert "Traceback" not in server.said()
+
+
+def test_a_server_with_requests_that_wait_without_end_is_caught(tmp_path: Path) -> None:
+    with live(tmp_path, command=("-m", "tests.service.mutant_server", "heads without end", "serve")) as server:
+        assert slower_beside_pipelines(server, 50) > 3
 
 
 def told(port: int, stack: ExitStack) -> tuple[str, socket.socket]:

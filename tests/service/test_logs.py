@@ -59,9 +59,9 @@ def test_failures_of_other_kinds_are_written_too() -> None:
                 for _ in range(2):
                     log.fails(route, code, why)
     assert len(log.lines) == 12
-    for _ in range(3):
-        log.log.warning("a study cannot go on", extra={"study": "small"})
-    assert len(log.lines) == 15, "what is not about requests is all written"
+    for study in "abc":
+        log.log.warning("a study cannot go on", extra={"study": study})
+    assert len(log.lines) == 15
 
 
 def test_how_many_reports_failed_is_not_said() -> None:
@@ -73,15 +73,28 @@ def test_how_many_reports_failed_is_not_said() -> None:
     assert [line.get("left_out") for line in log.lines] == [None, None]
 
 
+def test_what_names_no_route_is_written_once_a_minute_too() -> None:
+    """As what a server says of an application that failed, without a number: it may have failed at reports."""
+    log = Log()
+    for now in (0.0, 1.0, 59.0, 60.0):
+        log.now = now
+        for why in (RuntimeError(), ValueError()):
+            log.log.error("Exception in ASGI application\n", exc_info=why)
+    assert [line["error"] for line in log.lines] == ["RuntimeError", "ValueError"] * 2
+    assert not any("left_out" in line for line in log.lines)
+
+
 def test_names_without_end_fill_neither_the_log_nor_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "ROUTES", 5)
+    monkeypatch.setattr(logs, "KINDS", 5)
     log = Log()
     for number in range(100):
         log.fails(f"page /studies/s{number}")
     assert len(log.lines) == 6
+    log.fails(REPORT)
     log.now = 60.0
     log.fails("page /studies/s1000")
-    assert log.lines[-1]["left_out"] == 94
+    assert len(log.lines) == 7
+    assert "left_out" not in log.lines[-1], "of those that are not told apart some are of reports"
 
 
 def test_the_log_of_a_server_is_one_of_these(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-FIELDS = ("study", "why", "route", "code", "left_out")
-QUIET = 60  # seconds in which the same failure of the same route is written once
-ROUTES = 1000  # whose failures are told apart
+FIELDS = ("study", "why", "route", "code")
+QUIET = 60  # seconds in which the same line is written once
+KINDS = 1000  # of lines, which are told apart
 
 
 class Lines(logging.Formatter):
@@ -22,7 +22,7 @@ class Lines(logging.Formatter):
         """The line. Of an exception there are the class and the places in the code, as its text may be personal."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         said = {"time": time, "level": record.levelname.lower(), "logger": record.name, "what": record.getMessage()}
-        said |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        said |= {name: getattr(record, name) for name in (*FIELDS, "left_out") if hasattr(record, name)}
         if record.exc_info and record.exc_info[0] is not None:
             said["error"] = record.exc_info[0].__name__
             places = traceback.extract_tb(record.exc_info[2])
@@ -31,9 +31,10 @@ class Lines(logging.Formatter):
 
 
 class Once(logging.Filter):
-    """Lets the first of all failures of a route with the same code through, and the next one after a minute.
+    """Lets the first of all lines that say the same through, and the next one after a minute.
 
-    That one says how many were left out; of reports it does not, as their number depends on outcomes.
+    Of failures of a route that one says how many were left out. Of reports it does not, as their number depends on
+    outcomes; nor of what names no route, as that may be a report too.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -42,19 +43,19 @@ class Once(logging.Filter):
         self._said: dict[tuple[object, ...], tuple[float, int]] = {}  # when it was written, and how many came since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to write a record; those that are of no route are all written."""
-        route = getattr(record, "route", None)
-        if route is None:
-            return True
-        what: tuple[object, ...] = route, getattr(record, "code", None), record.exc_info[0] if record.exc_info else None
-        if what not in self._said and len(self._said) >= ROUTES:
+        """Whether to write a record: it is the same as another of its logger with its text, fields and error."""
+        error = record.exc_info[0] if record.exc_info else None
+        fields = (getattr(record, name, None) for name in FIELDS)
+        what: tuple[object, ...] = record.name, record.getMessage(), error, *fields
+        if what not in self._said and len(self._said) >= KINDS:
             what = ("others",)
         now, (since, many) = self._clock(), self._said.get(what, (-QUIET, 0))
         if now < since + QUIET:
             self._said[what] = since, many + 1
             return False
         self._said[what] = now, 0
-        if many and "report" not in route:
+        route = getattr(record, "route", None)
+        if many and route is not None and "report" not in route and len(what) > 1:  # the others may be reports
             record.left_out = many
         return True
 
