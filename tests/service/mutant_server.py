@@ -77,9 +77,14 @@ class Unfenced(Mutant):
 class Lazy(Mutant):
     """A commit is acknowledged before it is on disk."""
 
-    def database(self, real: Database) -> Database:
-        real.change("SET synchronous_commit = off")
-        return real
+    def install(self) -> None:
+        real = postgresql_module.Postgresql._connect
+
+        def connect_lazily(self: Any) -> None:
+            real(self)
+            self.change("SET synchronous_commit = off")
+
+        postgresql_module.Postgresql._connect = connect_lazily
 
 
 class Credulous(Mutant):

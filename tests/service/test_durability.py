@@ -164,7 +164,7 @@ def test_one_that_tells_before_the_commit_is_found(tmp_path: Path) -> None:
 
 
 def test_one_that_does_not_wait_for_commits_is_found(postgresql: OwnPostgresql, tmp_path: Path) -> None:
-    """One end was enough in 5 of 5 runs."""
+    """One end was enough in 12 of 13 runs, and there are ten."""
     with pytest.raises(AssertionError):
         end_postgresql(tmp_path, postgresql, "commits lazily", 300, 10)
 

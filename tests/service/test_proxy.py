@@ -154,7 +154,7 @@ def test_many_requests_go_over_one_connection(proxy: Proxy) -> None:
         for i in range(50):
             made.request("GET", "/healthz")
             answer = made.getresponse()
-            assert (answer.status, decode(answer.read())) == (200, {"status": "alive"}), i
+            assert (answer.status, decode(answer.read())["status"]) == (200, "alive"), i
             assert answer.headers["strict-transport-security"].startswith("max-age=")
 
 

@@ -228,7 +228,7 @@ class Host:
     async def _go_round(self) -> None:
         """Read the keys and who signed out, hold what is not held yet, and do what is due."""
 
-        def question(database: Database) -> list[tuple[str, bool, str, int]]:
+        def question(database: Database) -> tuple[list[tuple[str, bool, str, int]], bool]:
             self.keys.read(database)
             self.signed_out.read(database)
             witness, studies = self.witness.as_now(), listed(database)
@@ -244,15 +244,19 @@ class Host:
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
                     looks[each.name, WASTED] = None if many is None else many >= MANY
-            return [
+            found = [
                 (each.name, each.state in LIVE, *lease_of(database, each.name))
                 for each in studies
                 if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
             ]
+            return found, are_left(database)
 
         looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()
-        for name, live, holder, lease in await self.questions.of_clock(question):
+        studies, traces = await self.questions.of_clock(question)
+        if traces:
+            self.scrubbing.begin()
+        for name, live, holder, lease in studies:
             held = self.held.get(name)
             if isinstance(held, Elsewhere) and (
                 holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
@@ -284,8 +288,6 @@ class Host:
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
         self.attention.renew(looks)
-        if await self.questions.of_clock(are_left):
-            self.scrubbing.begin()
 
 
 def lease_of(database: Database, name: str) -> tuple[str, int]:
