@@ -170,9 +170,9 @@ def test_one_that_does_not_wait_for_commits_is_found(postgresql: OwnPostgresql, 
 
 
 def test_one_that_writes_when_it_was_replaced_is_found(tmp_path: Path) -> None:
-    """Caught in 5 of 5 runs."""
+    """Those who come meanwhile are many, so that both processes give places: caught in 8 of 8 runs."""
     with pytest.raises(AssertionError):
-        stop_the_holder(tmp_path, "writes when replaced", 200, 5)
+        stop_the_holder(tmp_path, "writes when replaced", 1500, 6)
 
 
 def test_one_that_takes_silence_for_a_commit_is_found(tmp_path: Path) -> None:
