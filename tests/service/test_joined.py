@@ -16,6 +16,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from maskedbandit.service.connection import WAITING
 from maskedbandit.service.joined import Start, sent
 from maskedbandit.service.metrics import Metrics
 from maskedbandit.service.route import Answer, Route
@@ -197,7 +198,9 @@ def answers(port: int, many: int, at_once: bool) -> list[bytes]:
         for each in [b"".join(asked)] if at_once else asked:
             client.sendall(each)
             for _ in range(many if at_once else 1):
-                head = b"".join(iter(file.readline, b"\r\n"))
+                lines = list(iter(file.readline, b"\r\n") if file.peek(1) else ())
+                assert lines, "the connection ended"
+                head = b"".join(lines)
                 length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
                 came.append(head.partition(b"\r\n")[0] + file.read(length))
     return came
@@ -205,8 +208,8 @@ def answers(port: int, many: int, at_once: bool) -> list[bytes]:
 
 def test_requests_that_come_together_are_answered_in_their_order(tmp_path: Path) -> None:
     with live(tmp_path / "data") as server:
-        found = answers(server.port, 20, at_once=True)
-        assert found == answers(server.port, 20, at_once=False)
+        found = answers(server.port, WAITING + 1, at_once=True)
+        assert found == answers(server.port, WAITING + 1, at_once=False)
         assert all(one != other for one, other in pairwise(found))
 
 
