@@ -230,7 +230,6 @@ class Session:
         database, name = self.database, self.name
         self.losses.forget()
         with database.transaction():
-            database.take_time()  # as long as all that was decided takes to be decided again
             now = wall_clock()
             holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
             if holder != self._holder and lease > now and may_be_alive(holder):
@@ -245,8 +244,9 @@ class Session:
             self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
-            with readable(name):
-                self._load()
+        with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others meanwhile
+            database.take_time()  # as long as all that was decided takes to be decided again
+            self._load()
         self._stale = False
 
     def _load(self) -> None:
