@@ -142,13 +142,15 @@ class Session:
         if not self.database.own:
             return
         with self.lock:
-            try:
-                with self.database.transaction():
-                    free = "UPDATE study SET lease = 0 WHERE study = ? AND fence = ?"
-                    self.database.change(free, self.name, self._fence)
-            except (StoreError, Again):
-                pass  # somebody else has it, or the lease ends by itself
+            self._free()
             self.database.close()
+
+    def _free(self) -> None:
+        with (
+            suppress(StoreError, Again),
+            self.database.transaction(),
+        ):  # or somebody has it, or the lease ends by itself
+            self.database.change("UPDATE study SET lease = 0 WHERE study = ? AND fence = ?", self.name, self._fence)
 
     def _apply(
         self,
@@ -244,9 +246,13 @@ class Session:
             self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
             if tuple(written_down) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
-        with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others meanwhile
-            database.take_time()  # as long as all that was decided takes to be decided again
-            self._load()
+        try:
+            with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others
+                database.take_time()  # as long as all that was decided takes to be decided again
+                self._load()
+        except BaseException:
+            self._free()
+            raise
         self._stale = False
 
     def _load(self) -> None:
