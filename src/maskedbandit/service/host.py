@@ -41,7 +41,7 @@ from maskedbandit.service.view import View, view
 from maskedbandit.service.wasted import MANY, WASTED, count_wasted
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Database
-from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
+from maskedbandit.store.lease import holder_of, lease_of, may_be_alive, own_name, wall_clock
 from maskedbandit.store.studies import listed, prepared_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.traces import are_left
@@ -288,16 +288,3 @@ class Host:
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
         self.attention.renew(looks)
-
-
-def lease_of(database: Database, name: str) -> tuple[str, int]:
-    """Who holds a study, and until when nobody else may take it over."""
-    row = database.one("SELECT holder, lease FROM study WHERE study = ?", name)
-    if row is None:
-        raise UnknownStudy(f"there is no study {name!r}")
-    return str(row[0]), int(row[1])
-
-
-def holder_of(database: Database, name: str) -> str:
-    """Who holds a study."""
-    return lease_of(database, name)[0]

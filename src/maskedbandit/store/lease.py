@@ -11,6 +11,9 @@ import secrets
 import socket
 import time
 
+from maskedbandit.errors import UnknownStudy
+from maskedbandit.store.database import Database
+
 LENGTH = 15_000  # milliseconds
 
 
@@ -40,3 +43,16 @@ def may_be_alive(holder: str) -> bool:
 def wall_clock() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def lease_of(database: Database, name: str) -> tuple[str, int]:
+    """Who holds a study, and until when nobody else may take it over."""
+    row = database.one("SELECT holder, lease FROM study WHERE study = ?", name)
+    if row is None:
+        raise UnknownStudy(f"there is no study {name!r}")
+    return str(row[0]), int(row[1])
+
+
+def holder_of(database: Database, name: str) -> str:
+    """Who holds a study."""
+    return lease_of(database, name)[0]

@@ -146,10 +146,7 @@ class Session:
             self.database.close()
 
     def _free(self) -> None:
-        with (
-            suppress(StoreError, Again),
-            self.database.transaction(),
-        ):  # or somebody has it, or the lease ends by itself
+        with suppress(StoreError, Again), self.database.transaction():  # if it fails the lease ends by itself
             self.database.change("UPDATE study SET lease = 0 WHERE study = ? AND fence = ?", self.name, self._fence)
 
     def _apply(
