@@ -6,7 +6,7 @@ import asyncio
 import logging
 from time import monotonic
 
-from maskedbandit.errors import StoreError
+from maskedbandit.errors import MaskedBanditError
 from maskedbandit.store.connection import connect
 from maskedbandit.store.database import Again, Database
 from maskedbandit.store.traces import Scrubber
@@ -42,7 +42,10 @@ class Scrubbing:
         start = monotonic()
         try:
             await asyncio.to_thread(self._scrub)
-        except (StoreError, Again) as why:  # it is tried again, and meanwhile nothing is acknowledged that is not so
+        except (
+            MaskedBanditError,
+            Again,
+        ) as why:  # it is tried again, and meanwhile nothing is acknowledged that is not so
             log.warning("the files of the database were not scrubbed", extra={"why": str(why)})
         self._rests = monotonic() + REST * (monotonic() - start)
 

@@ -59,11 +59,9 @@ class Member(NamedTuple):
 
 def members(database: Database, study: str, cohort: int) -> list[Member]:
     """The people of a cohort, by place."""
-    columns = (
-        "place.place, place.ticket, place.person, place.salt, place.leaf, reward.value, reward.event, reward.proof"
-    )
     rows = database.rows(
-        f"SELECT {columns} FROM place "
+        "SELECT place.place, place.ticket, place.person, place.salt, place.leaf, "
+        "reward.value, reward.event, reward.proof FROM place "
         "LEFT JOIN reward ON reward.study = place.study AND reward.ticket = place.ticket "
         "WHERE place.study = ? AND place.cohort = ? AND place.returned IS NULL "
         "ORDER BY place.place, reward.position",

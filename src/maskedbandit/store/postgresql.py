@@ -100,7 +100,7 @@ class Postgresql(Database):
         self.change("SET LOCAL idle_in_transaction_session_timeout = 0")
 
     def interrupt(self) -> None:
-        with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+        with suppress(OSError, self._psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
             line.shutdown(socket.SHUT_RDWR)  # the server may not answer, so it is not asked to
 
     def commit(self) -> None:

@@ -164,7 +164,8 @@ class Sqlite(Database):
         return {name for (name,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def interrupt(self) -> None:
-        self._connection.interrupt()
+        with suppress(self._apsw.Error):  # it was just closed
+            self._connection.interrupt()
 
     def close(self) -> None:
         if self.own:
