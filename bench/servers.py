@@ -14,10 +14,10 @@ import uvicorn
 
 from bench.studies import PROTOCOL
 from maskedbandit.service import keys
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.server import bound, serve
 from maskedbandit.store import writer
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
 

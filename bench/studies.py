@@ -16,10 +16,10 @@ from threading import Semaphore
 from typing import Any
 
 from bench.report import row
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 

@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import studies
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from tests.store.small_study import small_protocol
 
 DRAWN = [735, 254, 960, 876, 536]

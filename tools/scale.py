@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
 

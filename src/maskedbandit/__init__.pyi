@@ -29,7 +29,7 @@ from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
 from maskedbandit.lab.worlds.visits import Visits as Visits
 from maskedbandit.privacy.ledger import Ledger as Ledger
 from maskedbandit.privacy.loss import Loss as Loss
-from maskedbandit.reports.estimate import estimate as estimate
-from maskedbandit.reports.plan import plan as plan
+from maskedbandit.reports.estimate.estimate import estimate as estimate
+from maskedbandit.reports.plan.plan import plan as plan
 
 __version__: str

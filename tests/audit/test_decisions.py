@@ -26,8 +26,8 @@ from maskedbandit.law import Law, steps
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.reports.audit_bounds import seen_epsilon
-from maskedbandit.reports.audit_run import Table, beginnings, broken, play
+from maskedbandit.reports.audit.bounds import seen_epsilon
+from maskedbandit.reports.audit.runs import Table, beginnings, broken, play
 from tests.golden import MULTI_ARMED, channel_for
 from tests.thrift import thrifty
 

@@ -22,8 +22,8 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.reports.audit_bounds import excess, largest_ratio, needed_epsilon
-from maskedbandit.reports.audit_exact import neighbours, noise_sums, released, released_bit, repeated
+from maskedbandit.reports.audit.bounds import excess, largest_ratio, needed_epsilon
+from maskedbandit.reports.audit.exact import neighbours, noise_sums, released, released_bit, repeated
 from tests.statistics import same_distribution, seeded
 
 DELTA = 1e-5

@@ -21,8 +21,8 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import RewardOutOfRange
 from maskedbandit.privacy.statistics import capped
-from maskedbandit.reports.audit_bounds import largest_ratio
-from maskedbandit.reports.audit_exact import noise_sums
+from maskedbandit.reports.audit.bounds import largest_ratio
+from maskedbandit.reports.audit.exact import noise_sums
 from maskedbandit.study.reward import Reward
 from tests.statistics import seeded
 

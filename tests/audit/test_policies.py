@@ -18,7 +18,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit_run import Play, broken, play
+from maskedbandit.reports.audit.runs import Play, broken, play
 from tests.audit.test_decisions import REUSED
 from tests.golden import MULTI_ARMED, channel_for
 

@@ -26,7 +26,7 @@ from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
-from maskedbandit.reports.audit_tree import node_of
+from maskedbandit.reports.audit.trees import node_of
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_distribution_of_two, seeded
 from tests.thrift import thrifty

@@ -12,9 +12,9 @@ import uvicorn
 
 from maskedbandit.service import keys
 from maskedbandit.service.app import application
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.server import Server, bound
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
 from tests.service.live import LATE, own_port

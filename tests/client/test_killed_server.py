@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.client import Client
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
-from maskedbandit.store.verify import verify
 from tests.client.live_service import LiveService
 from tests.client.test_live import ROOMY, WINDOW
 from tests.store.small_study import small_protocol

@@ -18,9 +18,9 @@ from maskedbandit.client import AsyncClient, Client, delivery
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import Forbidden, InvalidValue, Unauthorized, UnknownStudy
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
-from maskedbandit.store.verify import verify
 from tests.client.live_service import LiveService
 from tests.client.test_outbox import anew, forgetful
 from tests.store.small_study import small_protocol

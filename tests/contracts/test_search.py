@@ -19,7 +19,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.result import Found
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit_run import DELTA
+from maskedbandit.reports.audit.runs import DELTA
 from tests.contracts.rules import (
     LONG,
     RAW,

@@ -21,7 +21,7 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.select.result import Selected
 from maskedbandit.policies.parts.selection import Arms, Selection, Top
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit_run import DELTA
+from maskedbandit.reports.audit.runs import DELTA
 from tests.contracts.rules import (
     LONG,
     RAW,

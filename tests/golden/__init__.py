@@ -25,7 +25,7 @@ from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit_run import aim
+from maskedbandit.reports.audit.runs import aim
 
 FILE = Path(__file__).with_name("policies.json")
 INSTANCE, HORIZON, SEED = mb.Bernoulli([0.2, 0.8]), 3000, 7

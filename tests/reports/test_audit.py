@@ -23,14 +23,14 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.reports.audit import Control, How, Part, Promise
-from maskedbandit.reports.audit_bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
-from maskedbandit.reports.audit_exact import exact_part, fitting
-from maskedbandit.reports.audit_figure import promised_curve
-from maskedbandit.reports.audit_policy import BROKEN, RELEASE, decisions_part, run_part
-from maskedbandit.reports.audit_run import broken
-from maskedbandit.reports.audit_sampled import enough, live_part
-from maskedbandit.reports.audit_targets import audit_channel, described, of_channel, together
+from maskedbandit.reports.audit.audit import Control, How, Part, Promise
+from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
+from maskedbandit.reports.audit.exact import exact_part, fitting
+from maskedbandit.reports.audit.figure import promised_curve
+from maskedbandit.reports.audit.policies import BROKEN, RELEASE, decisions_part, run_part
+from maskedbandit.reports.audit.runs import broken
+from maskedbandit.reports.audit.sampled import enough, live_part
+from maskedbandit.reports.audit.targets import audit_channel, described, of_channel, together
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
 
@@ -144,7 +144,7 @@ def test_a_run_through_a_shuffler_is_enumerated_by_its_sum() -> None:
 @pytest.mark.slow
 def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for line in BROKEN.values():
-        monkeypatch.setattr("maskedbandit.reports.audit_policy.loop", broken(RELEASE, line))
+        monkeypatch.setattr("maskedbandit.reports.audit.policies.loop", broken(RELEASE, line))
         part, _ = run_part(P.UCB1(), C.Central(1))
         assert part is not None
         assert part.violation
@@ -152,7 +152,7 @@ def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.slow
 def test_runs_that_release_nothing_or_are_not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.reports.audit_policy.MOST_PEOPLE", 1000)
+    monkeypatch.setattr("maskedbandit.reports.audit.policies.MOST_PEOPLE", 1000)
     assert run_part(P.Uniform(), C.Central(1))[0] is None
     assert "enumerated" in run_part(P.UCB1(), Tree())[1]
     assert "search" in decisions_part(P.AdaPTT(), C.Central(1))[1]

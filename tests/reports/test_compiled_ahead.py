@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.reports import compiled_ahead as ahead
+from maskedbandit.reports.plan import compiled_ahead as ahead
 
 
 class Recorded(subprocess.Popen[bytes]):

@@ -11,7 +11,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import Recorded
-from maskedbandit.reports.estimates import OWN, SAME
+from maskedbandit.reports.estimate.intervals import OWN, SAME
 from maskedbandit.theory.sequences import Interval, mean_interval
 from tests.reports.interval_misses import missed, misses_difference, misses_mean
 from tests.statistics import at_most

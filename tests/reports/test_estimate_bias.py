@@ -10,8 +10,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.reports.bias import Played, bias
-from maskedbandit.reports.estimate import points
+from maskedbandit.reports.estimate.bias import Played, bias
+from maskedbandit.reports.estimate.estimate import points
 from tests.statistics import mean_is
 
 FINE = mb.channels.Central(epsilon=4)

@@ -11,9 +11,9 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.reports.bias import Played
-from maskedbandit.reports.estimate_source import source_of
-from maskedbandit.reports.estimates import SAME
+from maskedbandit.reports.estimate.bias import Played
+from maskedbandit.reports.estimate.intervals import SAME
+from maskedbandit.reports.estimate.source import source_of
 from maskedbandit.store.studies import new, opened
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol

@@ -14,8 +14,8 @@ import maskedbandit as mb
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
-from maskedbandit.reports.plan import TRUST, Plan, Question, plan
-from maskedbandit.reports.plan_goals import GOALS
+from maskedbandit.reports.plan.goals import GOALS
+from maskedbandit.reports.plan.plan import TRUST, Plan, Question, plan
 from maskedbandit.theory.samples import least_samples
 
 EASY = Question(arms=3, baseline=0.3, difference=0.2, per_day=500)

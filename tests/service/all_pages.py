@@ -8,8 +8,6 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from maskedbandit.service.counts import Cohort
-from maskedbandit.service.estimates import Estimate
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
     Notice,
@@ -23,8 +21,10 @@ from maskedbandit.service.page.render import (
     render_study,
     render_trust_plan,
 )
-from maskedbandit.service.preview import preview
-from maskedbandit.service.view import Summary, View, view
+from maskedbandit.service.shown.counts import Cohort
+from maskedbandit.service.shown.estimates import Estimate
+from maskedbandit.service.shown.preview import preview
+from maskedbandit.service.shown.view import Summary, View, view
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from maskedbandit.service import keys
 from maskedbandit.service.app import application
-from maskedbandit.service.host import Host
-from maskedbandit.store.connection import connect
+from maskedbandit.service.host.host import Host
+from maskedbandit.store.databases.connection import connect
 from tests.store.small_study import Clock
 
 TABLE: dict[str, Any] = {  # a policy that needs no compiled kernels

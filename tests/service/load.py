@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
-from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 from tests.service.live import Live
 from tests.store.crash_history import History, Stored

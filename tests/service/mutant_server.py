@@ -15,21 +15,21 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-import maskedbandit.service.elsewhere as elsewhere_module
-import maskedbandit.service.held as held_module
-import maskedbandit.service.host as host_module
-import maskedbandit.service.questions as questions_module
+import maskedbandit.service.host.elsewhere as elsewhere_module
+import maskedbandit.service.host.held as held_module
+import maskedbandit.service.host.host as host_module
+import maskedbandit.service.host.questions as questions_module
 import maskedbandit.service.server as server_module
-import maskedbandit.store.postgresql as postgresql_module
+import maskedbandit.store.databases.postgresql as postgresql_module
 import maskedbandit.store.release as release_module
 import maskedbandit.store.session as session_module
 from maskedbandit.cli import main
 from maskedbandit.errors import StorageFailed
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.operation import NOTHING, About
-from maskedbandit.store.sqlite import Sqlite
-from maskedbandit.store.witness import Witness
 from tests.store.crash_mutants import MUTANTS, Mutant
 
 

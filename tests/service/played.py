@@ -14,11 +14,11 @@ from typing import Any
 
 from maskedbandit.errors import Late, UnknownTicket
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from tests.quick import QUICK
 

@@ -9,10 +9,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from maskedbandit.reports.audit import ERROR
-from maskedbandit.reports.audit_reached import own
-from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
-from maskedbandit.reports.audit_service import SEEN, SIZE, throw_away, views_of
+from maskedbandit.reports.audit.audit import ERROR
+from maskedbandit.reports.audit.reached import own
+from maskedbandit.reports.audit.sampled import promise_to_samples, sampled_part
+from maskedbandit.reports.audit.services import SEEN, SIZE, throw_away, views_of
 from maskedbandit.study.protocol import Protocol
 
 NEWSLETTER = Path(__file__).parents[2] / "experiments" / "studies" / "newsletter.toml"

@@ -11,10 +11,11 @@ import pytest
 from msgspec import structs
 
 from maskedbandit.errors import Conflict
-from maskedbandit.service import view
 from maskedbandit.service.api import ofrep
-from maskedbandit.service.metrics import Metrics
-from maskedbandit.store import people, reconcile, status, study, verify
+from maskedbandit.service.host.metrics import Metrics
+from maskedbandit.service.shown import view
+from maskedbandit.store import people, reconcile, status, study
+from maskedbandit.store.book import verify
 from maskedbandit.store.people import check_kept
 from maskedbandit.store.requests import Reported
 from maskedbandit.store.rows import Rows

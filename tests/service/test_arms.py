@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.page.render import render_ledger, render_statement, render_study
-from maskedbandit.service.view import View, view
-from maskedbandit.store import asked
-from maskedbandit.store.connection import connect
+from maskedbandit.service.shown.view import View, view
+from maskedbandit.store.book import asked
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.status import status
 from tests.service.inside import Inside, inside
 from tests.store.small_study import PROOF

@@ -12,15 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
-import maskedbandit.reports.audit_reached as audit_reached
-import maskedbandit.reports.audit_service as audit_service
+import maskedbandit.reports.audit.reached as audit_reached
+import maskedbandit.reports.audit.services as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.privacy.exact import exact
-from maskedbandit.reports.audit import ERROR, How, Part
-from maskedbandit.reports.audit_reached import Service, own, reached
-from maskedbandit.reports.audit_sampled import promise_to_samples, sampled_part
-from maskedbandit.reports.audit_service import (
+from maskedbandit.reports.audit.audit import ERROR, How, Part
+from maskedbandit.reports.audit.reached import Service, own, reached
+from maskedbandit.reports.audit.sampled import promise_to_samples, sampled_part
+from maskedbandit.reports.audit.services import (
     SIZE,
     agreed,
     audited_protocol,

@@ -18,10 +18,11 @@ from msgspec import structs
 from prometheus_client import generate_latest
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service import describe, held
-from maskedbandit.service.metrics import Metrics
-from maskedbandit.service.session import NAME, new_session
-from maskedbandit.store.connection import connect
+from maskedbandit.service.host import held
+from maskedbandit.service.host.metrics import Metrics
+from maskedbandit.service.request.sessions import NAME, new_session
+from maskedbandit.service.shown import describe
+from maskedbandit.store.databases.connection import connect
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.live import PATIENT, Live
 from tests.store.small_study import Clock
@@ -280,7 +281,7 @@ def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     def leaking(database: Any, name: str) -> Any:
         return [real(database, name), database.rows("SELECT MAX(received) FROM reward WHERE value > 0")[0][0]]
 
-    monkeypatch.setattr("maskedbandit.service.events.simulated", leaking)
+    monkeypatch.setattr("maskedbandit.service.request.events.simulated", leaking)
 
 
 @pytest.mark.slow

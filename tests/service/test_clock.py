@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service import host
-from maskedbandit.service.attention import CLOCK
+from maskedbandit.service.host import host
+from maskedbandit.service.host.attention import CLOCK
 from tests.service.inside import Inside, inside
 
 DAY = 86_400_000

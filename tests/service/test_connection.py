@@ -19,10 +19,11 @@ import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from maskedbandit.service import connection, descriptors
-from maskedbandit.service.connection import HEADERS, URL, WAITING, Connection
-from maskedbandit.service.host import Host
-from maskedbandit.service.limits import BATCH, BODY
+from maskedbandit.service import descriptors
+from maskedbandit.service.host.host import Host
+from maskedbandit.service.request import connection
+from maskedbandit.service.request.connection import HEADERS, URL, WAITING, Connection
+from maskedbandit.service.request.limits import BATCH, BODY
 
 GET = b"GET /x HTTP/1.1\r\nHost: a\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.store import release, session
-from maskedbandit.store.witness import Witness
+from maskedbandit.store.book.witness import Witness
 from tests.service.inside import Inside, inside
 from tests.store.databases import copied_postgresql
 

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from maskedbandit.cli import parser
-from maskedbandit.service.connection import BODY_TIME, HEAD, HEAD_TIME, IDLE_TIME, URL
-from maskedbandit.service.events import QUIET
-from maskedbandit.service.limits import BATCH
-from maskedbandit.service.metrics import Metrics
+from maskedbandit.service.host.metrics import Metrics
+from maskedbandit.service.request.connection import BODY_TIME, HEAD, HEAD_TIME, IDLE_TIME, URL
+from maskedbandit.service.request.events import QUIET
+from maskedbandit.service.request.limits import BATCH
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

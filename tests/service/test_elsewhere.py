@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from maskedbandit.errors import FencedOff
-from maskedbandit.service.elsewhere import Elsewhere
+from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.messages import Assign, Assigned, Item, Items
 from tests.service.inside import TABLE, Inside
 

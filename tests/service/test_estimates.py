@@ -15,8 +15,8 @@ from maskedbandit.core import Release
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
-from maskedbandit.service.estimates import estimates
-from maskedbandit.service.health import RARE, exposure_chance
+from maskedbandit.service.shown.estimates import estimates
+from maskedbandit.service.shown.health import RARE, exposure_chance
 from tests.statistics import at_most
 
 PLAYS, COHORTS, PEOPLE = 2000, 4, 100

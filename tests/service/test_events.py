@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service import events
+from maskedbandit.service.request import events
 from tests.service.inside import TABLE, Inside
 from tests.service.live import Live
 
@@ -152,7 +152,7 @@ def test_asking_whether_something_changed_reads_no_ledger(service: Inside, monke
     def reads(*given: Any) -> Any:
         raise AssertionError("the whole ledger was read")
 
-    monkeypatch.setattr("maskedbandit.store.published.entries", reads)
+    monkeypatch.setattr("maskedbandit.store.book.published.entries", reads)
     assert service.run(service.host.version("small")) == before
     monkeypatch.undo()
     released(service, 0)

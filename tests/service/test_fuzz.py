@@ -14,7 +14,7 @@ import pytest
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.api import routes
-from maskedbandit.service.route import Call
+from maskedbandit.service.request.route import Call
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.test_studies import TOML
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import BehindWitness, FencedOff, StorageFailed, TooMany
-from maskedbandit.service import host as hosts
-from maskedbandit.service import questions
-from maskedbandit.service.elsewhere import RELAYED, Elsewhere
-from maskedbandit.service.held import Held
-from maskedbandit.service.host import Host
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.service.host import host as hosts
+from maskedbandit.service.host import questions
+from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
+from maskedbandit.service.host.held import Held
+from maskedbandit.service.host.host import Host
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import own_name, wall_clock
 from maskedbandit.store.writer import Writer
 from tests.service.inside import TABLE, Inside

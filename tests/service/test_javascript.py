@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from tests.service.live import LATE, ROOT, Live
 from tests.test_documents import FENCED
 

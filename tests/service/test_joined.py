@@ -16,10 +16,10 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from maskedbandit.service.connection import WAITING
-from maskedbandit.service.joined import Start, sent
-from maskedbandit.service.metrics import Metrics
-from maskedbandit.service.route import Answer, Route
+from maskedbandit.service.host.metrics import Metrics
+from maskedbandit.service.request.connection import WAITING
+from maskedbandit.service.request.joined import Start, sent
+from maskedbandit.service.request.route import Answer, Route
 from tests.service.live import live
 
 KIND, COOKIE = b"text/plain", (b"set-cookie", b"a=1; Path=/")

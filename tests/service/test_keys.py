@@ -10,8 +10,8 @@ import pytest
 from maskedbandit.errors import InvalidValue, Unauthorized, UnknownStudy
 from maskedbandit.service import keys
 from maskedbandit.service.keys import Keys
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Again
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Again
 from tests.service.inside import Inside
 from tests.service.test_site import Eyes
 

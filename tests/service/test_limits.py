@@ -12,9 +12,9 @@ from msgspec.json import decode, encode
 
 from maskedbandit.errors import TooMany
 from maskedbandit.service.app import application
-from maskedbandit.service.elsewhere import TOGETHER
-from maskedbandit.service.limits import BATCH, BODY, Buckets
+from maskedbandit.service.host.elsewhere import TOGETHER
 from maskedbandit.service.messages import Assign, Report
+from maskedbandit.service.request.limits import BATCH, BODY, Buckets
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.live import Live, live
 
@@ -178,7 +178,7 @@ def test_a_bucket_fills_again() -> None:
 
 
 def test_buckets_forget_whoever_has_a_full_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.limits.KNOWN", 4)
+    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN", 4)
     now = [0.0]
     buckets = Buckets(1, 2, lambda: now[0])
     for _ in range(2):
@@ -230,14 +230,14 @@ class Latest(Buckets):
 
 
 def test_no_number_of_names_makes_the_service_forget_whoever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.limits.KNOWN", 10)
+    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN", 10)
     assert flooded(Buckets(1, 5, lambda: 0.0)) == [True] * 4
     assert not all(flooded(Forgetful(1, 5, lambda: 0.0)))
     assert not all(flooded(Latest(1, 5, lambda: 0.0)))
 
 
 def test_where_all_are_refused_whoever_comes_anew_is_too_until_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.limits.KNOWN", 4)
+    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN", 4)
     now = [0.0]
     buckets = Buckets(1, 1, lambda: now[0])
     assert [refused(buckets, each) for each in "abcdefabcd"] == [False] * 4 + [True] * 6

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import TooMany
-from maskedbandit.service import events
 from maskedbandit.service.api import ledger
 from maskedbandit.service.keys import Key
-from maskedbandit.service.limits import Streams
 from maskedbandit.service.page import render
+from maskedbandit.service.request import events
+from maskedbandit.service.request.limits import Streams
 from maskedbandit.store.study import Study
 from tests.service.inside import TABLE, Inside
 from tests.service.test_events import heard
@@ -129,7 +129,7 @@ def test_what_takes_long_does_not_hold_up_the_rest(service: Inside, monkeypatch:
             asyncio.run_coroutine_threadsafe(service.asked("GET", "/healthz", None, None), running).result(30)
             return "" if what in ("study", "ledger") else {}
 
-        monkeypatch.setattr("maskedbandit.service.route.tomllib.loads", waits)
+        monkeypatch.setattr("maskedbandit.service.request.route.tomllib.loads", waits)
         monkeypatch.setattr(render, "render_study", waits)
         monkeypatch.setattr(render, "render_ledger", waits)
         kind = [("content-type", "application/toml")]

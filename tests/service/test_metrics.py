@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
-from maskedbandit.service import metrics
-from maskedbandit.service.metrics import SECONDS, Metrics
+from maskedbandit.service.host import metrics
+from maskedbandit.service.host.metrics import SECONDS, Metrics
 from tests.service.inside import Inside
 
 ANSWERS = [

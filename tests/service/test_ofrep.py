@@ -18,10 +18,10 @@ from openfeature.exception import (
 )
 
 from maskedbandit.service.api.ofrep import has
-from maskedbandit.service.limits import Buckets
 from maskedbandit.service.messages import Assign
+from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store import people
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.live import PATIENT, Live
 from tests.service.test_people import EXPOSURE, WINDOW, rows, verified

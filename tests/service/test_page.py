@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
-from maskedbandit.reports.forecast import Forecast
+from maskedbandit.reports.plan.forecast import Forecast
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
@@ -24,9 +25,8 @@ from maskedbandit.service.page.render import (
     render_list,
     render_study,
 )
-from maskedbandit.service.preview import preview
-from maskedbandit.service.statement import statement
-from maskedbandit.service.view import Arm, View
+from maskedbandit.service.shown.preview import preview
+from maskedbandit.service.shown.view import Arm, View
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
 from tests.service.all_pages import HOSTILE, OWNER, all_pages, all_views

@@ -13,9 +13,9 @@ from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.channels.response import Response
 from maskedbandit.client.device import noisy
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
-from maskedbandit.store.verify import verify
 from maskedbandit.study.device import Device
 from maskedbandit.study.signatures import sign
 from tests.service.inside import TABLE, Inside, inside

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from msgspec.json import decode, encode
 
-from maskedbandit.service.limits import BATCH
+from maskedbandit.service.request.limits import BATCH
 from tests.service.browser import chromium
 from tests.service.inside import TABLE
 from tests.service.live import LATE, Live, live, own_port

@@ -14,8 +14,8 @@ from maskedbandit.service.api import routes
 from maskedbandit.service.keys import OVERLAP, STAFF
 from maskedbandit.service.page import site
 from maskedbandit.service.page.visit import Visit
-from maskedbandit.service.route import Route
-from maskedbandit.service.session import BEFORE, NAME, browser_of, form_token, new_session
+from maskedbandit.service.request.route import Route
+from maskedbandit.service.request.sessions import BEFORE, NAME, browser_of, form_token, new_session
 from tests.service.inside import TABLE, Inside, inside
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()

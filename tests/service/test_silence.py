@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service import elsewhere, host, questions
-from maskedbandit.store import postgresql
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
-from maskedbandit.store.postgresql import NETWORK
+from maskedbandit.service.host import elsewhere, host, questions
+from maskedbandit.store.databases import postgresql
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.databases.postgresql import NETWORK
 from tests.service.inside import Inside, inside
 from tests.service.swallowing_proxy import SwallowingProxy, swallowing_proxy
 from tests.store.databases import fresh_postgresql, socket_of, through

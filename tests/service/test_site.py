@@ -10,13 +10,14 @@ from urllib.parse import urlencode
 
 import pytest
 
-from maskedbandit.service import events, session, signed_out
 from maskedbandit.service.app import application
-from maskedbandit.service.elsewhere import Elsewhere
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.elsewhere import Elsewhere
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.page import visit
-from maskedbandit.service.session import BEFORE, LENGTH, NAME
-from maskedbandit.store.connection import connect
+from maskedbandit.service.request import events, signed_out
+from maskedbandit.service.request import sessions as session
+from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME
+from maskedbandit.store.databases.connection import connect
 from tests.service.inside import Inside, Reply
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}

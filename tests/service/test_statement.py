@@ -8,7 +8,7 @@ import msgspec
 
 from maskedbandit.statement.check import check, made
 from maskedbandit.statement.content import encoded
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside

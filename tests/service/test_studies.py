@@ -10,9 +10,9 @@ import pytest
 
 from maskedbandit.errors import StorageFailed
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.service.view import summaries
-from maskedbandit.store.chain import Head
-from maskedbandit.store.connection import connect
+from maskedbandit.service.shown.view import summaries
+from maskedbandit.store.book.chain import Head
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import new
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside, Reply

@@ -15,9 +15,9 @@ from maskedbandit.cli.parts.computed import computed
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.cli.parts.trust_plan import TrustPlan, cells, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
-from maskedbandit.reports.forecast import Forecast
-from maskedbandit.reports.plan import TRUST
-from maskedbandit.reports.plan_table import Row
+from maskedbandit.reports.plan.forecast import Forecast
+from maskedbandit.reports.plan.plan import TRUST
+from maskedbandit.reports.plan.table import Row
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
 from tests.service.test_site import Eyes

@@ -26,12 +26,12 @@ import pytest
 
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.logs import Lines
-from maskedbandit.service.scrubbing import Scrubbing
-from maskedbandit.service.session import NAME, new_session
+from maskedbandit.service.request.sessions import NAME, new_session
 from maskedbandit.store import reconcile, status, writer
-from maskedbandit.store.connection import connect
-from maskedbandit.store.sqlite import Sqlite
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.study.outcome import Outcome
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock
@@ -114,9 +114,9 @@ class Worlds(logging.Handler):
         patch.setattr(secrets, "token_hex", lambda n=16: drawn(n).hex())
         patch.setattr(secrets, "token_bytes", lambda n=16: drawn(n))
         patch.setattr(secrets, "token_urlsafe", lambda n=16: drawn(n).hex())
-        for where in ("store.session", "service.host"):
+        for where in ("store.session", "service.host.host"):
             patch.setattr(f"maskedbandit.{where}.wall_clock", self.clock)
-        for where in ("route", "host"):
+        for where in ("request.route", "host.host"):
             patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
         patch.setattr(Scrubbing, "begin", lambda self: None)  # it goes on beside all else
         patch.setattr(writer, "LONGEST", 60.0)  # what comes together is one transaction, however slow the machine is

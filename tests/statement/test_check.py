@@ -20,8 +20,8 @@ from maskedbandit.statement import check as checking
 from maskedbandit.statement.check import check
 from maskedbandit.statement.content import decoded, encoded
 from maskedbandit.statement.service import check_ledger
-from maskedbandit.store.chain import entries
-from maskedbandit.store.verify import Verified
+from maskedbandit.store.book.chain import entries
+from maskedbandit.store.book.verify import Verified
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import BASE, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished

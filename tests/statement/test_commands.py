@@ -13,7 +13,7 @@ from maskedbandit.cli import main
 from maskedbandit.errors import Contradicted
 from maskedbandit.statement import service as served
 from maskedbandit.statement.content import decoded, schema
-from maskedbandit.store.chain import Entry
+from maskedbandit.store.book.chain import Entry
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE
 from tests.service.live import Live, live
@@ -140,7 +140,7 @@ def test_an_experiment_and_the_schema(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def made(folder: Path) -> Path:
     """An empty database."""
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
 
     connect(f"sqlite:///{folder}/empty.db").close()
     return folder / "empty.db"

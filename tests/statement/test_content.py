@@ -15,12 +15,12 @@ from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.packaged import find
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.statement import statement_of_experiment
-from maskedbandit.service.statement import statement
-from maskedbandit.service.view import view
+from maskedbandit.service.host.statement import statement
+from maskedbandit.service.shown.view import view
 from maskedbandit.statement.content import decoded, encoded, schema
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import amount, parameters
-from maskedbandit.store.chain import Entry
+from maskedbandit.store.book.chain import Entry
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import BASE, HOUR, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished

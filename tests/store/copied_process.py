@@ -21,12 +21,12 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-import maskedbandit.store.database as database_module
+import maskedbandit.store.databases.database as database_module
 import maskedbandit.store.release as release_module
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.process import process
-from maskedbandit.store.sqlite import Sqlite
+from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer

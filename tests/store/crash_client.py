@@ -18,9 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
-from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 from tests.store.crash_history import History, Stored
 from tests.store.crash_worker import At

@@ -7,7 +7,7 @@ from typing import Any
 
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Losses
-from maskedbandit.store.database import Database, Row
+from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.study.protocol import Protocol
 
 MOVES = {"start": "running", "pause": "paused", "stop": "stopped"}  # the state after each move

@@ -9,7 +9,7 @@ from typing import Any
 import maskedbandit.store.release as release_module
 import maskedbandit.store.session as session_module
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.database import Database, Row
+from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.members import Member
 from maskedbandit.store.release import Release
 from maskedbandit.store.study import Study

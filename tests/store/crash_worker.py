@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.errors import MaskedBanditError, StoreError
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.operation import About
 from maskedbandit.store.release import Release
 from maskedbandit.store.requests import Assigned, Reported, name_report
@@ -190,7 +190,7 @@ def plain(result: Any) -> Any:
 
 def nursery(line: socket.socket) -> None:
     """Fork workers, and say how they ended, until the line is closed."""
-    for each in ("apsw", "psycopg", "maskedbandit.store.sqlite", "maskedbandit.store.postgresql"):
+    for each in ("apsw", "psycopg", "maskedbandit.store.databases.sqlite", "maskedbandit.store.databases.postgresql"):
         import_module(each)  # once for all
     connect("sqlite:///:memory:").close()
     while True:

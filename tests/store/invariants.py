@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.chain import Entry, verified
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.chain import Entry, verified
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from tests.store.model import CHARGES, EPSILON, Model
 

@@ -23,7 +23,7 @@ from maskedbandit.errors import (
     MaskedBanditError,
     StorageFailed,
 )
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from maskedbandit.errors import BudgetExceeded, FencedOff
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Again, Database
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Again, Database
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.release import Release
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 
 SECOND = 1000

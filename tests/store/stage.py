@@ -19,11 +19,11 @@ from maskedbandit.errors import (
     StorageFailed,
     StoreError,
 )
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import new
 from maskedbandit.store.study import Study
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 from tests.quick import QUICK
 from tests.store.model import CHARGES, PERIOD, Given, Model, protocol

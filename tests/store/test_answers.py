@@ -15,15 +15,16 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.cli.parts.simulation import Clock, simulate
 from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFailed
-from maskedbandit.service.tally import Tally
-from maskedbandit.service.view import view
-from maskedbandit.store import asked, release
-from maskedbandit.store.asked import named_by
-from maskedbandit.store.chain import entries
-from maskedbandit.store.published import EVER, Horizon
+from maskedbandit.service.shown.tally import Tally
+from maskedbandit.service.shown.view import view
+from maskedbandit.store import release
+from maskedbandit.store.book import asked
+from maskedbandit.store.book.asked import named_by
+from maskedbandit.store.book.chain import entries
+from maskedbandit.store.book.published import EVER, Horizon
+from maskedbandit.store.book.verify import verify
 from maskedbandit.store.status import status
 from maskedbandit.store.studies import new, opened
-from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import HOUR, MINUTE, SECOND, Played, quick_folder
 from tests.store.stage import failing_witness

@@ -13,14 +13,14 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, UnknownArm
-from maskedbandit.store import checked
-from maskedbandit.store.chain import Entry, entries
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book import checked
+from maskedbandit.store.book.chain import Entry, entries
+from maskedbandit.store.book.standing import Standing, amended, of_arms, standing
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.reconcile import bring_back, exported
-from maskedbandit.store.standing import Standing, amended, of_arms, standing
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 from tests.golden import MULTI_ARMED

@@ -15,18 +15,18 @@ from maskedbandit.cli.parts.simulation import simulate
 from maskedbandit.client.device import added_up, noisy
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
 from maskedbandit.privacy.statistics import capped
-from maskedbandit.reports.estimate_source import source_of
+from maskedbandit.reports.estimate.source import source_of
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.record import privacy_unit
 from maskedbandit.statement.sentences import assumptions
-from maskedbandit.store.chain import entries
-from maskedbandit.store.checked import check_cap
+from maskedbandit.store.book.chain import entries
+from maskedbandit.store.book.checked import check_cap
+from maskedbandit.store.book.verify import verify
 from maskedbandit.store.session import Session
 from maskedbandit.store.status import shown
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study
 

@@ -10,7 +10,7 @@ import pytest
 
 from maskedbandit.channels.central import Central
 from maskedbandit.errors import Conflict, Late, PersonalValue, UnknownTicket
-from maskedbandit.store.chain import entries
+from maskedbandit.store.book.chain import entries
 from tests.statistics import seeded
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 

@@ -12,9 +12,9 @@ from maskedbandit.cli import main
 from maskedbandit.cli.parts.simulation import Clock, Simulated, simulate
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.packaged import folder
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import new, opened, witness_of
-from maskedbandit.store.verify import verify
 from maskedbandit.study.protocol import Protocol
 
 STUDIES = sorted((folder() / "studies").glob("*.toml"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.store.connection import connect
+from maskedbandit.store.databases.connection import connect
 from tests.store.crash_client import PAUSE, START, Client, Nursery, client
 
 

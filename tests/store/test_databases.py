@@ -9,12 +9,12 @@ import pytest
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
 from maskedbandit.store import session
-from maskedbandit.store.connection import connect
-from maskedbandit.store.postgresql import Postgresql
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.postgresql import Postgresql
 from maskedbandit.store.reconcile import exported
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import Clock, small_study
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service import scrubbing
-from maskedbandit.store import sqlite
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
-from maskedbandit.store.postgresql import Postgresql
-from maskedbandit.store.sqlite import Sqlite
+from maskedbandit.service.host import scrubbing
+from maskedbandit.store.databases import sqlite
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.databases.postgresql import Postgresql
+from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.traces import Scrubber, are_left
 from tests.service.inside import inside
 from tests.store.databases import fresh_postgresql

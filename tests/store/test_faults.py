@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import BehindWitness, MaskedBanditError, StorageFailed
-from maskedbandit.store import witness
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book import witness
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.session import Session
-from maskedbandit.store.sqlite import Sqlite
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Release, Study
-from maskedbandit.store.verify import verify
 from maskedbandit.store.writer import Writer
 from tests.store.faulty_disk import FAULTS, Disk
 from tests.store.small_study import WINDOW, Acknowledged, Clock, small_protocol, small_study

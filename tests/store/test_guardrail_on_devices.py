@@ -26,7 +26,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.reports.audit_bounds import largest_ratio
+from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.store import release
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.outcome import Outcome

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.channels.noisy import NoisyChannel
-from maskedbandit.reports.audit_bounds import largest_ratio, needed_epsilon
+from maskedbandit.reports.audit.bounds import largest_ratio, needed_epsilon
 from maskedbandit.store import release
 from maskedbandit.study.protocol import Protocol
 from tests.statistics import same_distribution, seeded

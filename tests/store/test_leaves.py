@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from maskedbandit.store import members, reconcile
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.reconcile import exported, plain
 from maskedbandit.store.studies import witness_of
-from maskedbandit.store.verify import verify
 from tests.store.small_study import WINDOW, Clock, small_protocol, small_study
 
 PEOPLE, RELEASED = 24, 12

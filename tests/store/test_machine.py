@@ -19,11 +19,11 @@ from hypothesis.stateful import run_state_machine_as_test
 from maskedbandit.errors import Late, StoreError
 from maskedbandit.store import erasure, members, release, session, study
 from maskedbandit.store.accounts import Accounts
+from maskedbandit.store.book.standing import Standing
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.requests import Reported, name_report
 from maskedbandit.store.session import Session
-from maskedbandit.store.standing import Standing
 from maskedbandit.store.study import Study
-from maskedbandit.store.witness import Witness
 from tests.store.machine import Changing, Machine, OnDevices
 
 STEPS = 25

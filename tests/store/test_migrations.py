@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import StorageFailed, UnknownSchema
-from maskedbandit.store import migrate
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases import migrate
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.reconcile import bring_back, exported
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.traces import Scrubber, are_left
-from maskedbandit.store.verify import verify
 from tests.service.inside import inside
 from tests.store.small_study import WINDOW, Clock, small_study
 
@@ -31,7 +31,7 @@ ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "
 
 def bare(address: str) -> Database:
     """A connection that makes no tables."""
-    found: Database = import_module(f"maskedbandit.store.{address.partition(':')[0]}").opened(address, True)
+    found: Database = import_module(f"maskedbandit.store.databases.{address.partition(':')[0]}").opened(address, True)
     return found
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from maskedbandit.store import erasure
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.witness import Pseudonyms
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.members import Member, members
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Pseudonyms
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.tally import Tally
-from maskedbandit.service.wasted import count_wasted
+from maskedbandit.service.shown.tally import Tally
+from maskedbandit.service.shown.wasted import count_wasted
 from maskedbandit.store.reconcile import empty
 from maskedbandit.store.studies import example
 from maskedbandit.store.study import Study

@@ -25,13 +25,13 @@ from maskedbandit.errors import (
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store import session
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Again
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Again
 from maskedbandit.store.status import shown, status
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
 TREE = {"name": "tree", "epsilon": 1}

@@ -20,15 +20,15 @@ from maskedbandit.errors import Corrupted, FencedOff
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store import session
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.verify import check_account, verify
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.databases.postgresql import Postgresql
 from maskedbandit.store.lease import LENGTH, wall_clock
-from maskedbandit.store.postgresql import Postgresql
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import check_account, verify
-from maskedbandit.store.witness import Witness
 from tests.store.racers import LATE, PEOPLE, Racing, cases, charge_many, hold
 from tests.store.small_study import Clock, small_protocol, small_study
 

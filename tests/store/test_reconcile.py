@@ -14,11 +14,11 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, InvalidValue, Late
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import Verified, verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.reconcile import bring_back, burn, exported, plain
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import Verified, verify
 from maskedbandit.study.protocol import Protocol
 
 PROTOCOL = Protocol.from_table(

@@ -30,13 +30,13 @@ from maskedbandit.errors import (
     UnknownTicket,
 )
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.members import members
 from maskedbandit.store.reconcile import burn
 from maskedbandit.store.requests import check_report
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study

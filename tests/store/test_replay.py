@@ -20,13 +20,13 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
-from maskedbandit.reports.audit_run import DELTA
+from maskedbandit.reports.audit.runs import DELTA
 from maskedbandit.store import release, session
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.memory import memory_text
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.store.verify import verify
 from maskedbandit.study.aim import SEARCHES
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol

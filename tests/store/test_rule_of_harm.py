@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.store import harm as harm_module
 from maskedbandit.store import study as study_module
+from maskedbandit.store.book import harm as harm_module
 from maskedbandit.study.watch import Watch
 from tests.store.test_guardrail import guarded, play
 

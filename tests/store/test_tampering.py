@@ -13,9 +13,9 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store import verify
 from maskedbandit.store.accounts import number_of
-from maskedbandit.store.connection import connect
+from maskedbandit.store.book import verify
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study

@@ -23,7 +23,7 @@ import pytest
 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import session
-from maskedbandit.store.database import Again
+from maskedbandit.store.databases.database import Again
 from maskedbandit.store.operation import About, Operation
 from maskedbandit.store.requests import name_report
 from maskedbandit.store.session import Session

@@ -17,9 +17,9 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, InvalidValue, TooFew
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.rehearsal import rehearse
+from maskedbandit.lab.rehearsal.cohorts import HOPELESS, Cohorts
 from maskedbandit.lab.rehearsal.rehearse import carried
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.study.cohorts import HOPELESS, Cohorts
 from maskedbandit.study.device import Device
 from tests.lab.scripted import INSTANCE, Scripted, Watched, over
 from tests.statistics import seeded

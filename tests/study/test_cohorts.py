@@ -9,9 +9,9 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.tree import Tree
 from maskedbandit.errors import Implausible, InvalidValue, OutOfTurn, TooFew
+from maskedbandit.lab.rehearsal.cohorts import Cohort, Cohorts
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.study.cohorts import Cohort, Cohorts
 from maskedbandit.study.device import Device
 from tests.lab.scripted import Watched, over
 from tests.statistics import same_distribution, seeded

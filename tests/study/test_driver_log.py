@@ -16,7 +16,7 @@ from maskedbandit.core import TOGETHER, WAIT
 from maskedbandit.errors import InvalidValue, OutOfTurn
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
-from maskedbandit.reports.audit_run import aim
+from maskedbandit.reports.audit.runs import aim
 from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
 from tests.golden import MULTI_ARMED, channel_for, interpreted

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from maskedbandit.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from maskedbandit.reports.audit import Audit, How
+    from maskedbandit.reports.audit.audit import Audit, How
 
 EXAMPLE = (
     "maskedbandit audit newsletter --out results/audit\n"
@@ -48,7 +48,7 @@ def do(options: argparse.Namespace) -> int:
     """Print what was found: 0 if promises are kept, 2 if one is broken, 3 if that could not have been noticed."""
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.privacy.exact import whole
-    from maskedbandit.reports.audit import How
+    from maskedbandit.reports.audit.audit import How
 
     targets = [name for name in ("target", "channel", "url") if getattr(options, name) is not None]
     if len(targets) != 1:
@@ -78,7 +78,7 @@ def audited(options: argparse.Namespace, how: How) -> Audit:
     """The audit of what the options name."""
     from maskedbandit.cli.parts.inline import table
     from maskedbandit.lab.experiments.packaged import STUDIES, find, folder
-    from maskedbandit.reports import audit_targets as targets
+    from maskedbandit.reports.audit import targets as targets
     from maskedbandit.study.naming import TABLES
     from maskedbandit.study.protocol import Protocol
 
@@ -110,7 +110,7 @@ def is_study(path: Path) -> bool:
 def write(found: Audit, folder: Path) -> None:
     """The audit as files."""
     from maskedbandit.lab.files import whole_file
-    from maskedbandit.reports.audit_figure import save
+    from maskedbandit.reports.audit.figure import save
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("audit.json", json.dumps(found.to_dict(), indent=2)), ("audit.txt", str(found))):

@@ -31,7 +31,7 @@ def do(options: argparse.Namespace) -> None:
         return signer()
 
     from maskedbandit.service import keys
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
     from maskedbandit.store.lease import wall_clock
 
     database = connect(options.database, create=options.verb == "new")

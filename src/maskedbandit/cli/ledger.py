@@ -32,14 +32,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says."""
     check_words("ledger", VERBS, options)
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
     from maskedbandit.store.studies import listed, only, witness_of
 
     database = connect(options.database, create=False)
     try:
         witness = witness_of(database, options.witness)
         if options.verb == "verify":
-            from maskedbandit.store.verify import verify
+            from maskedbandit.store.book.verify import verify
 
             names = [options.study] if options.study else [each.name for each in listed(database)]
             for name in names:

@@ -50,7 +50,7 @@ def do(options: argparse.Namespace) -> None:
     """Print a row for each trust model."""
     from maskedbandit.cli.parts.inline import numbers, table
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.reports.plan import TRUST, Question, plan, shared
+    from maskedbandit.reports.plan.plan import TRUST, Question, plan, shared
     from maskedbandit.study.naming import TABLES
     from maskedbandit.study.reward import UNITS, duration
 
@@ -80,6 +80,6 @@ def do(options: argparse.Namespace) -> None:
         found = plan(question, trust=trust, runs=options.runs, advance=lambda: progress.advance(1))
     print(json.dumps(found.to_dict()) if options.json else found)
     if options.figure:
-        from maskedbandit.reports.plan_figure import save
+        from maskedbandit.reports.plan.figure import save
 
         save(question, trust, options.runs, options.figure)

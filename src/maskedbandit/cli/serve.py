@@ -12,7 +12,7 @@ from maskedbandit.cli import study as studies
 from maskedbandit.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from maskedbandit.service.host import Host
+    from maskedbandit.service.host.host import Host
 
 EXAMPLE = (
     "maskedbandit serve --demo\n"
@@ -59,7 +59,7 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.computed import Kept
     from maskedbandit.cli.parts.forecast import forecast_in_words
     from maskedbandit.cli.parts.trust_plan import TrustPlan
-    from maskedbandit.service.host import Host
+    from maskedbandit.service.host.host import Host
     from maskedbandit.service.server import bound, serve
 
     if not 0 < options.rate < float("inf"):
@@ -102,7 +102,7 @@ def do(options: argparse.Namespace) -> None:
 def welcome(host: Host, url: str) -> list[str]:
     """What is said once the server listens; keys are made, and shown, if there are none."""
     from maskedbandit.service import keys
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
 
     lines = [f"page         {url}/"]
     database = connect(host.address)

@@ -135,7 +135,7 @@ def check_options(options: argparse.Namespace) -> None:
 def of_study(options: argparse.Namespace) -> Statement:
     """Of a study in a database, after all that is stored of it was recomputed."""
     from maskedbandit.statement.check import made
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
     from maskedbandit.store.studies import only, witness_of
 
     database = connect(options.database, create=False)
@@ -221,7 +221,7 @@ def compared(text: bytes, options: argparse.Namespace) -> Statement:
 
         return check_served(text, options.url, key_of_staff())
     from maskedbandit.statement.check import check
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
     from maskedbandit.store.studies import witness_of
 
     database = connect(options.database, create=False)

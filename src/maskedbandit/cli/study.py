@@ -185,7 +185,7 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
     from maskedbandit.store.status import status
     from maskedbandit.store.studies import only, witness_of
 
@@ -202,7 +202,7 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
     from maskedbandit.errors import NotRunning
-    from maskedbandit.store.chain import entries
+    from maskedbandit.store.book.chain import entries
     from maskedbandit.store.status import status
     from maskedbandit.store.studies import witness_of
 
@@ -230,7 +230,7 @@ def do_simulate(options: argparse.Namespace) -> None:
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
     """A restored database."""
-    from maskedbandit.store.connection import connect
+    from maskedbandit.store.databases.connection import connect
     from maskedbandit.store.reconcile import bring_back, burn
     from maskedbandit.store.studies import only, witness_of
 

@@ -16,11 +16,11 @@ from starlette.routing import Route as Path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from maskedbandit.service.api import routes
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.page.site import routes as pages
 from maskedbandit.service.page.visit import HEADERS
-from maskedbandit.service.problems import of_status
-from maskedbandit.service.route import PROBLEM, Route, encode
+from maskedbandit.service.request.problems import of_status
+from maskedbandit.service.request.route import PROBLEM, Route, encode
 
 STUDIES = "/v1/studies/"
 CODES = {404: "not_found", 405: "method_not_allowed"}

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, UnknownStudy, shown
-from maskedbandit.store.database import Database, again
+from maskedbandit.store.databases.database import Database, again
 
 OWNER, OFFICER, CLIENT = "owner", "officer", "client"
 ROLES = (OWNER, OFFICER, CLIENT)
@@ -100,7 +100,7 @@ def found(database: Database, public: str) -> Key:
 class Keys:
     """The keys of a database in memory: read again every second, so what another process revokes ends here too.
 
-    >>> from maskedbandit.store.connection import connect
+    >>> from maskedbandit.store.databases.connection import connect
     >>> database = connect("sqlite:///:memory:")
     >>> text, keys = make(database, "client", None, 0), Keys()
     >>> keys.read(database)

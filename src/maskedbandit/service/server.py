@@ -14,10 +14,10 @@ import uvicorn
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.app import application
-from maskedbandit.service.connection import IDLE_TIME, Connection
 from maskedbandit.service.descriptors import room_for_connections
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.logs import to_standard_error
+from maskedbandit.service.request.connection import IDLE_TIME, Connection
 
 log = logging.getLogger("maskedbandit")
 GRACE = 20  # seconds for requests that are under way

@@ -15,10 +15,10 @@ from maskedbandit.statement.content import Statement, decoded, encoded
 from maskedbandit.statement.evidence import audited
 from maskedbandit.statement.facts import published_facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.chain import Head, holds
-from maskedbandit.store.database import Database
-from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
+from maskedbandit.store.book.chain import Head, holds
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
 
 ROUNDING = 1e-9
 OURS = ("evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger

@@ -10,11 +10,11 @@ from msgspec import Struct
 from maskedbandit.core import Decision
 from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.chain import START, Entry, entries, verified
-from maskedbandit.store.checked import check_start, check_state, check_witness, readable, state_of
-from maskedbandit.store.database import Database
-from maskedbandit.store.standing import of_arms, stages
-from maskedbandit.store.witness import Witness
+from maskedbandit.store.book.chain import START, Entry, entries, verified
+from maskedbandit.store.book.checked import check_start, check_state, check_witness, readable, state_of
+from maskedbandit.store.book.standing import of_arms, stages
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
 

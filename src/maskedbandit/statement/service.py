@@ -13,7 +13,7 @@ from maskedbandit.statement.check import agree, as_written, refuse_experiment
 from maskedbandit.statement.content import Statement, decoded
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.chain import Entry, verified
+from maskedbandit.store.book.chain import Entry, verified
 from maskedbandit.study.protocol import Protocol
 
 PAGE = 10_000  # entries that the service sends at once

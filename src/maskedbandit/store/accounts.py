@@ -17,7 +17,7 @@ from typing import NamedTuple
 from maskedbandit.errors import Corrupted, InvalidValue
 from maskedbandit.privacy.budget import Account, Budget
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.database import Again, Database, Row
+from maskedbandit.store.databases.database import Again, Database, Row
 
 FOREVER = 0  # the number of the only period
 

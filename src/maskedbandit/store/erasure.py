@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from maskedbandit.store.accounts import forget_ticket, places_of
-from maskedbandit.store.database import Row
+from maskedbandit.store.databases.database import Row
 from maskedbandit.store.members import members
 from maskedbandit.store.session import Session
 

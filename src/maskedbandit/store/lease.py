@@ -12,7 +12,7 @@ import socket
 import time
 
 from maskedbandit.errors import UnknownStudy
-from maskedbandit.store.database import Database
+from maskedbandit.store.databases.database import Database
 
 LENGTH = 15_000  # milliseconds
 

@@ -16,7 +16,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from maskedbandit.store.database import Database, Row
+from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.requests import GUARDRAIL
 
 

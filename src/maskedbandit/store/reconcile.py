@@ -28,13 +28,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses, forget_ticket, places_of
-from maskedbandit.store.chain import ENTRY, Entry, Head, entries, holds, next_entry, verified
-from maskedbandit.store.checked import STATES
-from maskedbandit.store.database import Database, Row
+from maskedbandit.store.book.chain import ENTRY, Entry, Head, entries, holds, next_entry, verified
+from maskedbandit.store.book.checked import STATES
+from maskedbandit.store.book.witness import Seen, Witness
+from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
 from maskedbandit.store.traces import Scrubber
-from maskedbandit.store.witness import Seen, Witness
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import duration
 

@@ -8,8 +8,8 @@ from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
-from maskedbandit.store.checked import check_head
-from maskedbandit.store.harm import recorded
+from maskedbandit.store.book.checked import check_head
+from maskedbandit.store.book.harm import recorded
 from maskedbandit.store.members import members, sealed
 from maskedbandit.store.memory import memory_text
 from maskedbandit.store.session import Session

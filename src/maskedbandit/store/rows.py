@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from maskedbandit.errors import UnknownTicket
 from maskedbandit.store.accounts import Accounts
-from maskedbandit.store.database import Database
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.requests import ReportName
 
 

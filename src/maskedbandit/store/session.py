@@ -18,9 +18,9 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.asked import named
-from maskedbandit.store.chain import ENTRY, Head, entries, next_entry, verified
-from maskedbandit.store.checked import (
+from maskedbandit.store.book.asked import named
+from maskedbandit.store.book.chain import ENTRY, Head, entries, next_entry, verified
+from maskedbandit.store.book.checked import (
     check_project,
     check_releases,
     check_start,
@@ -30,15 +30,15 @@ from maskedbandit.store.checked import (
     readable,
     replayed,
 )
-from maskedbandit.store.database import Again, Database, again
-from maskedbandit.store.harm import watched
+from maskedbandit.store.book.harm import watched
+from maskedbandit.store.book.standing import Standing, amended, standing
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Again, Database, again
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.operation import Done, Operation
 from maskedbandit.store.requests import ReportName
 from maskedbandit.store.rows import Rows
-from maskedbandit.store.standing import Standing, amended, standing
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from maskedbandit.errors import NotRunning
-from maskedbandit.store.checked import STATES
+from maskedbandit.store.book.checked import STATES
 from maskedbandit.store.erasure import erase_all
 from maskedbandit.store.session import Session
 

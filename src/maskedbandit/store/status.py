@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 
 from maskedbandit.core import Release
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.asked import asked, named_by
-from maskedbandit.store.chain import Entry
-from maskedbandit.store.checked import state_of
-from maskedbandit.store.database import Database
-from maskedbandit.store.published import published
-from maskedbandit.store.standing import KINDS, stages, standing, wrong_at_most
-from maskedbandit.store.witness import Witness
+from maskedbandit.store.book.asked import asked, named_by
+from maskedbandit.store.book.chain import Entry
+from maskedbandit.store.book.checked import state_of
+from maskedbandit.store.book.published import published
+from maskedbandit.store.book.standing import KINDS, stages, standing, wrong_at_most
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_intervals, sums
 

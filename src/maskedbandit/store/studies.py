@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database, again
+from maskedbandit.store.book.witness import Witness, standard_folder
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database, again
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.study import Study
-from maskedbandit.store.witness import Witness, standard_folder
 from maskedbandit.study.protocol import Protocol
 
 

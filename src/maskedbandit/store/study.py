@@ -20,10 +20,11 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
 from maskedbandit.store.arms import change
-from maskedbandit.store.checked import seed_digest
-from maskedbandit.store.database import Database
+from maskedbandit.store.book.checked import seed_digest
+from maskedbandit.store.book.harm import rule_of_harm
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase_person
-from maskedbandit.store.harm import rule_of_harm
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.operation import About, Done, Operation
 from maskedbandit.store.release import Release, do_what_is_due, releases
@@ -31,7 +32,6 @@ from maskedbandit.store.requests import Assigned, Reported, checked_unit
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import archive, move
 from maskedbandit.store.traces import Scrubber
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.protocol import Protocol
 
 
@@ -167,7 +167,7 @@ class Study:
         Scrubber().scrub(self.database)
 
     def change_arms(self, what: str, name: str, payload: Any = None) -> None:
-        """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/standing.py)."""
+        """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/book/standing.py)."""
         self._one(self.op_change_arms, what, name, payload)
 
     def offers(self, ticket: str) -> tuple[Offer, ...]:

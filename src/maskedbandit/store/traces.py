@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from maskedbandit.store.database import Database, again
+from maskedbandit.store.databases.database import Database, again
 
 
 def are_left(database: Database) -> bool:

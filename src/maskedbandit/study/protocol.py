@@ -220,7 +220,7 @@ class Protocol:
         return aim_of(self.table, self.policy.goal)
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
-        """The same in stage `number`, from 2 on, before which so many people got a place: see store/standing.py."""
+        """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
         return self.aim / (number * (number - 1)) if self.people is None else max(self.people - placed, 1)
 
     @cached_property

@@ -31,7 +31,7 @@ from maskedbandit.lab.goals import drive
 from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit_run import broken
+from maskedbandit.reports.audit.runs import broken
 from tests.contracts.rules import LONG, RAW, of_goal
 from tests.golden import channel_for, interpreted
 from tests.statistics import mean_is, same_distribution

@@ -12,7 +12,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.estimate_source import source_of
+from maskedbandit.reports.estimate.source import source_of
 from tests.statistics import mean_is
 
 KINDS = mb.Visits([[0.6, 0.5], [0.4, 0.9]], visits=[1, 20], shares=[0.75, 0.25], cap=2)

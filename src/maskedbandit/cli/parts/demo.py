@@ -16,9 +16,9 @@ from pathlib import Path
 from maskedbandit.cli.parts.simulation import Clock, Simulated
 from maskedbandit.errors import Refused, StoreError
 from maskedbandit.lab.experiments.packaged import folder
-from maskedbandit.service.held import Held
-from maskedbandit.service.host import Host
-from maskedbandit.store.connection import connect
+from maskedbandit.service.host.held import Held
+from maskedbandit.service.host.host import Host
+from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.studies import new, opened, prepared_witness
 from maskedbandit.store.study import Study

@@ -16,8 +16,8 @@ import numpy as np
 from maskedbandit.cli.parts.computed import answer, computed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.parts.selection import Selection
-from maskedbandit.reports.forecast import RUNS, Forecast, forecast, waits
-from maskedbandit.reports.plan_means import hardest
+from maskedbandit.reports.plan.forecast import RUNS, Forecast, forecast, waits
+from maskedbandit.reports.plan.means import hardest
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 from maskedbandit.words import decimal, duration

@@ -9,9 +9,9 @@ from typing import Any
 
 from maskedbandit.channels.tree import Tree
 from maskedbandit.cli.parts.computed import answer
-from maskedbandit.reports.audit import USUAL
-from maskedbandit.reports.audit_exact import exact_part, fitting
-from maskedbandit.reports.audit_tree import tree_part
+from maskedbandit.reports.audit.audit import USUAL
+from maskedbandit.reports.audit.exact import exact_part, fitting
+from maskedbandit.reports.audit.trees import tree_part
 from maskedbandit.study.protocol import Protocol
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from maskedbandit.cli.parts.computed import Kept, answer
 from maskedbandit.cli.parts.forecast import instance
-from maskedbandit.reports.forecast import RUNS
-from maskedbandit.reports.plan import TRUST, Question, plan
-from maskedbandit.reports.plan_table import Row
+from maskedbandit.reports.plan.forecast import RUNS
+from maskedbandit.reports.plan.plan import TRUST, Question, plan
+from maskedbandit.reports.plan.table import Row
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 from maskedbandit.words import count

@@ -36,13 +36,13 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.outcomes import Out
+from maskedbandit.lab.rehearsal.cohorts import Cohorts
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.user import User
-from maskedbandit.study.cohorts import Cohorts
 from maskedbandit.study.device import Device
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.illegal import unknown_size

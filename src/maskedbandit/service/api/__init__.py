@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from maskedbandit.service.route import Route
+from maskedbandit.service.request.route import Route
 
 
 def routes() -> list[Route]:

@@ -1,14 +1,14 @@
-"""The arms of a study that runs: paused, resumed and added. What follows from that is in store/standing.py."""
+"""The arms of a study that runs: paused, resumed and added. What follows from that is in store/book/standing.py."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from maskedbandit.service.describe import described
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.messages import Body, Name, StudyState
-from maskedbandit.service.route import Call, Route
+from maskedbandit.service.request.route import Call, Route
+from maskedbandit.service.shown.describe import described
 
 
 class NewArm(Body):

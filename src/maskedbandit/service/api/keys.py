@@ -9,8 +9,8 @@ from maskedbandit.errors import Forbidden
 from maskedbandit.service import keys
 from maskedbandit.service.keys import OWNER, Key
 from maskedbandit.service.messages import KeyListed, KeyMade, KeysListed, NewKey
-from maskedbandit.service.route import Call, Route
-from maskedbandit.store.database import Database
+from maskedbandit.service.request.route import Call, Route
+from maskedbandit.store.databases.database import Database
 
 T = TypeVar("T")
 

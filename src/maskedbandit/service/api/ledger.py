@@ -8,18 +8,18 @@ from functools import partial
 from starlette.responses import StreamingResponse
 
 from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, UnknownStudy
-from maskedbandit.service.describe import is_simulated, protocol_of, releases_of
-from maskedbandit.service.events import entries_after, event_stream
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.problems import of_status
-from maskedbandit.service.published import Ledger, LedgerEntry, LedgerHead, Releases, Verified
-from maskedbandit.service.route import PROBLEM, Answer, Call, Route, encode
-from maskedbandit.store.connection import connect
-from maskedbandit.store.database import Database
-from maskedbandit.store.published import published
-from maskedbandit.store.verify import verify
-from maskedbandit.store.witness import Witness
+from maskedbandit.service.request.events import entries_after, event_stream
+from maskedbandit.service.request.problems import of_status
+from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode
+from maskedbandit.service.shown.describe import is_simulated, protocol_of, releases_of
+from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Releases, Verified
+from maskedbandit.store.book.published import published
+from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
 
 
 def whole_number(name: str, text: str | None) -> int:

@@ -17,19 +17,19 @@ from msgspec import Struct
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
 from maskedbandit.service.api.people import ask
-from maskedbandit.service.bodies import BadBody
-from maskedbandit.service.describe import protocol_of
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned, Token, Unit
-from maskedbandit.service.problems import problem
-from maskedbandit.service.route import Answer, Call, Route, encode, study_name
+from maskedbandit.service.request.bodies import BadBody
+from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.route import Answer, Call, Route, encode, study_name
+from maskedbandit.service.shown.describe import protocol_of
 from maskedbandit.store.accounts import places_of
-from maskedbandit.store.asked import asked
-from maskedbandit.store.database import Database
-from maskedbandit.store.published import EVER
-from maskedbandit.store.standing import amended, of_arms, stages
+from maskedbandit.store.book.asked import asked
+from maskedbandit.store.book.published import EVER
+from maskedbandit.store.book.standing import amended, of_arms, stages
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import listed
-from maskedbandit.store.witness import Witness
 from maskedbandit.study.signatures import is_signed
 
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from maskedbandit.service.messages import Health
-from maskedbandit.service.openapi import document
-from maskedbandit.service.route import Answer, Call, Route, encode
+from maskedbandit.service.request.openapi import document
+from maskedbandit.service.request.route import Answer, Call, Route, encode
 
 
 async def healthz(call: Call) -> Health:

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 from maskedbandit.errors import MaskedBanditError, Unauthorized
-from maskedbandit.service.held import Held
+from maskedbandit.service.host.held import Held
 from maskedbandit.service.keys import CLIENT
-from maskedbandit.service.limits import BATCH
 from maskedbandit.service.messages import (
     Assign,
     AssignBatch,
@@ -25,8 +24,9 @@ from maskedbandit.service.messages import (
     ReportBatch,
     Reported,
 )
-from maskedbandit.service.problems import problem
-from maskedbandit.service.route import Call, Route, asked_of
+from maskedbandit.service.request.limits import BATCH
+from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.route import Call, Route, asked_of
 from maskedbandit.store.operation import About
 from maskedbandit.study.signatures import is_signed
 

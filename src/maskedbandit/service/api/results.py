@@ -7,11 +7,11 @@ import msgspec
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.service.api.ledger import misfit
+from maskedbandit.service.host.statement import recomputed_statement
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.published import ArmResult, Compared, GuardrailResult, Results
-from maskedbandit.service.route import Answer, Call, Route
-from maskedbandit.service.statement import recomputed_statement
-from maskedbandit.service.view import Arm, View
+from maskedbandit.service.request.route import Answer, Call, Route
+from maskedbandit.service.shown.published import ArmResult, Compared, GuardrailResult, Results
+from maskedbandit.service.shown.view import Arm, View
 from maskedbandit.statement.content import Statement
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
-from maskedbandit.service.describe import described, in_list, protocol_of
-from maskedbandit.service.host import Host
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import OWNER, STAFF, write
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
-from maskedbandit.service.route import Call, Route
-from maskedbandit.store.database import Database
+from maskedbandit.service.request.route import Call, Route
+from maskedbandit.service.shown.describe import described, in_list, protocol_of
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.operation import About
 from maskedbandit.store.studies import listed, new
 from maskedbandit.store.study import Study

@@ -6,11 +6,11 @@ from functools import partial
 
 from starlette.responses import RedirectResponse, Response
 
-from maskedbandit.service.describe import visible
-from maskedbandit.service.elsewhere import RELAYED
+from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.page.form import arm_payload
 from maskedbandit.service.page.visit import Handler, Visit
-from maskedbandit.service.route import held_here
+from maskedbandit.service.request.route import held_here
+from maskedbandit.service.shown.describe import visible
 
 
 def changed(what: str, roles: tuple[str, ...]) -> Handler:

@@ -12,12 +12,12 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response
 
 from maskedbandit.errors import MaskedBanditError
-from maskedbandit.service.describe import visible
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.page import render
 from maskedbandit.service.page.form import EXAMPLE, as_number
 from maskedbandit.service.page.visit import Visit
-from maskedbandit.service.problems import problem
+from maskedbandit.service.request.problems import problem
+from maskedbandit.service.shown.describe import visible
 
 PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 

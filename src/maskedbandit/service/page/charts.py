@@ -11,7 +11,7 @@ from markupsafe import Markup
 from maskedbandit.drawing import Drawing, picture, ticks, times
 from maskedbandit.service.page.bands import Row, bands, told
 from maskedbandit.service.page.tables import delay_names, groups
-from maskedbandit.service.view import Arm, View
+from maskedbandit.service.shown.view import Arm, View
 from maskedbandit.theory.sequences import Interval
 from maskedbandit.words import count, counted, duration, percent
 from maskedbandit.words import epsilon as as_text

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 from jinja2 import Environment
 
 from maskedbandit import words
-from maskedbandit.service import guarded
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page import charts, sentences, tables
-from maskedbandit.service.statement import statement
-from maskedbandit.service.view import Summary, View
+from maskedbandit.service.shown import guardrail as guarded
+from maskedbandit.service.shown.view import Summary, View
 from maskedbandit.statement import sentences as privacy
 from maskedbandit.statement.page import environment, shown
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from maskedbandit.service.counts import Cohort
-from maskedbandit.service.estimates import ALPHA
-from maskedbandit.service.health import RARE, exposure_chance
-from maskedbandit.service.view import Line, View
-from maskedbandit.service.wasted import MANY, NEWEST
-from maskedbandit.store.standing import wrong_at_most
+from maskedbandit.service.shown.counts import Cohort
+from maskedbandit.service.shown.estimates import ALPHA
+from maskedbandit.service.shown.health import RARE, exposure_chance
+from maskedbandit.service.shown.view import Line, View
+from maskedbandit.service.shown.wasted import MANY, NEWEST
+from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.words import clock, count, counted, decimal, duration
 
 

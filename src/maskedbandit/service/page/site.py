@@ -22,9 +22,8 @@ from starlette.staticfiles import StaticFiles
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Unauthorized
 from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
 from maskedbandit.service.api.studies import MOVES, checked, made
-from maskedbandit.service.describe import visible
-from maskedbandit.service.elsewhere import RELAYED
-from maskedbandit.service.events import event_stream
+from maskedbandit.service.host.elsewhere import RELAYED
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
 from maskedbandit.service.page.arms import changed
@@ -32,12 +31,13 @@ from maskedbandit.service.page.asked import PLANNED, audit_page, plan_page, plan
 from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
 from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
-from maskedbandit.service.preview import preview
-from maskedbandit.service.problems import problem
-from maskedbandit.service.route import held_here
-from maskedbandit.service.session import BEFORE, LENGTH, NAME, end_session, new_session
-from maskedbandit.service.statement import statement
-from maskedbandit.service.view import View, summaries
+from maskedbandit.service.request.events import event_stream
+from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.route import held_here
+from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME, end_session, new_session
+from maskedbandit.service.shown.describe import visible
+from maskedbandit.service.shown.preview import preview
+from maskedbandit.service.shown.view import View, summaries
 from maskedbandit.statement.content import encoded
 from maskedbandit.statement.facts import published_facts
 from maskedbandit.statement.page import FOLDER, STYLE, printed

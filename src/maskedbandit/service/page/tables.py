@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from maskedbandit.service.tally import DELAYS
-from maskedbandit.service.view import View
+from maskedbandit.service.shown.tally import DELAYS
+from maskedbandit.service.shown.view import View
 from maskedbandit.words import clock, count, decimal, duration, percent
 
 Rows = list[list[Any]]

@@ -12,13 +12,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.describe import simulated, visible
 from maskedbandit.service.keys import Key
-from maskedbandit.service.limits import BODY
 from maskedbandit.service.page import render
-from maskedbandit.service.route import HeldElsewhere, said_of, study_name
-from maskedbandit.service.session import browser_of, form_token, is_form_token, key_of_session
-from maskedbandit.service.view import View
+from maskedbandit.service.request.limits import BODY
+from maskedbandit.service.request.route import HeldElsewhere, said_of, study_name
+from maskedbandit.service.request.sessions import browser_of, form_token, is_form_token, key_of_session
+from maskedbandit.service.shown.describe import simulated, visible
+from maskedbandit.service.shown.view import View
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "

@@ -1,0 +1,1 @@
+"""Audits: whether a study, a policy or a service keeps what it states."""

@@ -1,0 +1,208 @@
+"""What a release costs, enumerated: its distributions for two neighbours, and those of broken twins.
+
+Neighbours differ in one reward, 1 or 0. All other rewards shift both distributions by the same steps, so they may be 0.
+Of distributed trust the honest survivors are the fewest that are counted on; of two servers one works against the
+people, and takes its own noise off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.pure_shuffled import PureShuffled
+from maskedbandit.channels.response import Response
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix
+from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.errors import InvalidValue
+from maskedbandit.noises.noise import Noise
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.statistics import REWARD
+from maskedbandit.reports.audit.audit import Control, Part, Promise, above
+from maskedbandit.reports.audit.bounds import Law, largest_ratio, needed_epsilon, trade_off
+
+DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
+WIDEST, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
+Pair = tuple[Law, Law]
+NOISY = (Central, Local, Distributed, TwoServers)
+
+
+def promise_of(loss: Loss, delta: float = DELTAS[0]) -> Promise:
+    """What a loss promises: its pure ε, with its own δ, or else the ε at this δ."""
+    if loss.pure_epsilon < math.inf:
+        return Promise(loss.epsilon(loss.delta), float(loss.delta))
+    return Promise(loss.epsilon(delta), delta)
+
+
+def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Law:
+    """The mass, on -far, ..., far, of the sum of some of the noise shares that a draw is made of."""
+    z = np.arange(-far, far + 1)
+    one = total = noise.pmf(z, 1.0 / of) if of > 1 else noise.pmf(z)
+    if far > WIDEST_TWICE:
+        return noise.pmf(z, parts / of)
+    for _ in range(parts - 1):
+        total = np.convolve(total, one)[far : 3 * far + 1]
+    return total
+
+
+def neighbours(mass: Law, steps: int) -> Pair:
+    """A distribution and itself some steps further, where both are known well: without what the window cut off."""
+    cut = mass.size // 4
+    return mass[cut + steps : -cut], mass[cut : -cut - steps]
+
+
+def released(channel: NoisyChannel, n: int, survivors: int = 0) -> Pair:
+    """What leaves a cohort of n of whom so few add their noise, for two neighbours; or what leaves one device."""
+    if isinstance(channel, Distributed):
+        parts, of = survivors or channel.counted_on(n), channel.counted_on(n)
+    else:
+        parts, of = 1, 1
+    noise = channel.release_noise(n)
+    return shifted(noise, parts, of, channel.steps(n))
+
+
+def shifted(noise: Noise, parts: int, of: int, steps: int) -> Pair:
+    """So many shares of a noise, and the same so many steps further."""
+    return neighbours(noise_sums(noise, parts, of, window(noise, steps)), steps)
+
+
+def window(noise: Noise, steps: int) -> int:
+    """How far a distribution is computed."""
+    return 4 * math.ceil(12 * max(float(noise.scale), 2.0)) + 4 * steps
+
+
+def released_bit(channel: Response) -> Pair:
+    """What leaves one device."""
+    flip = channel.law().flip
+    return np.array([flip, 1 - flip]), np.array([1 - flip, flip])
+
+
+def released_coins(coins: int) -> Pair:
+    """The number of ones among a bit and so many coins."""
+    from scipy.stats import binom
+
+    mass: Law = binom.pmf(np.arange(-1, coins + 2), coins, 0.5)
+    return mass[1:], mass[:-1]
+
+
+def repeated(pair: Pair) -> Pair:
+    """One sum, released twice with noise of its own each time."""
+    a, b = (np.outer(mass, mass).ravel() for mass in pair)
+    return a, b
+
+
+def looser(channel: Any) -> Any:
+    """The same channel with twice the epsilon."""
+    return replace(channel, epsilon=2 * Fraction(channel.epsilon))
+
+
+def noisy_twins(channel: NoisyChannel, n: int) -> Iterator[tuple[str, Pair]]:
+    """Broken twins of a channel that adds noise to sums or to rewards."""
+    noise, steps = channel.release_noise(n), channel.steps(n)
+    yield "half of the noise", released(looser(channel), n)
+    if (pair := released(channel, n))[0].size <= WIDEST_TWICE:
+        yield "noise redrawn for the same sum", repeated(pair)
+    if steps > 1:
+        yield "noise not stretched by the steps in a reward", shifted(noise.stretch(Fraction(1, steps)), 1, 1, steps)
+    if isinstance(channel, TwoServers):
+        yield "one draw of noise, half of it from each server", shifted(noise, 1, 2, steps)
+    if isinstance(channel, Distributed):
+        least = channel.counted_on(n)
+        if least < n:
+            yield "noise shares as if everybody were honest", shifted(noise, least, n, steps)
+        if least > 1:
+            name = "an unfinished cohort, with the noise shares that are there"
+            yield name, released(channel, n, survivors=least - 1)
+
+
+def response_twins(channel: Response) -> Iterator[tuple[str, Pair]]:
+    """Broken twins of randomized response."""
+    yield "half of the privacy", released_bit(looser(channel))
+    yield "flips redrawn for the same bit", repeated(released_bit(channel))
+
+
+def coin_twins(coins: int) -> Iterator[tuple[str, Pair]]:
+    """Broken twins of bits among coins."""
+    yield "half of the coins", released_coins(coins // 2)
+    if coins <= WIDEST_TWICE:
+        yield "coins tossed again for the same bit", repeated(released_coins(coins))
+
+
+def judged(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> Part:
+    """What the pair needs, beside what the loss says; a loss without a pure ε is looked at where it is tightest."""
+    promise, needed = promise_of(loss), 0.0
+    for i, delta in enumerate(DELTAS):
+        said = promise_of(loss, delta)
+        found = shown_by(pair, said)
+        if i == 0 or above(found, said, "exact"):
+            promise, needed = said, found
+    controls = [Control(twin, shown_by(broken, promise), True) for twin, broken in twins]
+    controls = [each._replace(caught=above(each.lower_bound, promise, "exact")) for each in controls]
+    curves = trade_off(*pair), trade_off(*min(twins, key=lambda each: shown_by(each[1], promise))[1])
+    return Part(name, promise, "exact", needed, tuple(controls), curve=curves[0], twin_curve=curves[1])
+
+
+def shown_by(pair: Pair, promise: Promise) -> float:
+    """The ε that a pair needs at the δ of a promise."""
+    return needed_epsilon(*pair, promise.delta) if promise.delta else largest_ratio(*pair)
+
+
+def fitting(channel: Channel, people: int) -> int:
+    """The size of an audited cohort: so many people, or if the channel does not allow that, fewer or more."""
+    larger = (people * 4**power for power in range(1, 6))
+    refused: InvalidValue | None = None
+    for n in (*range(people, 0, -1), *larger):
+        try:
+            channel.check_size(n)
+            channel.loss(n)
+            return n
+        except InvalidValue as why:
+            refused = refused or why
+    assert refused is not None
+    raise refused
+
+
+def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
+    """The release of a cohort of n, enumerated; or why not. Both, if it is not all that an adversary sees."""
+    if not getattr(channel, "statistics", REWARD).is_single:
+        return None, "vectors: a distribution of as many numbers is too large to enumerate; each number is audited"
+    if isinstance(channel, PureShuffled | SplitAndMix):
+        part, _ = exact_part(channel.summed, n)
+        why = (
+            "that messages show little more than the noisy sum: it is assumed of an ideal sum"
+            if isinstance(channel, PureShuffled)
+            else "that messages show little more than the noisy sum: it is proved, and the δ pays for it"
+        )
+        return (replace(part, part=f"the noisy sum inside {type(channel).__name__}") if part else None), why
+    if type(channel) is Response:
+        twins = list(response_twins(channel))
+        return judged("what a device sends", channel.loss(1), released_bit(channel), twins), ""
+    if type(channel) is Shuffled:
+        coins = channel.needed()
+        if coins > WIDEST:
+            return None, f"{coins} coins: too many to enumerate"
+        one = Loss.approximate(channel.epsilon, channel.delta)
+        name = f"the number of ones among {coins} honest coins"
+        return judged(name, one, released_coins(coins), list(coin_twins(coins))), ""
+    if type(channel) in NOISY and isinstance(channel, NoisyChannel):
+        if window(channel.release_noise(n), channel.steps(n)) > WIDEST:
+            return None, f"{channel}: its noise is too wide to enumerate"
+        once: Any = channel
+        if hasattr(channel, "backend"):  # an attempt more is a loss more, and this is one
+            from maskedbandit.backends.ideal import Ideal
+
+            once = replace(once, backend=Ideal())
+        name = "what a device sends" if type(channel) is Local else f"the release of a cohort of {n}"
+        return judged(name, once.loss(n), released(channel, n), list(noisy_twins(channel, n))), ""
+    return None, f"the distribution of {type(channel).__name__}: nothing here knows it"

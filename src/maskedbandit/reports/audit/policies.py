@@ -1,0 +1,169 @@
+"""A policy on a channel: a whole run is played again with one person's rewards turned over and all decisions forced.
+
+Only the sums that reach the channel can differ then, so what a run shows of the person is what these releases show of
+their change: a reward that enters one release, once, costs what the channel says. Decisions are also played freely,
+for two neighbours, and told apart by samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.response import Response
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.engine.arm_loop import loop
+from maskedbandit.lab.goals.regret.simulate import simulate
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import ZERO
+from maskedbandit.reports.audit.audit import USUAL, Control, How, Part, above
+from maskedbandit.reports.audit.bounds import Law, Views, trade_off
+from maskedbandit.reports.audit.exact import (
+    NOISY,
+    Pair,
+    looser,
+    promise_of,
+    released_bit,
+    released_coins,
+    shifted,
+    shown_by,
+)
+from maskedbandit.reports.audit.runs import Table, broken, play
+from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, at_worst, enough, sampled_part
+
+PEOPLE, MOST_PEOPLE, ARMS, TURNED = 250, 16_000, 3, 12
+DECIDING = 12  # people in a run whose decisions are sampled
+RELEASE = "released = perturb(parameters, memory, law, arm, x, n, z, of_noise)"
+BROKEN = {  # by lines of the engine's loop, in runs without delay
+    "a sum that is kept after its release": f"x += seen_total[arm]; seen_total[arm] = x; {RELEASE}",
+    "a reward that counts twice": RELEASE.replace("x, n", "2 * x, n"),
+}
+Rows = tuple[tuple[float, ...], ...]
+
+
+def people(users: int) -> Rows:
+    """The rewards of so many people."""
+    return tuple(tuple(float((7 * t + 3 * arm) % 5 < 2) for arm in range(ARMS)) for t in range(users))
+
+
+def turned(rows: Rows, t: int) -> Rows:
+    """The table with the rewards of one person turned over."""
+    return (*rows[:t], tuple(1 - reward for reward in rows[t]), *rows[t + 1 :])
+
+
+def moves(policy: Policy, channel: Channel, rows: Rows) -> dict[str, list[tuple[int, float]]]:
+    """The size of each release that one person's rewards move, and how far; of the person who moves them most.
+
+    In the engine, under "", and in each broken one; all take the decisions of the first run.
+    """
+    generator = np.random.Generator(np.random.PCG64(3))
+    decisions = play(policy, channel, rows, generator).decisions
+    found = {}
+    for name, engine in {"": loop, **{name: broken(RELEASE, line) for name, line in BROKEN.items()}}.items():
+
+        def sums(table: Rows, engine: Any = engine) -> list[tuple[int, int, float]]:
+            return play(policy, channel, table, np.random.Generator(np.random.PCG64(3)), decisions, engine).sums
+
+        first, worst = sums(rows), list[tuple[int, float]]()
+        for t in {*range(6), *range(6, len(rows), max(len(rows) // TURNED, 1)), len(rows) - 1}:
+            pairs = zip(first, sums(turned(rows, t)), strict=True)
+            own = [(n, abs(x - y)) for (_, n, x), (_, _, y) in pairs if x != y]
+            worst = max(worst, own, key=lambda each: sum(far for _, far in each))
+        found[name] = worst
+    return found
+
+
+def moved(channel: Channel, n: int, far: float) -> Pair:
+    """A release of a cohort of n, and the same with a sum that is so far away."""
+    apart: Pair = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    if isinstance(channel, Response | Shuffled):
+        if far != 1:
+            return apart
+        return released_bit(channel) if isinstance(channel, Response) else released_coins(channel.needed())
+    assert isinstance(channel, NoisyChannel)
+    parts = channel.counted_on(n) if isinstance(channel, Distributed) else 1
+    return shifted(channel.release_noise(n), parts, parts, round(far * channel.steps(n)))
+
+
+def run_pair(channel: Channel, found: list[tuple[int, float]]) -> Pair:
+    """What all releases together show, for two neighbours: of the two that moved farthest, at least."""
+    pair: Pair = np.array([1.0]), np.array([1.0])
+    for n, far in sorted(found, key=lambda each: -each[1])[:2]:
+        more: Pair = moved(channel, n, far)
+        if pair[0].size * more[0].size > 10**7:
+            break
+        a, b = (np.outer(x, y).ravel() for x, y in zip(pair, more, strict=True))
+        pair = a, b
+    return pair
+
+
+def run_part(policy: Policy, channel: Channel) -> tuple[Part | None, str]:
+    """A whole run, with all decisions forced; or why it is not audited."""
+    channel = channel.summed if isinstance(channel, SplitAndMix) else at_worst(channel)
+    if type(channel) not in (*NOISY, Response, Shuffled):
+        return None, f"runs on {type(channel).__name__}: its releases are not enumerated"
+    users, controls = PEOPLE, list[Control]()
+    while not controls or not all(each.caught for each in controls):
+        if users > MOST_PEOPLE:
+            return None, f"runs of {type(policy).__name__}: {MOST_PEOPLE:,} people are too few for several releases"
+        found = moves(policy, channel, people(users))
+        own = found.pop("")
+        if own:
+            promise = promise_of(policy.loss(channel.loss(max(n for n, _ in own)), users))
+            pair, twins = run_pair(channel, own), {name: run_pair(channel, each) for name, each in found.items()}
+            shown = {name: shown_by(each, promise) for name, each in twins.items()}
+            controls = [Control(name, each, above(each, promise, "exact")) for name, each in shown.items()]
+        users *= 4
+    curve: Law = trade_off(*pair)
+    return (
+        Part(
+            f"a run of {users // 4:,} people, one of them turned over",
+            promise,
+            "exact",
+            shown_by(pair, promise),
+            tuple(controls),
+            curve=curve,
+            twin_curve=trade_off(*min(twins.values(), key=lambda each: shown_by(each, promise))),
+        ),
+        "",
+    )
+
+
+def decided(policy: Policy, channel: Channel, samples: int, seed: int) -> Both:
+    """Who got the arm of the first person, in many short runs in which that person has a reward of 0 or of 1, and all
+    others 0. Which arm that is was drawn before there were rewards, so it says nothing."""
+    views = []
+    for world in (0.0, 1.0):
+        rows = ((world, world), *((0.0, 0.0),) * (DECIDING - 1))
+        found = simulate(policy, channel, Table(rows), DECIDING, runs=samples // 2, seed=seed, study=f"audit {world}")
+        arms: Views = np.diff(found.regret, axis=1, prepend=0.0)
+        views.append((np.round(arms) == np.round(arms[:, :1])).astype(float))
+    return views[0], views[1]
+
+
+def decisions_part(policy: Policy, channel: Channel, how: How = USUAL) -> tuple[Part | None, str]:
+    """The decisions of short runs; or why they are not audited."""
+    if policy.goal != "regret":
+        return None, f"decisions of {type(policy).__name__}: a search has no short runs"
+    worst = ZERO
+    for n in range(1, DECIDING + 1):
+        worst |= channel.loss(n)
+    promise = promise_of(policy.loss(worst, DECIDING), 1e-2)
+    many = enough(promise) if how.samples is None else how.samples
+    if many > MOST_SAMPLES:
+        return None, f"decisions of {type(policy).__name__}: {promise} would take more than {MOST_SAMPLES:,} samples"
+    found = decided(policy, channel, many, how.seed)
+    how.advance(many)
+    try:
+        twin = "half of the noise", decided(policy, looser(channel), many, how.seed + 1)
+    except (InvalidValue, TypeError, AttributeError):
+        return None, f"decisions of {type(policy).__name__}: there is no broken twin of this channel"
+    how.advance(many)
+    names = [f"whether person {i + 1} gets the arm of person 1" for i in range(DECIDING)]
+    return sampled_part(f"the decisions for {DECIDING} people", promise, found, [twin], names, how.error), ""

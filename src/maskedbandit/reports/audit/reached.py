@@ -1,0 +1,113 @@
+"""A service, asked over HTTP: one that runs at an address, or one of this process, whose clock goes on when asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+
+from maskedbandit.client.calls import check_key, checked_url
+from maskedbandit.errors import Forbidden, MaskedBanditError, StorageFailed, Unauthorized, UnknownStudy
+from maskedbandit.service import keys
+from maskedbandit.service.app import application
+from maskedbandit.service.host.held import Held
+from maskedbandit.service.host.host import Host
+from maskedbandit.store.databases.connection import connect
+
+TOGETHER = 1000  # requests in a batch
+ARMS, ARMS_FAR = 200, 1000  # cohorts that are released together: here, and where each release takes seconds
+NO_WINDOW, WINDOW_FAR = "0 seconds", "4 seconds"  # in which reports must arrive
+MEMORY = Path("/dev/shm")
+WRONG: dict[str, type[MaskedBanditError]] = {
+    "unauthorized": Unauthorized,
+    "forbidden": Forbidden,
+    "unknown_study": UnknownStudy,
+}
+Wait = Callable[[str], Awaitable[None]]
+
+
+async def a_while(study: str) -> None:
+    """Until the clock of the service may have gone round."""
+    await asyncio.sleep(0.1)
+
+
+class Service:
+    """A service, asked with a key of its owner."""
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        key: str,
+        wait: Wait = a_while,
+        arms: int = ARMS,
+        window: str = NO_WINDOW,
+    ) -> None:
+        self._client, self._key, self.wait, self.arms, self.window = client, key, wait, arms, window
+
+    async def ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        """What the service answers, or raise what it says is wrong."""
+        headers = {"Authorization": f"Bearer {key or self._key}", "Content-Type": "application/json"}
+        content = None if body is None else json.dumps(body).encode()
+        for _ in range(20):
+            try:
+                reply = await self._client.request(method, path, content=content, headers=headers)
+            except httpx.HTTPError as why:
+                raise StorageFailed(f"the service cannot be asked: {why or type(why).__name__}") from None
+            if reply.status_code not in (429, 503):
+                break
+            await asyncio.sleep(float(reply.headers.get("Retry-After", 1)))
+        found = reply.json()
+        if reply.status_code >= 400:
+            kind = WRONG.get(found.get("code", ""), StorageFailed)
+            raise kind(f"the service says: {found.get('detail', reply.status_code)}")
+        return found
+
+    async def together(self, path: str, requests: list[Any], key: str, may_be: str = "") -> list[Any]:
+        """The answers to many requests of one kind, all of which must be granted, or be refused for this reason."""
+        answers = []
+        for i in range(0, len(requests), TOGETHER):
+            for item in (await self.ask("POST", path, {"requests": requests[i : i + TOGETHER]}, key))["items"]:
+                if "answer" not in item and item["problem"]["code"] != may_be:
+                    raise StorageFailed(f"the service says: {item['problem']['detail']}")
+                answers.append(item.get("answer"))
+        return answers
+
+
+@asynccontextmanager
+async def reached(url: str, key: str) -> AsyncIterator[Service]:
+    """A service that runs at an address."""
+    check_key(key)
+    async with httpx.AsyncClient(base_url=checked_url(url), trust_env=False, timeout=60) as client:
+        yield Service(client, key, arms=ARMS_FAR, window=WINDOW_FAR)
+
+
+@asynccontextmanager
+async def own() -> AsyncIterator[Service]:
+    """A service of this process, whose database ends with the block; its clock goes on when it is waited for."""
+    with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:  # whose people are made up
+        now, address, witness = [0], f"sqlite:///{folder}/studies.db", Path(folder) / "witness"
+        host = Host(address, witness, rate=1e9, clock=lambda: now[0])
+        database = connect(address)
+        key = keys.make(database, keys.OWNER, None, 0)
+        host.keys.read(database)
+        database.close()
+
+        async def tick(study: str) -> None:
+            now[0] += 1
+            held = await host.hold(study)
+            assert isinstance(held, Held)
+            await held.do(held.study.op_tick)
+
+        transport = httpx.ASGITransport(app=application(host))
+        await host.start()
+        try:
+            async with httpx.AsyncClient(base_url="http://audit", transport=transport, timeout=None) as client:
+                yield Service(client, key, tick)
+        finally:
+            await host.stop()

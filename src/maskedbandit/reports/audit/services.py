@@ -1,0 +1,244 @@
+"""An audit of a service through its API, as an application sees it: studies of its own, with people who are not there.
+
+The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
+again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
+all others have the lowest. If the study has a guardrail, so it is with its outcome, of the same people. What is seen of
+an arm: its release, its next release, and when the arm is dealt next. The broken twin is a study on the same service
+with twice the epsilon, of which the same is asked as of the sound one.
+
+The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
+simulated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import secrets
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
+from maskedbandit.client.device import noisy
+from maskedbandit.errors import (
+    InvalidValue,
+    MaskedBanditError,
+    StorageFailed,
+)
+from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
+from maskedbandit.privacy.exact import exact
+from maskedbandit.reports.audit.audit import USUAL, Advance, How, Part
+from maskedbandit.reports.audit.reached import ARMS, NO_WINDOW, TOGETHER, Service
+from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
+from maskedbandit.study.budget_table import MOST
+from maskedbandit.study.guardrail import Guardrail
+from maskedbandit.study.naming import table
+from maskedbandit.study.protocol import Protocol
+
+SIZE = 2  # people in a cohort
+PART = "the service: its releases, and its arms"
+PATIENCE = 60  # seconds until a release must have come
+SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
+
+
+def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS, window: str = NO_WINDOW) -> Protocol:
+    """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
+    given = protocol.table
+    channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
+    if factor > 1:
+        channel["epsilon"] = written(factor * epsilon_of(agreed(protocol)))
+        for key in budget.keys() & {"epsilon", "rho"}:
+            budget[key] = written(min(1000 * exact(key, budget[key]), Fraction(MOST)))
+    reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
+    second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
+    if lacks := SuccessiveElimination().needs(protocol.channel.law()):
+        raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
+    return Protocol.from_table(
+        {
+            "name": name,
+            "about": "an audit: nobody takes part",
+            "people": 10**9,
+            "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
+            "channel": channel,
+            "arms": [{"name": f"arm{i}"} for i in range(arms)],
+            "reward": reward | {"window": window, "exposure": "0 seconds"},
+            "budget": budget,
+            **second,
+        }
+    )
+
+
+def written(value: Fraction) -> int | str:
+    """An exact number as a protocol has it."""
+    return value.numerator if value.denominator == 1 else str(value)
+
+
+def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:
+    """The same guardrail, with a limit that no arm is found beyond."""
+    kept = {key: value for key, value in given.items() if key in ("name", "least", "most", "rule", "share")}
+    outcome = guardrail.outcome
+    limit = min(outcome.in_units(1 - 1e-9), math.nextafter(outcome.most, outcome.least))  # most is no limit
+    return kept | {"harm": {"above": limit}, "alpha": 1e-9}
+
+
+def agreed(protocol: Protocol) -> Channel:
+    """The channel of a protocol, with the epsilon that its outcomes share."""
+    return at_epsilon(protocol.channel, sum((epsilon_of(each.channel) for each in protocol.outcomes), Fraction(0)))
+
+
+def seen(protocol: Protocol) -> list[str]:
+    """What is seen of an arm."""
+    names = list[str]()
+    for metric, _, channel in protocol.outcomes:
+        local = channel.trust == "local"
+        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if local else [])]
+        names += [f"{each} ({metric})" if metric else each for each in shown]
+    return names
+
+
+class Audited:
+    """A study that is made for an audit."""
+
+    def __init__(self, service: Service, protocol: Protocol, key: str) -> None:
+        self.service, self.protocol, self._key, self._channel = service, protocol, key, agreed(protocol)
+        self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
+
+    async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
+        """All cohorts once: when each arm was dealt first, and what that person's device sent, if it adds the noise.
+
+        The first person of an arm is in its world.
+        """
+        firsts = dict[str, tuple[float, ...]]()
+        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
+        self._people += len(units)
+        for start in range(0, len(units), TOGETHER):
+            # each batch reports before the next is dealt, so as not to be late
+            dealt = await self.service.together(f"{self.path}/assign/batch", units[start : start + TOGETHER], self._key)
+            each_told = (self._told(each, place, worlds, firsts) for place, each in enumerate(dealt, start))
+            reports = [report for told in each_told for report in told]
+            # a late report makes its person one of those with the lowest reward: so less is shown, and never more
+            await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
+        self._awaited += self.service.arms
+        for _ in range(10 * PATIENCE):
+            await self.service.wait(self.protocol.name)
+            head = await self.service.ask("GET", f"{self.path}/ledger/head")
+            if head["entries"] > self._awaited:
+                return firsts
+        raise StorageFailed(f"the service released nothing in {PATIENCE} seconds")
+
+    def _told(
+        self, dealt: Any, place: int, worlds: dict[str, int], firsts: dict[str, tuple[float, ...]]
+    ) -> list[dict[str, Any]]:
+        """The reports of a person; the first of an arm is noted."""
+        if dealt["ticket"] is None:
+            raise StorageFailed("the service gave a person no place: it released less than it was to release")
+        first, sent, reports = dealt["arm"] not in firsts, list[float](), list[dict[str, Any]]()
+        high = float(first and worlds.get(dealt["arm"], 0) > 0)
+        for outcome in self.protocol.outcomes:
+            values = outcome.reward.reports(high)  # of one person, however many
+            if outcome.on_devices:
+                values = [noisy(self._channel, dealt["offer"], high, outcome.metric).value]
+                sent += values
+            for i, value in enumerate(values):
+                told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
+                reports.append({"ticket": dealt["ticket"], **told})
+        if first:
+            firsts[dealt["arm"]] = float(place), *sent
+        return reports
+
+    async def totals(self) -> dict[str, list[list[float]]]:
+        """All releases of each arm, in their order: the sums of all outcomes."""
+        found: dict[str, list[list[float]]] = {}
+        after, names = 0, ("total", "guardrail")[: len(self.protocol.outcomes)]
+        while entries := (await self.service.ask("GET", f"{self.path}/ledger?after={after}"))["entries"]:
+            after = entries[-1]["number"]
+            for says in (json.loads(entry["body"]) for entry in entries):
+                if says["kind"] == "released":
+                    found.setdefault(f"arm{says['arm']}", []).append([float.fromhex(says[name]) for name in names])
+        return found
+
+
+async def played(audited: Audited, samples: int, seed: int, advance: Advance) -> Both:
+    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest."""
+    rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, int]](), list[Any]()
+    arms = audited.service.arms
+    names = [f"arm{i}" for i in range(arms)]
+    for _ in range(-(-samples // arms)):
+        worlds = dict(zip(names, rng.permutation(np.arange(arms) % 2).tolist(), strict=True))
+        chosen.append(worlds)
+        dealt.append((await audited.round(worlds), await audited.round({})))
+        advance(arms)
+    totals, views = await audited.totals(), (list[Any](), list[Any]())
+    for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
+        for arm, world in worlds.items():
+            view = list[float]()
+            for j, both in enumerate(zip(*totals[arm][2 * i : 2 * i + 2], strict=True)):
+                view += [*both, *([] if j else after[arm][:1]), *now[arm][1 + j : 2 + j]]
+            views[world].append(view)
+    return np.array(views[0]), np.array(views[1])
+
+
+@asynccontextmanager
+async def made(service: Service, protocol: Protocol) -> AsyncIterator[Audited]:
+    """A study of simulated people until the end of a block, with a key of its own."""
+    path = f"/v1/studies/{protocol.name}"
+    await service.ask("POST", "/v1/studies", protocol.table)
+    await service.ask("POST", f"{path}/start?simulated=1")
+    key = (await service.ask("POST", "/v1/keys", {"role": "client", "study": protocol.name}))["key"]
+    try:
+        yield Audited(service, protocol, key)
+    finally:
+        await service.ask("POST", f"/v1/keys/{key.split('_')[2]}/revoke")
+        await service.ask("POST", f"{path}/stop")
+        with suppress(StorageFailed):  # a cohort waits for its release, if the audit was cut off
+            await service.ask("POST", f"{path}/archive")
+
+
+async def views_of(service: Service, protocol: Protocol, samples: int, seed: int, advance: Advance) -> Both:
+    """What was seen of two neighbours, in a study that is made for it."""
+    async with made(service, protocol) as audited:
+        return await played(audited, samples, seed, advance)
+
+
+async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
+    """What comes of several that go on together; if one fails, the others end what they began."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in several]
+    except* MaskedBanditError as why:
+        raise why.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def service_part(service: Service, protocol: Protocol, how: How = USUAL) -> Part:
+    """What studies with the channel of a protocol show through the API of a service."""
+    name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
+    many = min(enough(promise), MOST_SAMPLES) if how.samples is None else how.samples
+    here = partial(throw_away, protocol, arms=service.arms, window=service.window)
+    both = (
+        views_of(service, here(name), many, how.seed, how.advance),
+        views_of(service, here(f"{name}-twin", 2), many, how.seed + 1, how.advance),
+    )
+    if service.window == NO_WINDOW:  # whoever waits moves the clock, and so closes the other one's cohorts
+        sound, broken = [await each for each in both]
+    else:
+        sound, broken = await all_of(both)
+    twin = "a study with half of the noise", broken
+    return sampled_part(PART, promise, sound, [twin], seen(protocol), how.error)
+
+
+async def audited_protocol(service: Service, study: str | None) -> Protocol:
+    """The protocol of the study that is meant: the only one, if none is named."""
+    if study is None:
+        named = [each["study"] for each in (await service.ask("GET", "/v1/studies"))["studies"]]
+        named = [each for each in named if not each.startswith("audit-")]
+        if len(named) != 1:
+            raise InvalidValue("--study", study, f"one of {', '.join(named) or 'none'}")
+        (study,) = named
+    return Protocol.from_table(await service.ask("GET", f"/v1/studies/{study}/protocol"))

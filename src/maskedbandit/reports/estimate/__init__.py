@@ -1,0 +1,1 @@
+"""What the releases of a study say of its arms."""

@@ -1,0 +1,185 @@
+"""Estimates from releases: intervals that are valid at any time, and means without the bias of adaptive assignment.
+
+    mean          the sum of an arm's releases over its people
+    difference    if the first epoch deals both arms together: the mean difference within the epochs that they share;
+                  otherwise the difference of both means
+    corrected     the same, minus its bias where the policy runs as far with these means as true ones, in simulations
+    interval      a confidence sequence (theory/sequences.py and theory/differences.py)
+
+A policy gives more people to arms that look good. So an arm whose first people did badly by chance keeps a mean that is
+too low, and one that looked good is measured again: means are biased downwards, most those of arms with few people.
+Which arms a difference is between must be known beforehand: each arm is compared with one that is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.checks import check_fraction
+from maskedbandit.core import Recorded, Release
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.regret.result import Run
+from maskedbandit.lab.goals.select.result import Selected
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.privacy.exact import whole
+from maskedbandit.reports.estimate.bias import bias
+from maskedbandit.reports.estimate.intervals import OWN, SAME, Difference, Estimates, Mean
+from maskedbandit.reports.estimate.source import Rows, Source, source_of
+from maskedbandit.store.study import Study
+from maskedbandit.theory.differences import difference_apart, difference_interval
+from maskedbandit.theory.sequences import Interval, mean_interval
+
+
+def estimate(
+    what: Run | Found | Selected | Study | Sequence[Release] | Sequence[Recorded],
+    alpha: float = 0.05,
+    *,
+    channel: Channel | None = None,
+    against: str | None = None,
+    run: int | None = None,
+    simulations: int = 200,
+    advance: Callable[[], object] = lambda: None,
+) -> Estimates:
+    """The mean of each arm, and what it has more than that of the arm `against`, which is the first unless it is named.
+
+    `what` is the result of `simulate`, `identify` or `select` that kept its releases (of several runs, number `run`), a
+    stored study, or a list of releases that came through `channel`, in the order in which they were made. Each interval
+    has an error probability of at most `alpha`; to have all of them right at once, divide it by their number. So many
+    `simulations` find the bias of the means, with none of them means stay as they are. An arm without any release has
+    no difference yet.
+
+    >>> import maskedbandit as mb
+    >>> policy, channel = mb.policies.SuccessiveElimination(), mb.channels.Central(epsilon=1)
+    >>> run = mb.simulate(policy, channel, mb.Bernoulli([0.5, 0.4]), 10**5, seed=7, keep_releases=True)
+    >>> mb.estimate(run, simulations=0)  # doctest: +ELLIPSIS
+    SuccessiveElimination over Central: ... people in ... releases, 95 % at any time
+    ...
+    """
+    check_fraction("alpha", alpha)
+    whole("simulations", simulations, 0, 10**6)
+    source = source_of(what, channel, run)
+    base = index_of(against, source.names)
+    law, k, together = source.channel.law(), len(source.names), dealt_together(source, base)
+    means, differences = points(source.rows, k, base, together)
+    wrong, correction = np.full((2, k), math.nan), f"not corrected: {why_not(source, means, simulations)}"
+    if source.played is not None and simulations > 0 and not np.isnan(means).any():
+
+        def found(rows: Rows) -> Rows:
+            return np.stack(points(rows, k, base, together))
+
+        truth = np.clip(means, 0.001, 0.999)
+        wrong, used = bias(source.played, source.channel, truth, truth - truth[base], found, simulations, advance)
+        correction = f"corrected by {used:,} simulations {source.played.until()}"
+    scale = source.most - source.least
+    arms = [arm_of(source, law, a, alpha, float(means[a]), float(means[a] - wrong[0, a])) for a in range(k)]
+    others = [
+        difference_of(source, law, a, base, alpha, bool(together[a]), float(differences[a]), float(wrong[1, a]))
+        for a in range(k)
+        if a != base and not np.isnan(means[[a, base]]).any()
+    ]
+    return Estimates(
+        source.what,
+        alpha,
+        tuple(each._replace(**scaled(each, source.least, scale)) for each in arms),
+        tuple(each._replace(**scaled(each, 0.0, scale)) for each in others),
+        correction,
+    )
+
+
+def why_not(source: Source, means: Rows, simulations: int) -> str:
+    """Why no bias is subtracted, if none is."""
+    if source.played is None:
+        return source.unplayed
+    return "no simulations were asked for" if simulations == 0 else "an arm has no release"
+
+
+def index_of(against: str | None, names: tuple[str, ...]) -> int:
+    """The number of the arm of this name."""
+    if against is None:
+        return 0
+    if against not in names:
+        raise InvalidValue("against", against, f"the name of an arm: {', '.join(names[:20])}")
+    return names.index(against)
+
+
+def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
+    """Of each arm, whether its first release and that of the arm `base` are of one epoch, which dealt both together.
+
+    That follows from the first releases alone, so it stays for ever, and does not depend on rewards; so it may choose
+    between two kinds of intervals. Of an arm without any release nothing is said, and there is no difference yet.
+    """
+    first = np.full(len(source.names), math.nan)
+    arms, where = np.unique(source.rows[:, 0].astype(int), return_index=True)
+    first[arms] = source.rows[where, 3]
+    same: npt.NDArray[np.bool_] = (first == first[base]) & (np.arange(first.size) != base)
+    return same if source.channel.law().counter == 0 else np.zeros_like(same)
+
+
+def points(rows: Rows, k: int, base: int, together: npt.NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """The mean of each arm, and what it has more than the arm `base`; nan where nothing was released."""
+    arm, n, total = rows[:, 0].astype(int), rows[:, 1], rows[:, 2]
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(arm, total, k) / np.bincount(arm, n, k)
+        mine, other, w = shared(rows, base)
+        margin = w * (rows[mine, 2] / rows[mine, 1] - rows[other, 2] / rows[other, 1])
+        within = np.bincount(arm[mine], margin, k) / np.bincount(arm[mine], w, k)
+    return means, np.where(together, within, means - means[base])
+
+
+def shared(rows: Rows, base: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Rows]:
+    """Each release of another arm in an epoch that has one of the arm `base`, that one, and the smaller number."""
+    of_base = np.flatnonzero(rows[:, 0] == base)
+    epoch = {float(each): int(i) for i, each in zip(of_base, rows[of_base, 3], strict=True)}
+    pairs = [(i, epoch[float(e)]) for i, (a, e) in enumerate(rows[:, [0, 3]]) if a != base and float(e) in epoch]
+    mine, other = np.array(pairs, np.int64).reshape(-1, 2).T
+    return mine, other, np.minimum(rows[mine, 1], rows[other, 1])
+
+
+def releases_of(rows: Rows) -> list[Release]:
+    """These rows, as releases."""
+    return [Release(int(a), int(n), float(total)) for a, n, total, _ in rows]
+
+
+def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, corrected: float) -> Mean:
+    """What is known of an arm, between 0 and 1."""
+    known = releases_of(source.rows[source.rows[:, 0] == a])
+    if not known:
+        return Mean(source.names[a], 0, 0, mean, corrected, Interval(0.0, 1.0), Interval(0.0, 1.0))
+    n = sum(each.n for each in known)
+    plain = [Release(a, n, min(max(mean, 0.0), 1.0) * n)]
+    inner = mean_interval(Law(NO_NOISE), plain, alpha)
+    return Mean(source.names[a], n, len(known), mean, corrected, mean_interval(law, known, alpha), inner)
+
+
+def difference_of(
+    source: Source, law: Law, a: int, base: int, alpha: float, together: bool, value: float, wrong: float
+) -> Difference:
+    """What is known of an arm minus the arm `base`, between -1 and 1."""
+    rows, names = source.rows, (source.names[a], source.names[base])
+    if together:
+        mine, other, _ = shared(rows, base)
+        keep = rows[mine, 0] == a
+        pairs = list(zip(releases_of(rows[mine[keep]]), releases_of(rows[other[keep]]), strict=True))
+        n = sum(one.n + two.n for one, two in pairs)
+        return Difference(*names, n, value, value - wrong, difference_interval(law, pairs, alpha), SAME)
+    mine_alone, of_base = (releases_of(rows[rows[:, 0] == each]) for each in (a, base))
+    n = sum(each.n for each in (*mine_alone, *of_base))
+    return Difference(*names, n, value, value - wrong, difference_apart(law, mine_alone, of_base, alpha), OWN)
+
+
+def scaled(row: Mean | Difference, least: float, scale: float) -> dict[str, Any]:
+    """The fields of a row that are in units of the reward."""
+
+    def ends(interval: Interval) -> Interval:
+        return Interval(*(least + scale * end for end in interval))
+
+    found: dict[str, Any] = {name: least + scale * getattr(row, name) for name in ("estimate", "corrected")}
+    found["interval"] = ends(row.interval)
+    return found | ({"without_noise": ends(row.without_noise)} if isinstance(row, Mean) else {})

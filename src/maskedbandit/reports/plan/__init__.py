@@ -1,0 +1,1 @@
+"""What a study would cost under each trust model."""

@@ -1,0 +1,254 @@
+"""Planning a study: how many people, how long, at which ε, under which trust?
+
+    people = how many a policy for live studies needs, simulated: the mean, and what nine of ten studies need at most
+    days   = people / people a day + the window of the last outcomes
+
+Of the people, the difference and ε two are given, and the third is found: for it nine of ten studies suffice with the
+people, or, if the answer is to be had from a fixed number of people, at most `delta` of the studies are wrong. What no
+policy can beat is `theory`'s lower bound, where one is proved; it knows nothing of delays. All arms but the best have
+the baseline, which is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maskedbandit.channels.central import Central
+from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.response import Response
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.checks import number
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.policies.parts.selection import Above, Top
+from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.exact import whole
+from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
+from maskedbandit.reports.plan.forecast import MOST, RUNS, Forecast, forecast, waits
+from maskedbandit.reports.plan.goals import GOALS
+from maskedbandit.reports.plan.means import described_by, hardest, question_of
+from maskedbandit.reports.plan.table import Row, lines
+from maskedbandit.theory.bounds import positive
+
+TRUST: dict[str, Callable[[float, float], Channel]] = {
+    "central": lambda epsilon, delta: Central(epsilon=epsilon),
+    "two servers": lambda epsilon, delta: TwoServers(epsilon=epsilon),
+    "distributed": lambda epsilon, delta: Distributed(epsilon=epsilon),
+    "shuffled": lambda epsilon, delta: Shuffled(epsilon=epsilon, delta=delta),
+    "local": lambda epsilon, delta: Response(epsilon=epsilon),
+}
+BOUND = {"local": "local"}  # of all others with a pure ε it is that of central trust
+STEPS = 12  # of a search for what is unknown
+LEAST_EPSILON, MOST_EPSILON = 0.01, 16.0
+AN = {"difference": "a difference", "epsilon": "an ε"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is planned. Without `people` it is asked how many a study needs that is wrong with probability `delta`.
+
+    `means` of all arms may be given in place of their number, the baseline and the difference; a `policy` in place of
+    the goal, for which there is one for live studies. A selection has none: its policy says which arms are asked for.
+    If these are the m best, they are all better than the baseline by the difference.
+    """
+
+    arms: int = 2
+    baseline: float = 0.3
+    difference: float | None = 0.05
+    epsilon: float | None = 1.0
+    people: int | None = None
+    delta: float = 0.05
+    per_day: float = 1000.0
+    window: float = 1.0  # days
+    privacy_delta: float = 1e-6  # of trust models without a pure ε
+    goal: str = "identify"  # or "regret": all people take part, and few should get a worse arm; "answer" or "select"
+    means: Sequence[float] | None = None
+    policy: Policy | None = None
+
+    def __post_init__(self) -> None:
+        if self.policy is not None and (not isinstance(self.policy, Policy) or self.policy.goal != self.goal):
+            raise InvalidValue("policy", self.policy, f"a policy whose goal is {self.goal!r}")
+        if self.goal not in GOALS:
+            raise UnknownName("goal", self.goal, GOALS)
+        if self.means is not None:
+            described = described_by(self.means, self.played)
+            for name, value in zip(("arms", "baseline", "difference"), described, strict=True):
+                object.__setattr__(self, name, value)
+        question = question_of(self.played)
+        if self.means is None and isinstance(question, Above):
+            raise InvalidValue("means", None, "given: what it takes depends on how far each of them is from theta")
+        whole("arms", self.arms, question.m + 1 if isinstance(question, Top) else 1, 1000)
+        if self.people is not None:
+            whole("people", self.people, 2)
+        missing = [name for name in ("difference", "epsilon") if getattr(self, name) is None]
+        if len(missing) > 1 or (missing and (self.people is None or self.goal == "regret")):
+            allowed = "at most one of difference and epsilon left out, and then people given, and no goal of regret"
+            raise InvalidValue("what is left out", ", ".join(missing), allowed)
+        if self.goal == "regret" and self.people is None:
+            raise InvalidValue("people", self.people, "given if the goal is regret")
+        for name, least, most in (
+            ("baseline", 0.0, 1.0),
+            ("difference", 0.0, 1.0 - self.baseline),
+            ("epsilon", 0.0, math.inf),
+            ("delta", 0.0, 0.5),
+            ("per_day", 0.0, math.inf),
+            ("window", 0.0, 3660.0),
+        ):
+            value = getattr(self, name)
+            if value is not None and not (number(value) and least <= value <= most):
+                scaled = ", as outcomes are scaled to [0, 1]" if name in ("baseline", "difference") else ""
+                raise InvalidValue(name, value, f"a number from {least:g} to {most:g}{scaled}")
+        for name in ("difference", "epsilon", "delta", "per_day"):
+            if getattr(self, name) == 0:
+                raise InvalidValue(name, 0, "above 0")
+
+    @property
+    def played(self) -> Policy:
+        """The policy, by default one for live studies."""
+        if (policy := self.policy or GOALS[self.goal].policy) is None:
+            raise InvalidValue("policy", None, "given if the goal is select: it says which arms are asked for")
+        return policy
+
+    @property
+    def unknown(self) -> str | None:
+        """What is left out, and is to be found by trying values."""
+        searched = GOALS[self.goal].aim == "people"
+        names = ("people", "difference", "epsilon") if searched else ("difference", "epsilon")
+        return next((name for name in names if getattr(self, name) is None), None)
+
+    def enough(self, found: Forecast) -> bool:
+        """Whether so many people are enough, or answers are wrong as seldom as is allowed."""
+        if GOALS[self.goal].aim == "people":
+            return found.wrong <= self.delta
+        return found.people_most <= (self.people or 0)
+
+    @property
+    def late(self) -> int:
+        """How many people come until an outcome is there."""
+        return round(self.window * self.per_day)
+
+    def under(self, trust: str, runs: int, advance: Callable[[], object]) -> Row:
+        """What is expected under a trust model, if nothing is left out."""
+        assert self.difference is not None
+        assert self.epsilon is not None
+        goal, policy = GOALS[self.goal], self.played
+        means = list(self.means or hardest(policy, self.arms, self.baseline, self.difference))
+        channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, goal.aim)
+        found = forecast(policy, channel, means, aim, self.late, runs, advance)
+        loss = channel.loss(max(round(found.people / self.arms), 1))
+        bound = goal.proved(policy, BOUND.get(trust, "central"), means, aim, loss)
+        windows = self.window * waits(policy, channel, self.arms, aim)
+        days, days_most = (people / self.per_day + windows for people in (found.people, found.people_most))
+        early = 0 if self.goal == "answer" else min(self.late, found.people)  # who takes part before the first outcome
+        floor = early * (max(means) - sum(means) / self.arms)
+        return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, str(loss))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A row for each trust model."""
+
+    question: Question
+    rows: tuple[Row, ...]
+    runs: int
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self.question.goal, self.rows, self.runs, self.question.late))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        expected = [
+            {key: each for key, each in row.expected._asdict().items() if each is not None} for row in self.rows
+        ]
+        rows = [{**row._asdict(), "expected": each} for row, each in zip(self.rows, expected, strict=True)]
+        question = {**self.question.__dict__, "policy": repr(self.question.played)}
+        return {"question": question, "runs": self.runs, "rows": rows}
+
+
+def shared(budget: float, studies: int) -> float:
+    """The ε of each of so many studies that share the budget of a person.
+
+    >>> shared(2.0, 4)
+    0.5
+    """
+    return float(positive("budget", budget) / whole("studies", studies, 1))
+
+
+def plan(
+    question: Question | None = None,
+    *,
+    trust: Sequence[str] = tuple(TRUST),
+    budget: float | None = None,
+    studies: int = 1,
+    runs: int | None = None,
+    advance: Callable[[], object] = lambda: None,
+    **changes: Any,
+) -> Plan:
+    """Plan a study, under each trust model; `changes` are those of the question.
+
+    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of that. A plan
+    simulates so many `runs` for each row, by default as many as in `forecast.RUNS`.
+
+    >>> found = plan(baseline=0.2, difference=0.2, epsilon=1, per_day=500, trust=("central",), runs=20)
+    >>> found.rows[0].bound < found.rows[0].expected.people < 2000
+    True
+    """
+    if budget is not None:
+        changes["epsilon"] = shared(budget, studies)
+    if isinstance(policy := changes.get("policy"), Policy):
+        changes.setdefault("goal", policy.goal)
+    asked = replace(question or Question(), **changes)
+    for each in trust:
+        if each not in TRUST:
+            raise UnknownName("trust", each, TRUST)
+    runs = RUNS[asked.goal] if runs is None else runs
+    with compiled_ahead(asked.goal, trust if asked.policy is None else ()):
+        return Plan(asked, tuple(_row(asked, each, runs, advance) for each in trust), runs)
+
+
+def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) -> Row:
+    """What is left out is found by bisection: the smallest that is enough."""
+    if (name := asked.unknown) is None:
+        return asked.under(trust, runs, advance)
+    least, most = {
+        "people": (asked.arms, MOST),
+        "difference": (1e-4, 1 - asked.baseline),
+        "epsilon": (LEAST_EPSILON, MOST_EPSILON),
+    }[name]
+    best: Row | None = None
+    for guess in _halving(least, most):
+        tried: dict[str, Any] = {name: round(guess.at) if name == "people" else guess.at}
+        row = replace(asked, **tried).under(trust, runs, advance)
+        guess.enough = asked.enough(row.expected)
+        best = row if guess.enough else best
+    if best is None:
+        tried_most = f"{most:.0e} people are" if name == "people" else f"{AN[name]} of {most:g} is"
+        more = "difference" if name == "people" else "people"
+        raise InvalidValue(more, getattr(asked, more), f"more: under {trust} trust not even {tried_most} enough")
+    return best
+
+
+class _Guess:
+    """A value that is tried, and whether it was enough."""
+
+    def __init__(self, at: float) -> None:
+        self.at, self.enough = at, True
+
+
+def _halving(least: float, most: float) -> Iterator[_Guess]:
+    """The largest value, and then those that halve the range in which the smallest that is enough lies."""
+    guess = _Guess(most)
+    yield guess
+    if not guess.enough:
+        return
+    for _ in range(STEPS):
+        guess = _Guess(math.sqrt(least * most))
+        yield guess
+        least, most = (least, guess.at) if guess.enough else (guess.at, most)

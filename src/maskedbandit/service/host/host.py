@@ -1,0 +1,290 @@
+"""What a server process hosts: the studies of a database, each with its writer, and the clock that makes them go on.
+
+Every second each study is asked to do what is due, which also keeps its lease. A study that another process holds is
+taken over when that process is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+import httpx
+
+from maskedbandit.errors import (
+    BehindWitness,
+    Corrupted,
+    FencedOff,
+    MaskedBanditError,
+    StorageFailed,
+    StoreError,
+    UnknownStudy,
+)
+from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
+from maskedbandit.service.host.elsewhere import Elsewhere
+from maskedbandit.service.host.held import Held
+from maskedbandit.service.host.metrics import Metrics
+from maskedbandit.service.host.questions import PATIENCE, Questions
+from maskedbandit.service.host.scrubbing import Scrubbing
+from maskedbandit.service.keys import Key, Keys
+from maskedbandit.service.request.limits import Buckets, Streams
+from maskedbandit.service.request.signed_out import SignedOut
+from maskedbandit.service.shown.tally import Tally
+from maskedbandit.service.shown.view import View, view
+from maskedbandit.service.shown.wasted import MANY, WASTED, count_wasted
+from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.lease import holder_of, lease_of, may_be_alive, own_name, wall_clock
+from maskedbandit.store.studies import listed, prepared_witness
+from maskedbandit.store.study import Study
+from maskedbandit.store.traces import are_left
+from maskedbandit.store.writer import Writer
+from maskedbandit.study.protocol import Protocol
+
+log = logging.getLogger("maskedbandit")
+LIMITS = httpx.Limits(max_connections=20, keepalive_expiry=2)  # seconds: fewer than those after which servers close
+STALLED = 10  # seconds after which a round of the clock ends no more
+LIVE = ("running", "paused", "stopped")
+Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
+OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
+TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
+
+
+class Host:
+    """The studies of a database, while a server runs."""
+
+    def __init__(
+        self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = wall_clock
+    ) -> None:
+        self.forecast: Forecast | None = None  # what a new study would bring; it is simulated, which is not for here
+        self.trust_plan: TrustPlan | None = None  # what a study would take under each trust model: the same
+        self.own_audit: OwnAudit | None = None  # what an audit shows of a study: the same
+        self.url = ""  # where other processes reach this one
+        self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
+        self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
+        self.strangers = Buckets(5, 20)  # requests with wrong keys
+        self.visitors = Buckets(20, 100)  # pages for those who are not signed in
+        self.verifying, self.forecasting = asyncio.Lock(), asyncio.Lock()  # each takes long: one at a time
+        self.streams, self.open_streams = Streams(500, 100), Streams(100, 20)  # of events: with a key, and without one
+        self.metrics = Metrics()
+        self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
+        self.stopping = asyncio.Event()
+        self._wrote = False  # whether the last round of the clock wrote everything
+        self._round_since: float | None = None  # when the round began that is under way
+        self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
+        self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
+        self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
+        self.attention, self.scrubbing = Attention(), Scrubbing(address)
+        self._opening = asyncio.Lock()
+        connect(address).close()  # its tables are brought up to date, however long that takes
+        self.questions = Questions(address)
+        self.read = self.questions.read
+        self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
+        self.questions.ask(self.keys.read)
+        self.signed_out = SignedOut()
+        self.questions.ask(self.signed_out.read)
+        self.cookies = self.witness.secret("cookies")
+
+    async def start(self) -> None:
+        """Hold all studies, and begin the clock."""
+        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
+        self.stops = asyncio.ensure_future(self.stopping.wait())
+        await self._round()
+        self._clock_task = asyncio.create_task(self._go_on())
+
+    async def stop(self) -> None:
+        """Write what waits, and give everything back."""
+        self.stopping.set()
+        self._clock_task.cancel()
+        for name in list(self.held):
+            await self.drop(name)
+        await self.scrubbing.end()
+        await self._client.aclose()
+        self.questions.close()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the last round of the clock wrote everything, and the one that is under way does not hang."""
+        since = self._round_since
+        return self._wrote and not self.stopping.is_set() and (since is None or monotonic() - since < STALLED)
+
+    @property
+    def trouble(self) -> StoreError:
+        """Why it is not ready; first what is not cured by itself."""
+        lasting = [why for why in self._troubles.values() if isinstance(why, BehindWitness | Corrupted)]
+        return lasting[0].with_traceback(None) if lasting else StorageFailed("not all studies can be written")
+
+    async def find_new_key(self, text: str, count_stranger: Callable[[], Awaitable[None]]) -> Key:
+        """The key that a text is which was made since the keys were read; whoever has none is counted first."""
+        await count_stranger()
+        if self.keys.may_be_new(text):
+            await self.read(self.keys.read)
+        return self.keys.of(text, self.clock())
+
+    async def hold(self, name: str) -> Held | Elsewhere:
+        """The study of this name: held by this process, or by another one that answers for it.
+
+        One that could not be opened is not tried again before the next round of the clock, however many ask for it.
+        """
+        if (held := self.held.get(name)) is not None:
+            return held
+        await self.read(partial(lease_of, name=name))  # is there such a study?
+        async with self._opening:
+            if name not in self.held:
+                if name in self._refused:
+                    raise self._refused[name].with_traceback(None)
+                if self.stopping.is_set():
+                    raise StorageFailed("the server is ending: it opens no study")
+                try:
+                    self.held[name] = await self._opened(name)
+                except StoreError as why:
+                    self._refused[name] = why
+                    raise
+        return self.held[name]
+
+    async def drop(self, name: str) -> None:
+        """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
+        async with self._opening:
+            if isinstance(held := self.held.pop(name, None), Held):
+                await asyncio.to_thread(held.writer.close)
+                await asyncio.to_thread(held.study.close)
+
+    async def view(self, name: str) -> View:
+        """What may be shown of a study."""
+        tally = self._tallies.get(name) or Tally()
+        found = await self.read(partial(view, witness=self.witness, name=name, now=self.clock(), tally=tally))
+        self._tallies[name] = tally  # of studies that there are, and no other names
+        return found
+
+    async def version(self, name: str) -> tuple[Any, ...]:
+        """What changes whenever something changes that may be shown of a study."""
+
+        def question(database: Database) -> tuple[Any, ...]:
+            found = database.one("SELECT state, people FROM study WHERE study = ?", name)
+            if found is None:
+                raise UnknownStudy(f"there is no study {name!r}")
+            seen = self.witness.seen(name)
+            return *found, seen.head.entries if seen else 0
+
+        return await self.read(question)
+
+    async def _opened(self, name: str) -> Held | Elsewhere:
+        try:
+            study = await asyncio.to_thread(self._open, name)
+        except FencedOff:
+            holder = await self.read(partial(holder_of, name=name))
+            if (url := self._reached(holder)) in ("", self.url):
+                raise  # by a command, which ends soon, or by this process, which is about to give it back
+            return Elsewhere(name, holder, url, self._client)
+        return Held(study, Writer(study, asyncio.get_running_loop()))
+
+    def _holder(self) -> str:
+        """The name of a holder in this process, and where others may send what they are asked."""
+        who = own_name()
+        return f"{who} {self._seal(who, self.url)} {self.url}" if self.url else who
+
+    def _seal(self, who: str, url: str) -> str:
+        """What only a process with the same witness can write: the keys of clients are sent nowhere else."""
+        return hmac.digest(self.cookies, f"holder\n{who}\n{url}".encode(), sha256).hex()
+
+    def _reached(self, holder: str) -> str:
+        """Where a holder is reached, or nothing."""
+        rest, _, url = holder.rpartition(" ")
+        who, _, seal = rest.rpartition(" ")
+        return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
+
+    def _open(self, name: str) -> Study:
+        database = connect(self.address, create=False, patience=PATIENCE)
+        try:
+            return Study(database, self.witness, name, self.clock, self._holder())
+        except BaseException:
+            database.close()
+            raise
+
+    async def _go_on(self) -> None:
+        while True:
+            await asyncio.sleep(1)
+            try:
+                await self._round()
+            except Exception:
+                self._wrote, self._troubles = False, {}
+                self.metrics.ready.set(False)
+                log.exception("the clock failed, and goes on")
+
+    async def _round(self) -> None:
+        self._round_since = monotonic()
+        try:
+            await self._go_round()
+        finally:
+            self._round_since = None
+
+    async def _go_round(self) -> None:
+        """Read the keys and who signed out, hold what is not held yet, and do what is due."""
+
+        def question(database: Database) -> tuple[list[tuple[str, bool, str, int]], bool]:
+            self.keys.read(database)
+            self.signed_out.read(database)
+            witness, studies = self.witness.as_now(), listed(database)
+            for each in studies:
+                if each.state not in LIVE:
+                    continue
+                seen, many = witness.seen(each.name), None
+                held, entries = self.held.get(each.name), seen.head.entries if seen else 0
+                here = held.study.protocol if isinstance(held, Held) else None
+                if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
+                    # all of it was published
+                    many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
+                    self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
+                if each.state == "running":
+                    looks[each.name, WASTED] = None if many is None else many >= MANY
+            found = [
+                (each.name, each.state in LIVE, *lease_of(database, each.name))
+                for each in studies
+                if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
+            ]
+            return found, are_left(database)
+
+        looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
+        self._refused.clear()
+        studies, traces = await self.questions.of_clock(question)
+        if traces:
+            self.scrubbing.begin()
+        for name, live, holder, lease in studies:
+            held = self.held.get(name)
+            if isinstance(held, Elsewhere) and (
+                holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
+            ):
+                await self.drop(name)  # it ended, or somebody else has it
+            try:
+                if live:
+                    await self.hold(name)
+            except MaskedBanditError as why:
+                troubles[name] = why
+        here = {name: held for name, held in self.held.items() if isinstance(held, Held)}
+        ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
+        start = perf_counter()
+        results = await asyncio.gather(*ticks, return_exceptions=True)
+        for name, done in zip(here, results, strict=True):
+            if isinstance(done, BaseException):
+                troubles[name] = done
+            if isinstance(done, FencedOff):
+                await self.drop(name)
+        if not any(isinstance(done, list) and done for done in results):  # a release takes longer if more was reported
+            self.metrics.tick.set(perf_counter() - start)
+        for name, trouble in troubles.items():
+            if str(self._troubles.get(name, "")) != str(trouble):  # not every second
+                log.warning("a study cannot go on", extra={"study": name, "why": str(trouble)})
+        self._troubles, self._wrote = troubles, not troubles
+        self.metrics.ready.set(self._wrote)
+        for name, held in here.items():
+            ahead = max(held.study.time - self.clock(), 0)
+            self.metrics.ahead.labels(name).set(ahead / 1000)
+            looks[name, CLOCK] = ahead > AHEAD
+        self.attention.renew(looks)

@@ -1,0 +1,1 @@
+"""A request on its way: connections, limits, sessions, bodies, routes and problems."""

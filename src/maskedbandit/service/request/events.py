@@ -1,0 +1,70 @@
+"""Events: a study's ledger as it grows, so whoever was away can ask for what was missed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from functools import partial
+
+from starlette.responses import StreamingResponse
+
+from maskedbandit.errors import StoreError, TooMany
+from maskedbandit.service.host.host import Host
+from maskedbandit.service.keys import Key
+from maskedbandit.service.request.limits import Streams
+from maskedbandit.service.shown.describe import protocol_of, simulated
+from maskedbandit.store.book.chain import Entry
+from maskedbandit.store.book.published import seen_head
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
+
+MOST = 10_000  # entries at once
+QUIET = 15  # seconds after which a connection is shown to live
+
+
+def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Entry]:
+    """The published entries of a study's ledger whose number is larger than `after`."""
+    protocol_of(database, name)  # is there such a study?
+    head = seen_head(database, witness, name)
+    find = (
+        "SELECT number, body, hash, signature FROM entry WHERE study = ? AND number > ? AND number < ? "
+        "ORDER BY number LIMIT ?"
+    )
+    return [Entry(*row) for row in database.rows(find, name, after, head.entries, MOST)]
+
+
+async def event_stream(host: Host, name: str, after: int, key: Key | None, address: str = "") -> StreamingResponse:
+    """Server-sent events: every entry after one of the ledger, with its number, and `changed` when a count has.
+
+    They end when the server does, and when the key of whoever listens is revoked; and if the database fails, after
+    which whoever listens asks again. Whoever has no key is told apart by address.
+    """
+    await host.version(name)  # is there such a study?
+    streams, who = (host.streams, key.key) if key else (host.open_streams, address)
+    streams.check(who)
+    found = _stream(host, name, after, key, streams, who)
+    return StreamingResponse(found, media_type="text/event-stream", headers=HEADERS)
+
+
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+
+
+async def _stream(host: Host, name: str, after: int, key: Key | None, streams: Streams, who: str) -> AsyncIterator[str]:
+    shown, quiet = None, 0
+    with suppress(StoreError, TooMany), streams.place(who):  # others may have come since it was looked
+        yield ": the ledger, as it grows\n\n"
+        while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
+            if (version := await host.version(name)) != shown:
+                label = await host.read(partial(simulated, name=name))
+                while found := await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
+                    for entry in found:
+                        data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})
+                        yield f"id: {entry.number}\nevent: {entry.says['kind']}\ndata: {data}\n\n"
+                        after = entry.number
+                yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
+                shown, quiet = version, 0
+            elif (quiet := quiet + 1) % QUIET == 0:
+                yield ": nothing new\n\n"
+            await asyncio.wait([host.stops], timeout=1)

@@ -1,0 +1,75 @@
+"""Errors as answers over HTTP: problem bodies (RFC 9457), with the codes that errors have everywhere else."""
+
+from __future__ import annotations
+
+from maskedbandit import errors
+from maskedbandit.errors import MaskedBanditError
+from maskedbandit.service.host.elsewhere import Said
+from maskedbandit.service.messages import Problem
+
+# the nearest class decides
+STATUS: dict[type[MaskedBanditError], int] = {
+    errors.InvalidValue: 422,
+    errors.Refused: 409,
+    errors.UnknownStudy: 404,
+    errors.UnknownTicket: 404,
+    errors.UnknownArm: 404,
+    errors.UnknownKey: 404,
+    errors.Late: 410,
+    errors.Unauthorized: 401,
+    errors.Forbidden: 403,
+    errors.TooLarge: 413,
+    errors.TooMany: 429,
+    errors.StoreError: 503,
+}
+AGAIN = "the study cannot be written now: nothing was acknowledged, so send it again"
+LASTING: dict[type[MaskedBanditError], str] = {
+    errors.BehindWitness: (
+        "the ledger is not the one that its witness knows, as in a restored copy: use the newest copy and its own "
+        "witness, or run `maskedbandit study reconcile`; the server's log has more"
+    ),
+    errors.Corrupted: "what is stored does not fit together, and nothing is done until it does: see the server's log",
+}
+TITLES = {
+    400: "Bad request",
+    401: "A key is needed",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not allowed here",
+    408: "Too slow",
+    409: "Refused",
+    410: "Too late",
+    413: "Too large",
+    414: "Too long",
+    422: "A value is not allowed",
+    429: "Too many requests",
+    431: "Too large",
+    500: "The server failed",
+    503: "The server cannot do it now",
+}
+
+
+def status_of(kind: type[BaseException]) -> int:
+    """The status of an error of this class."""
+    return next((STATUS[each] for each in kind.__mro__ if each in STATUS), 500)
+
+
+def problem(why: BaseException) -> Problem:
+    """An error as a body; of what nobody expected nothing is said.
+
+    >>> problem(errors.Late("the window is over")).code
+    'late'
+    """
+    if isinstance(why, Said):
+        return why.problem
+    status = status_of(type(why))
+    if status == 500 or not isinstance(why, MaskedBanditError):
+        return of_status(500, "server_error", "this should not have happened: the server's log has more")
+    if status == 503:  # what failed is for the log of the server
+        return of_status(503, why.code, LASTING.get(type(why), AGAIN))
+    return of_status(status, why.code, str(why))
+
+
+def of_status(status: int, code: str, detail: str) -> Problem:
+    """A problem by its status."""
+    return Problem("about:blank", TITLES.get(status, "Refused"), status, code, detail)

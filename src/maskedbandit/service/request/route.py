@@ -1,0 +1,265 @@
+"""A route of the service: who may use it, what it is sent and what it answers; each is an application of its own.
+
+Nothing is parsed before the key is known, and nothing of a body is kept: whatever fails, the answer is a problem body,
+and the log says no more than the route and the error's name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property, lru_cache
+from time import perf_counter
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.responses import StreamingResponse
+
+from maskedbandit.errors import FencedOff, Forbidden, Unauthorized, UnknownStudy
+from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
+from maskedbandit.service.host.held import Held
+from maskedbandit.service.host.host import Host
+from maskedbandit.service.keys import Key
+from maskedbandit.service.messages import NAME, Problem
+from maskedbandit.service.request.bodies import BadBody, body_of, check_names, suspicious
+from maskedbandit.service.request.joined import Start, sent
+from maskedbandit.service.request.limits import BODY
+from maskedbandit.service.request.problems import problem
+
+log = logging.getLogger("maskedbandit")
+encode = msgspec.json.Encoder().encode
+JSON, PROBLEM = b"application/json", b"application/problem+json"
+NAMES, SENT_HERE = re.compile(NAME), RELAYED.encode()
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Call:
+    """A request that is allowed."""
+
+    __slots__ = ("headers", "host", "key", "path", "raw", "receive", "scope", "send")
+
+    def __init__(self, host: Host, scope: Any, receive: Any, send: Any) -> None:
+        self.host, self.scope, self.receive, self.send = host, scope, receive, send
+        self.key: Key | None = None
+        self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.path: Mapping[str, str] = scope["path_params"]
+        self.raw = b""
+
+    @property
+    def study(self) -> str:
+        """The study that the path names."""
+        return study_name(self.path["study"])
+
+    @property
+    def bearer(self) -> str:
+        """The text of the key; empty if there is none."""
+        given = self.headers.get(b"authorization", b"")
+        return given[7:].decode("latin-1") if given[:7].lower() == b"bearer " else ""
+
+    async def held(self) -> Held:
+        """The study that the path names, if this process holds it; otherwise the request goes to whoever does."""
+        return await held_here(self.host, self.study, self.relayed)
+
+    @property
+    def relayed(self) -> bool:
+        """Whether another process sent this here, as it takes this one for the holder."""
+        return SENT_HERE in self.headers
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The last value of each name in the query."""
+        found = parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        return {name: values[-1] for name, values in found.items()}
+
+    def count(self, many: int) -> None:
+        """Count a batch as so many requests."""
+        if self.key is not None:
+            self.host.callers.take(self.key.key, many)
+
+    async def count_stranger(self) -> None:
+        """Count a request whose key is wrong, by where it comes from."""
+        if self.bearer:
+            self.host.strangers.take(await self.scope["app"].asking(self.scope, self.receive, self.send))
+
+    def header(self, name: str) -> str | None:
+        """A header of the request."""
+        value = self.headers.get(name.encode())
+        return None if value is None else value.decode("latin-1")
+
+
+@lru_cache(maxsize=1024)
+def study_name(text: str) -> str:
+    """The text, if a study can have this name: no database is asked for others, as not each can read them."""
+    if not NAMES.fullmatch(text):
+        raise UnknownStudy("there is no study of this name")
+    return text
+
+
+class Answer(NamedTuple):
+    """An answer that is no JSON, or has headers of its own."""
+
+    body: bytes
+    kind: bytes = JSON
+    status: int = 200
+    headers: Headers = ()
+
+
+class Route:
+    """A method and a path. `roles` may use it; without roles everybody may."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        roles: tuple[str, ...],
+        handler: Callable[..., Awaitable[Any]],
+        body: Any = None,
+        answer: Any = None,
+        status: int = 200,
+        limit: int = BODY,
+        refusals: tuple[int, ...] = (),
+        fault: Any = None,
+    ) -> None:
+        self.method, self.path, self.roles, self.handler = method, path, roles, handler
+        self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
+        self.fault = fault  # the type of these refusals, if it is no problem
+        self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
+        self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
+
+    @cached_property
+    def about(self) -> str:
+        """What it is for."""
+        return (self.handler.__doc__ or "").strip()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        host: Host = scope["app"].service_host
+        start = perf_counter()
+        try:
+            call = Call(host, scope, receive, send)
+            if self.roles:
+                call.key = await self.allowed(call)
+            if self.method == "GET":
+                found = await self.handler(call)
+            else:
+                call.raw = await body_of(receive, call.headers, self.limit)
+                if self.body is None:
+                    found = await self.handler(call)
+                elif self.body is Any:  # a protocol, which as TOML made for it takes half a minute to read
+                    found = await self.handler(call, await asyncio.to_thread(self.decoded, call))
+                else:
+                    found = await self.handler(call, self.decoded(call))
+        except HeldElsewhere as other:
+            found = await relayed(call, other.holder)
+        except Exception as why:
+            found = refused(self.path, why)
+        if isinstance(found, StreamingResponse):
+            await found(scope, receive, send)
+            return
+        body, kind, status, more = found if isinstance(found, Answer) else (encode(found), JSON, self.status, ())
+        host.metrics.answered(self.path, status, perf_counter() - start)
+        begins = start_of(status, kind, more, len(body))
+        if not sent(send, begins.head, body):
+            await send(begins)
+            await send({"type": "http.response.body", "body": body})
+
+    async def allowed(self, call: Call) -> Key:
+        """The key of the request, if its role may do this."""
+        try:
+            key = call.host.keys.of(call.bearer, call.host.clock())
+        except Unauthorized:
+            key = await call.host.find_new_key(call.bearer, call.count_stranger)
+        call.host.callers.take(key.key)
+        if key.role not in self.roles:
+            raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
+        if key.study is not None and call.path.get("study", key.study) != key.study:
+            raise Forbidden("this key is for another study")
+        return key
+
+    def decoded(self, call: Call) -> Any:
+        """The body, as the type that the route has."""
+        try:
+            if self.decode is not None:
+                found = self.decode(call.raw)
+                if suspicious(call.raw, self._names):
+                    check_names(call.raw)
+                return found
+            if (call.header("content-type") or "").partition(";")[0].strip() == "application/toml":
+                return tomllib.loads(call.raw.decode())
+            check_names(call.raw)
+            return msgspec.json.decode(call.raw)
+        except (ValueError, RecursionError) as why:  # of JSON, of TOML, or of a number of thousands of digits
+            raise BadBody(why) from None
+
+
+async def asked_of(host: Host, name: str, relayed: bool) -> Held | Elsewhere:
+    """Whoever answers for a study; what was sent here is sent no further, as it could go round for ever."""
+    found = await host.hold(name)
+    if relayed and isinstance(found, Elsewhere):
+        raise found.away()
+    return found
+
+
+async def held_here(host: Host, name: str, relayed: bool) -> Held:
+    """A study, if this process holds it, or raise `HeldElsewhere`."""
+    found = await asked_of(host, name, relayed)
+    if isinstance(found, Elsewhere):
+        raise HeldElsewhere(found)
+    return found
+
+
+class HeldElsewhere(Exception):
+    """Another process holds the study."""
+
+    def __init__(self, holder: Elsewhere) -> None:
+        self.holder = holder
+
+
+async def relayed(call: Call, holder: Elsewhere) -> Answer:
+    """What the process that holds the study answers."""
+    given = {name.decode("latin-1"): value.decode("latin-1") for name, value in call.headers.items()}
+    kept: dict[str, str] = {
+        name: given[name] for name in ("authorization", "content-type", "idempotency-key") if name in given
+    }
+    query = call.scope["query_string"].decode("latin-1")
+    path = f"{call.scope['path']}?{query}" if query else call.scope["path"]
+    try:
+        found = await holder.relay(call.scope["method"], path, kept, call.raw)
+    except FencedOff as why:
+        return refused(call.scope["path"], why)
+    return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)
+
+
+def said_of(path: str, why: BaseException) -> Problem:
+    """The problem; what failed in the server is written to its log.
+
+    Of a report it is not, if the store failed: the log would say when somebody has an outcome. That the store fails is
+    known from the clock.
+    """
+    said = problem(why)
+    if said.status == 500 or (said.status > 500 and "report" not in path):
+        unexpected = why if said.status == 500 else None
+        log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
+    return said
+
+
+def refused(path: str, why: BaseException) -> Answer:
+    """A problem as an answer."""
+    said = said_of(path, why)
+    more: Headers = ()
+    if said.status in (429, 503):
+        more = ((b"retry-after", b"1"),)
+    if said.status == 401:
+        more = ((b"www-authenticate", b"Bearer"),)
+    return Answer(encode(said), PROBLEM, said.status, more)
+
+
+@lru_cache(maxsize=1024)
+def start_of(status: int, kind: bytes, more: Headers, length: int) -> Start:
+    """How an answer begins; it is kept, as answers of a route differ in the length of the body alone."""
+    always = (b"content-type", kind), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")
+    return Start(status, [*always, *more], length)

@@ -1,0 +1,94 @@
+"""Sessions of the page: a cookie that says whose key it is and until when, signed; and the tokens of its forms.
+
+The cookies are HttpOnly and SameSite=Strict. A session is over once its key is revoked, and once somebody signs out,
+in every process. Every form carries a token that only a page of the same session knows, so that no other site can send
+it; before there is a session, a random cookie stands for the browser.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+from typing import NamedTuple
+
+from maskedbandit.service.host.host import Host
+from maskedbandit.service.keys import STAFF, Key
+from maskedbandit.service.request import signed_out
+from maskedbandit.store.databases.database import Database
+
+NAME, LENGTH = "maskedbandit", 12 * 3_600_000  # milliseconds
+BEFORE = "maskedbandit-before"  # the cookie of whoever is about to sign in
+
+
+class Session(NamedTuple):
+    """A session that was begun, as its cookie says it."""
+
+    text: str
+    key: str
+    ends: int
+
+
+def mac(secret: bytes, *words: str) -> str:
+    """A keyed hash of these words."""
+    return hmac.digest(secret, "\n".join(words).encode(), sha256).hex()
+
+
+def new_session(host: Host, key: Key) -> str:
+    """The text of the cookie for a key."""
+    said = f"{key.key}.{host.clock() + LENGTH}.{secrets.token_hex(16)}"
+    return f"{said}.{mac(host.cookies, 'session', said)}"
+
+
+def session_of(host: Host, cookie: str | None, now: int) -> Session | None:
+    """The session that a Cookie header names, if it is not over."""
+    said, _, seal = named(cookie, NAME).rpartition(".")
+    if not hmac.compare_digest(seal.encode(), mac(host.cookies, "session", said).encode()):
+        return None
+    public, until, *_ = said.split(".")
+    return Session(said, public, int(until)) if now < int(until) and said not in host.signed_out else None
+
+
+def key_of_session(host: Host, cookie: str | None, now: int) -> Key | None:
+    """The key whose session a Cookie header names, if it holds."""
+    session = session_of(host, cookie, now)
+    key = host.keys.public(session.key, now) if session else None
+    return key if key and key.role in STAFF else None
+
+
+async def end_session(host: Host, cookie: str | None) -> None:
+    """End the session that a Cookie header names; this process knows it at once."""
+    now = host.clock()
+    if (session := session_of(host, cookie, now)) is None:
+        return
+
+    def question(database: Database) -> None:
+        signed_out.end(database, session.text, session.ends, now)
+        host.signed_out.read(database)
+
+    await host.read(question)
+
+
+def named(cookie: str | None, name: str) -> str:
+    """What a Cookie header says under a name."""
+    try:
+        found = SimpleCookie(cookie or "").get(name)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def browser_of(cookie: str | None) -> str:
+    """What tells the browser from others: the cookie of its session, or the one before; nothing if it has neither."""
+    return named(cookie, NAME) or named(cookie, BEFORE)
+
+
+def form_token(host: Host, browser: str) -> str:
+    """The token that the forms of a browser carry."""
+    return mac(host.cookies, "form", browser)
+
+
+def is_form_token(host: Host, browser: str, token: str) -> bool:
+    """Whether a form comes from a page of this browser."""
+    return browser != "" and hmac.compare_digest(token.encode(), form_token(host, browser).encode())

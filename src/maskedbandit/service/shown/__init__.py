@@ -1,0 +1,1 @@
+"""What is shown of a study: released and operational numbers, and nothing else."""

@@ -1,0 +1,143 @@
+"""Operational numbers of a study: who came, when, and which arm, and how far the cohorts are.
+
+No reward is read here, and nothing that depends on one that was not released: not the time of a report, nor whether one
+came. What was dealt by a decision that follows from a release which nobody may see yet is left out too: `Horizon`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from maskedbandit.service.shown.tally import STEPS, Counted, Tally, merge
+from maskedbandit.service.shown.wasted import count_wasted
+from maskedbandit.store.book.asked import asked
+from maskedbandit.store.book.published import Horizon
+from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.study.deck import Deck
+from maskedbandit.study.protocol import Protocol
+
+MOST, FEWEST, USUAL = 48, 8, 12  # columns of a picture over time, and people in one that is not too short
+
+
+class Cohort(Struct, frozen=True):
+    """A cohort: open while places are left, waiting for the last window to end, released, or given up."""
+
+    number: int
+    arm: int
+    size: int  # places
+    dealt: int
+    seen: int
+    state: str
+    deadline: int | None = None  # of the last place that was seen so far
+    complete: bool = True  # no places will be added
+    epoch: int = 0  # cohorts of the same one were dealt together
+    ended: bool = False  # with its stage: the policy is told nothing of it
+
+    @property
+    def may_be_released(self) -> bool:
+        """Whether everybody whom it needs has a place, and may have seen the arm yet."""
+        return self.state == "waiting" or (self.state == "open" and self.complete and self.dealt == self.size)
+
+
+class Column(Struct, frozen=True):
+    """People of each arm who came in a stretch of time."""
+
+    at: int
+    arms: tuple[int, ...]
+
+
+class Counts(Struct, frozen=True):
+    """Everything operational; each tuple by arm."""
+
+    placed: int | None  # people with a place; None while it is not known how many may be shown
+    dealt: tuple[int, ...]  # people with a place that they keep
+    seen: tuple[int, ...]  # those of them who saw the arm
+    unseen: int  # those who may still see it
+    returned: tuple[int, ...]  # places that nobody saw in time
+    wasted: int  # the same of the newest places: see wasted.py
+    inside: int  # people whose window is not over
+    cohorts: tuple[Cohort, ...]
+    step: int  # milliseconds of a column
+    columns: tuple[Column, ...]  # of all places that were given, also of those that went back
+    delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
+    served: int | None  # the arm with which the policy asks for nobody, if that is its last word
+    answer: int | None  # that arm, if it is the final answer
+
+
+def counts(
+    database: Database,
+    study: str,
+    protocol: Protocol,
+    placed: int | None,
+    released: Mapping[int, int],
+    begun: Mapping[int, Row],
+    horizon: Horizon,
+    stopped: bool,
+    now: int,
+    tally: Tally,
+) -> Counts:
+    """The counts of a study of which these cohorts were released and these stages begun, each at a step of the log."""
+    k, window = protocol.k, protocol.reward.window
+    counted = tally.upto(database, study, k, horizon.time)
+    dealt, seen = [0] * k, [0] * k
+    for arm, count, exposed, _ in counted.cohorts.values():
+        dealt[arm] += count
+        seen[arm] += exposed
+    find = (
+        "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? "
+        "AND returned IS NULL AND exposed >= ?"
+    )
+    (inside,) = database.rows(
+        find, study, now - window - protocol.reward.exposure, min(horizon.time, now + 1), now - window
+    )[0]
+    step, columns = in_columns(counted, k)
+    said = asked(database, study, protocol, released, begun, horizon.step)
+    return Counts(
+        placed,
+        tuple(dealt),
+        tuple(seen),
+        sum(dealt) - sum(seen),
+        counted.returned,
+        count_wasted(database, study, min(horizon.time, now - protocol.reward.exposure)),
+        int(inside),
+        tuple(cohorts(said.deck, counted, released, window, stopped or said.answer is not None)),
+        step,
+        columns,
+        counted.delays,
+        said.served,
+        said.answer,
+    )
+
+
+def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
+    """How many people of each arm came, in columns of a length that fits the study so far."""
+    if not counted.columns:
+        return counted.step, ()
+    people = sum(map(sum, counted.columns.values()))
+    most = min(MOST, max(FEWEST, people // USUAL))
+    first, last, step = min(counted.columns), max(counted.columns), counted.step
+    longer = next(each for each in STEPS if each >= step and last * step // each - first * step // each < most)
+    found: dict[int, tuple[int, ...]] = {}
+    for at, arms in counted.columns.items():
+        merge(found, at * step // longer, arms)
+    nobody, ends = (0,) * k, (first * step // longer, last * step // longer)
+    return longer, tuple(Column(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
+
+
+def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int, over: bool) -> list[Cohort]:
+    """The state of each cohort. Once its stage has ended, or the study is over, none of its places is dealt."""
+    found = []
+    for places in deck.cohorts:
+        _, dealt, seen, latest = counted.cohorts.get(places.cohort, (0, 0, 0, None))
+        deadline = None if latest is None else latest + window
+        if places.cohort in released:
+            state, deadline = "released", None
+        elif (places.ended or over) and not (places.complete and dealt == places.size):
+            state, deadline = "given up", None
+        else:
+            state = "waiting" if places.complete and dealt == seen == places.size else "open"
+        named = places.cohort, places.arm, places.size
+        found.append(Cohort(*named, dealt, seen, state, deadline, places.complete, places.epoch, places.ended))
+    return found

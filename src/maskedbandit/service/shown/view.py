@@ -1,0 +1,246 @@
+"""All that may be shown of a study: one value, from which the page is drawn.
+
+Its numbers are of three kinds, and each part says of which: RELEASED ones are from the entries of the ledger that the
+witness has seen, or computed from those; OPERATIONAL ones say who came, when, and which arm; all are SIMULATED if the
+study says so. Nothing else is in it. In particular nothing depends on rewards that were not released.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from maskedbandit.core import Recorded
+from maskedbandit.errors import BehindWitness
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.shown.counts import Counts, counts
+from maskedbandit.service.shown.describe import is_simulated
+from maskedbandit.service.shown.estimates import ALPHA, Difference, Estimate, confidences, differences, estimates
+from maskedbandit.service.shown.guardrail import Guarded, guarded
+from maskedbandit.service.shown.tally import Tally
+from maskedbandit.statement.facts import Facts
+from maskedbandit.store.book.asked import named_by
+from maskedbandit.store.book.chain import Entry
+from maskedbandit.store.book.checked import state_of
+from maskedbandit.store.book.published import parsed, published
+from maskedbandit.store.book.standing import Standing, stages, standing
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.theory.best import Confidence
+
+RELEASED, OPERATIONAL, SIMULATED = "released", "operational", "simulated"
+
+
+class Arm(Struct, frozen=True):
+    """An arm, and what is estimated of it from what was released; the mean is scaled to [0, 1]."""
+
+    name: str
+    payload: str | None  # JSON
+    estimate: Estimate | None
+    confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
+    more: Difference | None = None  # what it has more than the first arm, if both were dealt together
+    guarded: Guarded | None = None  # what is estimated of its guardrail
+    stands: str = "in play"  # or paused, or harmful
+
+
+class Line(Struct, frozen=True):
+    """An entry of the ledger, as it is shown."""
+
+    number: int
+    at: int
+    kind: str
+    hash: str
+    cohort: int | None = None
+    arm: int | None = None
+    n: int | None = None
+    total: float | None = None
+    loss: str | None = None  # what each person of the cohort lost
+    step: int | None = None  # of the log
+    guardrail: float | None = None  # the total of the second outcome
+
+
+class View(Struct, frozen=True):
+    """A study at a time."""
+
+    protocol: Protocol
+    now: int
+    state: str
+    simulated: bool
+    standing: Standing
+    arms: tuple[Arm, ...]
+    ledger: tuple[Line, ...]
+    facts: Facts
+    counts: Counts
+    named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
+    kept_in: str  # the database and its version
+    key: str  # that signs the ledger, its public part
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self.protocol.name
+
+    @property
+    def head(self) -> str:
+        """The hash of the newest entry of the ledger, or nothing."""
+        return self.ledger[-1].hash if self.ledger else ""
+
+    @property
+    def loss(self) -> Loss:
+        """What a person loses by all that this study publishes."""
+        return self.facts.at_most
+
+    @property
+    def releases(self) -> list[Line]:
+        """The releases, in the order in which they were made."""
+        return [line for line in self.ledger if line.kind == "released"]
+
+    @property
+    def started(self) -> int | None:
+        """When the study was started."""
+        return self.ledger[0].at if self.ledger else None
+
+    @property
+    def answer(self) -> int | None:
+        """The arm of the policy's final answer, if it has one: of a selection, the arm that is served from then on."""
+        return self.counts.answer
+
+    @property
+    def served(self) -> int | None:
+        """The arm of whoever comes while no places are given; None: any."""
+        return self.highest if self.counts.served is None else self.counts.served
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will be released any more: no cohort waits, and no place will be given."""
+        placed, people = self.counts.placed, self.protocol.people
+        all_placed = placed is not None and people is not None and placed >= people
+        ended = self.state in ("stopped", "archived") or all_placed or self.answer is not None
+        return ended and not any(each.may_be_released for each in self.counts.cohorts)
+
+    @property
+    def best(self) -> int | None:
+        """The arm that is better than all others in play, over the same people and at any time, if one surely is."""
+        sure = [each for each, arm in enumerate(self.arms) if arm.confidence and arm.confidence.best >= 1 - ALPHA]
+        return sure[0] if sure else None
+
+    @property
+    def highest(self) -> int | None:
+        """The arm in play of the highest mean in what was released, which need not be the best."""
+        means = {
+            each: arm.estimate.mean
+            for each, arm in enumerate(self.arms)
+            if arm.estimate and each in self.standing.in_play
+        }
+        return max(means, key=means.__getitem__, default=None)
+
+
+class Summary(Struct, frozen=True):
+    """A study in a list."""
+
+    name: str
+    about: str
+    state: str
+    simulated: bool
+    placed: int | None
+    people: int | None
+    releases: int
+
+
+def summaries(database: Database, witness: Witness) -> list[Summary]:
+    """All studies, by name."""
+    witness = witness.as_now()
+    found = []
+    with database.still():
+        for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
+            protocol, state, known = parsed(text), "behind its witness", list[Entry]()
+            with suppress(BehindWitness):
+                protocol, placed, known, _ = published(database, witness, name)
+                state = state_of(entry.says["kind"] for entry in known)
+            releases = sum(entry.says["kind"] == "released" for entry in known)
+            about, people = protocol.about, protocol.people
+            found.append(Summary(name, about, state, is_simulated(known), placed, people, releases))
+    return found
+
+
+def view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> View:
+    """The study at a time in milliseconds; raise `BehindWitness` if the database is not the one that was published.
+
+    It is the same with a tally that is kept between views of the same study, and without; with it large studies are
+    faster.
+    """
+    witness = witness.as_now()  # first: the ledger may only go on from what was seen
+    with database.still():
+        protocol, people, found, horizon = published(database, witness, name)
+        ledger, arms_now = tuple(map(line, found)), standing(name, protocol, found)
+        released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
+        kept_in, begun = database.named(), stages(found)
+        state = state_of(each.kind for each in ledger)
+        stopped, tally = state in ("stopped", "archived"), tally or Tally()
+        counted = counts(database, name, protocol, people, released, begun, horizon, stopped, now, tally)
+        named = tally.once(
+            (found[-1].hash if found else "", horizon.step, counted.answer),
+            lambda: named_by(database, name, protocol, found, counted.answer, horizon.step),
+        )
+    return View(
+        protocol,
+        now,
+        state,
+        is_simulated(found),
+        arms_now,
+        arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),
+        ledger,
+        Facts.of(protocol, found, {cohort.size for cohort in counted.cohorts}),
+        counted,
+        named,
+        kept_in,
+        witness.signing_key().public_key().public_bytes_raw().hex(),
+    )
+
+
+def line(entry: Entry) -> Line:
+    """What is shown of an entry."""
+    says: dict[str, Any] = entry.says
+    common = entry.number, says["at"], says["kind"], entry.hash
+    if says["kind"] == "burned":
+        return Line(*common, loss=_cost(says["loss"]))
+    if says["kind"] != "released":
+        return Line(*common, arm=says.get("arm"))
+    total = float.fromhex(says["total"])
+    second = float.fromhex(says["guardrail"]) if "guardrail" in says else None
+    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"], second)
+
+
+@lru_cache(maxsize=256)
+def _cost(text: str) -> str:
+    return str(Loss.from_text(text))
+
+
+def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...], epochs: Mapping[int, int]) -> tuple[Arm, ...]:
+    """The arms, with their estimates from these entries, of cohorts in these epochs."""
+    released: list[list[Recorded]] = [[] for _ in protocol.arms]
+    for each in ledger:
+        if each.kind == "released" and each.arm is not None and each.n and each.total is not None:
+            released[each.arm].append(Recorded(each.arm, each.n, each.total, epochs[each.cohort or 0]))
+    law = protocol.channel.law()
+    found, more = estimates(law, released), differences(law, released)
+    sure = confidences(law, released, now.in_play, protocol.k - len(protocol.added))
+    named = zip(protocol.arms, found, more, guarded(protocol, ledger), strict=True)
+    return tuple(
+        Arm(
+            name,
+            None if payload is None else json.dumps(payload, ensure_ascii=False),
+            each,
+            sure.get(arm),
+            other,
+            second,
+            now.is_said(arm),
+        )
+        for arm, ((name, payload), each, other, second) in enumerate(named)
+    )

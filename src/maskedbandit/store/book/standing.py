@@ -1,0 +1,126 @@
+"""How the arms of a study stand, which follows from the entries of its ledger.
+
+    in play <-> paused,    in play or paused -> harmful,    nothing -> added
+
+An arm has a number, in the order in which arms were added, and a name, and both stay with it for ever. If other arms
+are in play after a change, a stage begins (study/driver.py).
+
+What a policy guarantees, it guarantees in each stage, among the arms in play. The regret of a stage is that of its own
+people. A search has delta in its first stage and delta / (s (s - 1)) in stage s, which adds up to delta over all later
+ones: a study whose arms change has a wrong answer with probability at most 2 delta, however it is decided when they
+change. What a person loses does not change: whoever has a place is in one cohort, which is released once or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maskedbandit.errors import Corrupted
+from maskedbandit.store.book.chain import Entry
+from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.study.protocol import Protocol
+
+KINDS = ("arm_paused", "arm_resumed", "arm_added", "arm_harmful")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the arms of a study stand.
+
+    >>> standing = Standing.at_start(3).after("arm_paused", 1)
+    >>> standing.in_play, standing.after("arm_added", 3).in_play, standing.after("arm_resumed", 1).stage
+    ((0, 2), (0, 2, 3), 3)
+    """
+
+    k: int
+    in_play: tuple[int, ...]
+    paused: frozenset[int] = frozenset()
+    harmful: frozenset[int] = frozenset()
+    stage: int = 1  # the number of the stage
+
+    @classmethod
+    def at_start(cls, k: int) -> Standing:
+        """All are in play."""
+        return cls(k, tuple(range(k)))
+
+    def after(self, kind: str, arm: int) -> Standing:
+        """How they stand after a change. The last arm in play stays, whatever was found of it."""
+        k, paused, harmful = max(self.k, arm + 1), self.paused, self.harmful
+        if kind == "arm_paused":
+            paused |= {arm}
+        elif kind == "arm_resumed":
+            paused -= {arm}
+        elif kind == "arm_harmful":
+            harmful |= {arm}
+        left = tuple(each for each in range(k) if each not in paused | harmful) or self.in_play
+        return replace(
+            self, k=k, in_play=left, paused=paused, harmful=harmful, stage=self.stage + (left != self.in_play)
+        )
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one arm is in play of several: nothing is compared, and everybody is served it."""
+        return self.k > 1 and len(self.in_play) == 1
+
+    def can(self, kind: str, arm: int) -> bool:
+        """Whether an arm that stands so can be changed so. The last arm in play is not paused, but may be harmful."""
+        if kind == "arm_added":
+            return arm == self.k
+        if not 0 <= arm < self.k or arm in self.harmful:
+            return False
+        if kind == "arm_harmful":
+            return True
+        return (arm in self.paused) == (kind == "arm_resumed") and (kind == "arm_resumed" or self.in_play != (arm,))
+
+    def is_said(self, arm: int) -> str:
+        """What an arm is called in the state that it is in."""
+        return "harmful" if arm in self.harmful else "paused" if arm in self.paused else "in play"
+
+
+def changes(found: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What a ledger says of arms."""
+    return [says for says in (entry.says for entry in found) if says["kind"] in KINDS]
+
+
+def of_arms(database: Database, study: str) -> list[Entry]:
+    """Those entries of a ledger that may be about arms: they are few."""
+    find = "SELECT number, body, hash, signature FROM entry WHERE study = ? AND body LIKE ? ORDER BY number"
+    return [Entry(*row) for row in database.rows(find, study, '%"kind":"arm_%')]
+
+
+def amended(protocol: Protocol, found: Sequence[Entry]) -> Protocol:
+    """The protocol with the arms that were added since."""
+    more = tuple((says["name"], says["payload"]) for says in changes(found) if says["kind"] == "arm_added")
+    return protocol.also(more) if more else protocol
+
+
+def standing(study: str, protocol: Protocol, found: Sequence[Entry]) -> Standing:
+    """How the arms stand, or raise `Corrupted` if one change does not follow from those before it."""
+    now, names = Standing.at_start(protocol.k - len(protocol.added)), [name for name, _ in protocol.arms]
+    for says in changes(found):
+        kind, arm, before = says["kind"], says["arm"], now
+        can = before.can(kind, arm) and says["name"] == names[arm] and (kind != "arm_harmful" or protocol.guardrail)
+        now = before.after(kind, arm) if can else before
+        staged = "step" in says
+        if not can or staged != (now.stage > before.stage) or (staged and not begins(says, now, protocol)):
+            raise Corrupted(f"the ledger of {study} says of arm {arm} what cannot follow from what it said before")
+    return now
+
+
+def wrong_at_most(protocol: Protocol, now: Standing) -> float | None:
+    """The probability with which the answer of a search is wrong; None for other studies, which promise none."""
+    return None if protocol.people is not None else min(float(protocol.aim) * (1 if now.stage == 1 else 2), 1.0)
+
+
+def begins(says: dict[str, Any], now: Standing, protocol: Protocol) -> bool:
+    """Whether a stage can begin as an entry says: with the arms in play, and the aim of its number."""
+    aim, people = says["aim"], protocol.people
+    right = aim == protocol.aim_of_stage(now.stage, 0) if people is None else 1 <= aim <= people
+    return bool(says["arms"] == list(now.in_play) and right)
+
+
+def stages(found: Sequence[Entry]) -> dict[int, Row]:
+    """Where in the log a stage begins, and what the log says there."""
+    return {says["step"]: ("stage", says["aim"], *says["arms"]) for says in changes(found) if "step" in says}

@@ -1,0 +1,196 @@
+"""Whether all that is stored of a study fits together, recomputed from the rows alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from maskedbandit.errors import BudgetExceeded, Corrupted, UnknownStudy
+from maskedbandit.privacy.budget import Account
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.book.chain import Entry, entries, verified
+from maskedbandit.store.book.checked import (
+    check_cap,
+    check_project,
+    check_releases,
+    check_start,
+    check_state,
+    check_witness,
+    readable,
+    replayed,
+)
+from maskedbandit.store.book.harm import watched
+from maskedbandit.store.book.standing import amended, standing
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.members import members, sealed
+from maskedbandit.study.driver import Driver
+from maskedbandit.study.protocol import Protocol
+
+
+class Verified(NamedTuple):
+    """What was found to fit."""
+
+    entries: int
+    head: str
+    releases: int
+    people: int  # who were charged, those among them whose place went back or whose data was erased
+    worst: Loss  # what the person who was charged most has spent, in a period
+
+
+def verify(database: Database, witness: Witness, study: str) -> Verified:
+    """Raise `Corrupted` or `BehindWitness` unless everything fits; nothing is changed. The study may go on meanwhile.
+
+    The ledger is whole, signed, and goes on from its witness; the releases are its own, with the noise of the
+    protocol; every decision follows from the seed and the releases before it; every released cohort has exactly its
+    people, and their digest; everybody was charged what the release cost, and is within the budget.
+    """
+    witness = witness.as_now()  # first: the ledger may only go on from what was seen
+    with readable(study), database.still():
+        return recomputed(database, witness, study)
+
+
+def recomputed(database: Database, witness: Witness, study: str) -> Verified:
+    """See `verify`."""
+    row = database.one("SELECT project, protocol, seed, state FROM study WHERE study = ?", study)
+    if row is None:
+        raise UnknownStudy(f"there is no study {study!r} in this database")
+    project, protocol, seed = row[0], Protocol.from_text(row[1]), bytes.fromhex(row[2])
+    found, key, losses = entries(database, study), witness.signing_key(), Losses(database)
+    head = verified(study, found, key.public_key())
+    check_start(study, found, protocol, seed)
+    check_cap(study, found, protocol)
+    check_state(study, found, row[3])
+    protocol = amended(protocol, found)
+    standing(study, protocol, found)
+    check_project(study, project, Accounts(database, losses, project).terms, protocol)
+    check_witness(witness, study, found, head)
+    witness.check_others(database, study)
+    releases = database.rows(
+        "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", study
+    )
+    check_releases(study, found, releases, key)
+    decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
+    driver = replayed(study, protocol, seed, found, decisions, releases, [])
+    watched(study, protocol, found, driver)
+    check_noise(study, protocol, found)
+    check_places(database, losses, study, driver)
+    people, worst = check_accounts(database, losses, project, study)
+    check_tickets(database, project, study)
+    return Verified(head.entries, head.hash, len(releases), people, worst)
+
+
+def check_noise(study: str, protocol: Protocol, found: list[Entry]) -> None:
+    """Releases had the noise that the protocol says, of each outcome, and cost at least the pure ε that it says."""
+    right: dict[int, tuple[list[str], Loss]] = {}
+    for says in (entry.says for entry in found if entry.says["kind"] == "released"):
+        cohort, n = says["cohort"], says["n"]
+        if n not in right:
+            right[n] = [offer.digest.hex() for offer in protocol.offers(n)], protocol.price(n)
+        offers, price = right[n]
+        if [says[name] for name in ("offer", "guardrail_offer") if name in says] != offers:
+            raise Corrupted(f"the release of cohort {cohort} of {study} had other noise than its protocol says")
+        if Loss.from_text(says["loss"]).pure_epsilon < price.pure_epsilon:
+            raise Corrupted(f"the release of cohort {cohort} of {study} cost more than its ledger says")
+
+
+def check_places(database: Database, losses: Losses, study: str, driver: Driver) -> None:
+    """Every place is one of its cohort, and every released cohort has the people that its release says."""
+    groups = database.rows(
+        "SELECT cohort, arm, loss, COUNT(*), COUNT(DISTINCT place), MIN(place), MAX(place) FROM place "
+        "WHERE study = ? AND returned IS NULL GROUP BY cohort, arm, loss",
+        study,
+    )
+    for cohort, arm, loss, count, different, least, most in groups:
+        places = driver.cohorts[cohort] if 0 <= cohort < len(driver.cohorts) else None
+        if places is None or places.arm != arm or least < 0 or most >= places.size or different != count:
+            raise Corrupted(f"a place of cohort {cohort} of {study} is not one that was asked for, or was dealt twice")
+        stored = database.one("SELECT loss FROM release WHERE study = ? AND cohort = ?", study, cohort)
+        if stored is not None and losses[loss] | losses[stored[0]] != losses[loss]:
+            raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
+    for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
+        found = members(database, study, cohort)
+        if any(member.kept and member.told for member in found):
+            raise Corrupted(f"a row of cohort {cohort} of {study} is marked as erased, and has reports")
+        if [member.place for member in found] != list(range(n)):
+            raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")
+        if sealed(found) != digest:
+            raise Corrupted(
+                f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
+            )
+
+
+def check_tickets(database: Database, project: str, study: str) -> None:
+    """A person has one place, which the person's account names: whoever comes again is found by it."""
+    twice = "SELECT person FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL GROUP BY person "
+    if database.rows(f"{twice} HAVING COUNT(*) > 1 LIMIT 1", study):
+        raise Corrupted(f"a person of {study} has two places")
+    unnamed = (
+        "SELECT place.ticket FROM place LEFT JOIN account ON account.project = ? AND account.person = place.person "
+        "AND account.period = place.period WHERE place.study = ? AND place.person IS NOT NULL "
+        "AND COALESCE(REPLACE(account.tickets, place.ticket || ' ', '') = account.tickets, TRUE) LIMIT 1"
+    )
+    if database.rows(unnamed, project, study):
+        raise Corrupted(f"the account of a person of {project} does not name the person's place in {study}")
+
+
+def check_accounts(database: Database, losses: Losses, project: str, study: str) -> tuple[int, Loss]:
+    """Everybody was charged for every place, within the budget: how many people of the study, and the most spent."""
+    accounts = Accounts(database, losses, project)
+    check_burned(database, losses, accounts)
+    charged: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for person, period, loss, count in database.rows(
+        "SELECT person, period, loss, COUNT(*) FROM ("
+        "SELECT study, person, period, loss FROM place WHERE person IS NOT NULL "
+        "UNION ALL SELECT study, person, period, loss FROM erased) AS charged "
+        "JOIN study ON study.study = charged.study WHERE study.project = ? GROUP BY person, period, loss",
+        project,
+    ):
+        charged[person, period].append((loss, count))
+    known = {
+        (person, period): (first, spent)
+        for person, period, first, spent in database.rows(
+            "SELECT person, period, first, spent FROM account WHERE project = ?", project
+        )
+    }
+    fits: dict[tuple[tuple[tuple[int, int], ...], tuple[int, int]], bool] = {}
+    for who, parts in charged.items():
+        if who not in known:
+            raise Corrupted(f"the account of a person of {project} was removed")
+        key = tuple(sorted(parts)), known[who]
+        if key not in fits:
+            first, spent, total = known[who][0], losses[known[who][1]], ZERO
+            for loss, count in parts:
+                total += count * losses[loss]
+            if total == spent and first not in {accounts.terms.burned, *(loss for loss, _ in parts)}:
+                raise Corrupted(f"the first charge of a person of {project} was changed: no place was charged with it")
+            fits[key] = spent | total == spent
+        if not fits[key]:
+            raise Corrupted(f"the account of a person of {project} holds less than what the person was charged")
+    worst = ZERO
+    for first, spent in set(known.values()):
+        check_account(accounts, losses[first], losses[spent], project)
+        worst |= losses[spent]
+    own = "SELECT person FROM place WHERE study = ? AND person IS NOT NULL"
+    everybody = f"SELECT COUNT(*) FROM ({own} UNION SELECT person FROM erased WHERE study = ?) AS charged"
+    return int(database.rows(everybody, study, study)[0][0]), worst
+
+
+def check_burned(database: Database, losses: Losses, accounts: Accounts) -> None:
+    """What everybody is taken to have spent is what the ledgers of the project's studies say."""
+    burned, total = accounts.terms.burned, ZERO
+    for (study,) in database.rows("SELECT study FROM study WHERE project = ?", accounts.project):
+        for said in (entry.says for entry in entries(database, study)):
+            if said["kind"] == "burned":
+                total += Loss.from_text(said["loss"])
+    if total != (ZERO if burned is None else losses[burned]):
+        raise Corrupted(f"what was burned in project {accounts.project} was changed: its ledgers say {total}")
+
+
+def check_account(accounts: Accounts, first: Loss, spent: Loss, project: str) -> None:
+    """What a person has spent fits the budget of the project."""
+    try:
+        accounts.budget.after(None if spent == first else Account(first, ZERO), spent)
+    except BudgetExceeded as why:
+        raise Corrupted(f"a person of {project} is {why}") from None

@@ -1,0 +1,198 @@
+"""Studies on a PostgreSQL server, by way of psycopg 3."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
+from maskedbandit.store.databases.database import Again, Database, Row, marks
+from maskedbandit.store.lease import LENGTH
+
+NETWORK = {  # unless the address says otherwise: a server that is gone is noticed, also while nothing is asked
+    "connect_timeout": 4,  # seconds
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 8000,  # milliseconds
+}
+
+
+def opened(address: str, create: bool, patience: float | None = None) -> Database:
+    """The database that a server has under this address."""
+    return Postgresql(address, patience)
+
+
+@lru_cache
+def dialect(statement: str) -> bytes:
+    """A statement with psycopg's mark for values.
+
+    >>> dialect("SELECT n FROM release WHERE study = ?")
+    b'SELECT n FROM release WHERE study = %s'
+    """
+    return statement.replace("%", "%%").replace("?", "%s").encode()
+
+
+def said(why: Any) -> str:
+    """What a server says is wrong, without the details: they show rows, which are about people."""
+    return why.diag.message_primary or str(why)
+
+
+class Postgresql(Database):
+    """A connection to a server, which has failed if it says nothing for `patience` seconds."""
+
+    random_key = "REPLACE(GEN_RANDOM_UUID()::TEXT, '-', '')"
+
+    def __init__(self, address: str, patience: float | None = None) -> None:
+        import psycopg
+
+        super().__init__()
+        self._psycopg = psycopg
+        self._address, self._patience = address, patience
+        try:
+            self._network = NETWORK.keys() - psycopg.conninfo.conninfo_to_dict(address).keys()
+        except psycopg.ProgrammingError:  # it says what is wrong with a part that may be the password
+            allowed = (
+                "an address that PostgreSQL can read, such as postgresql://user:password@host/name, with %25 for %"
+            )
+            raise InvalidValue("database", "postgresql://...", allowed) from None
+        self._connect()
+
+    def _connect(self) -> None:
+        with self._named_errors():
+            self._connection = self._connected()
+            self._cursor = self._connection.cursor()
+            for setting in ("synchronous_commit", "fsync", "full_page_writes"):
+                value = self.rows(f"SHOW {setting}")[0][0]
+                if value not in ("on", "remote_apply", "remote_write"):
+                    self.close()
+                    raise InvalidValue(f"{setting} of the server", value, "on: otherwise it can lose commits")
+            if self._patience is not None:  # whoever is cut off or stopped keeps no rows from others for longer
+                for setting in ("statement_timeout", "idle_in_transaction_session_timeout"):
+                    self.change(f"SET {setting} = {LENGTH}")
+
+    def _connected(self) -> Any:
+        given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
+        if self._patience is None:
+            return self._psycopg.connect(self._address, **given)
+        from maskedbandit.store.databases.patience import PatientConnection
+
+        found = PatientConnection.connect(self._address, **given)
+        found.patience = self._patience
+        return found
+
+    def begin(self) -> None:
+        if self._connection.closed:  # the server was away
+            self._connect()
+        with self._named_errors():
+            self._cursor.execute("BEGIN")
+
+    def look(self) -> None:
+        with self._named_errors():
+            self._cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def take_time(self) -> None:
+        self.change("SET LOCAL idle_in_transaction_session_timeout = 0")
+
+    def interrupt(self) -> None:
+        with suppress(OSError, self._psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)  # the server may not answer, so it is not asked to
+
+    def commit(self) -> None:
+        try:
+            with self._named_errors():
+                self._cursor.execute("COMMIT")
+            if self._cursor.statusmessage != "COMMIT":
+                raise StorageFailed("the server undid the transaction instead of committing it")
+        except BaseException:
+            self.rollback()
+            raise
+
+    def rollback(self) -> None:
+        with suppress(self._psycopg.Error):  # a connection that broke has undone it
+            self._cursor.execute("ROLLBACK")
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        with self._named_errors():
+            return self._cursor.execute(dialect(statement), values).fetchall()
+
+    def change(self, statement: str, *values: Any) -> int:
+        with self._named_errors():
+            return self._cursor.execute(dialect(statement), values).rowcount
+
+    def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
+        return self.rows(statement.replace("IN keys", "= ANY(?)"), *values, list(keys))
+
+    def rows_by(self, table: str, columns: Sequence[str], names: Sequence[str], keys: Sequence[Row]) -> list[Row]:
+        arrays = ", ".join("?::TEXT[]" for _ in names)
+        which = " AND ".join(f"{table}.{name} = asked.{name}" for name in names)
+        looked_up = f"SELECT * FROM {table} WHERE {which} OFFSET 0"  # without it the server may read the whole table
+        asked = f"UNNEST({arrays}) AS asked ({', '.join(names)})"
+        wanted = ", ".join(f"found.{column}" for column in columns)
+        find = f"SELECT {wanted} FROM {asked} CROSS JOIN LATERAL ({looked_up}) AS found"
+        return self.rows(find, *map(list, zip(*keys, strict=True)))
+
+    def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
+        with self._named_errors():
+            self._cursor.executemany(dialect(statement), values)
+            return self._cursor.rowcount
+
+    def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
+        with self._named_errors(), self._cursor.copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
+            for each in values:
+                copy.write_row(each)
+
+    def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
+        rows = ", ".join([marks(values[0])] * len(values))
+        new = f"INSERT INTO {table} ({columns}) VALUES {rows} ON CONFLICT DO NOTHING"
+        return self.change(new, *chain.from_iterable(values))
+
+    def script(self, text: str) -> None:
+        with self._named_errors():
+            self._connection.execute(text.replace("-- in postgresql: ", "").encode())
+
+    def rewrite(self) -> None:
+        """Free the space of what was deleted, and forget its samples; those of a table that is empty now would stay."""
+        self.script("VACUUM (ANALYZE) place, account, reward")
+        with self.transaction():
+            self.script("SET LOCAL lock_timeout = '1s'")
+            if not self.rows("SELECT study FROM reward LIMIT 1"):
+                self.script("ALTER TABLE reward ALTER COLUMN ticket TYPE TEXT")
+
+    def empty_log(self) -> bool:
+        return True  # the server keeps its log as it is told to
+
+    def count(self) -> None:
+        with self._named_errors():
+            self._cursor.execute("ANALYZE place, reward, account")
+
+    def alone(self) -> None:
+        self.rows("SELECT pg_advisory_xact_lock(20261122)")
+
+    def named(self) -> str:
+        return f"PostgreSQL {self.rows('SHOW server_version')[0][0].split()[0]}"
+
+    def tables(self) -> set[str]:
+        return {name for (name,) in self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")}
+
+    def close(self) -> None:
+        if self.own:
+            self._connection.close()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        self.check_own()
+        wrong = self._psycopg.errors
+        try:
+            yield
+        except (wrong.SerializationFailure, wrong.DeadlockDetected, wrong.LockNotAvailable) as why:
+            raise Again(said(why)) from why
+        except (wrong.IntegrityError, wrong.DataCorrupted, wrong.IndexCorrupted) as why:
+            raise Corrupted(f"the database does not keep its own rules: {said(why)}") from None
+        except self._psycopg.Error as why:
+            raise StorageFailed(f"the database failed: {said(why)}") from None
