@@ -4,8 +4,6 @@ Times are CPU times of one thread, the best of several repeats, because machines
 wall-clock time. A step is one choice, one reward and one update. Compare ratios, not seconds, across machines.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Wall clocks tell little on a machine that others use as well, so CPU seconds are
 and of everything, with the workers and the scheduler.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import Any

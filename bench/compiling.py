@@ -4,8 +4,6 @@
 function that gives back its argument.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

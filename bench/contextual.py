@@ -4,8 +4,6 @@
 as ours does over the raw channel. They are given contexts and rewards that are drawn already; ours draws them, too.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

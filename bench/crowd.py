@@ -1,7 +1,5 @@
 """A crowd before a server: connections that are idle, streams that are open, and heads and requests without end."""
 
-from __future__ import annotations
-
 import resource
 import socket
 from collections import deque

@@ -3,8 +3,6 @@
 `python -m bench.installing` measures these alone. The wheel is built by pip, and measured without what it needs.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

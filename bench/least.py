@@ -1,7 +1,5 @@
 """The clock of all benchmarks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

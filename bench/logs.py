@@ -4,8 +4,6 @@
 words, and makes numbers of these; it writes nothing.
 """
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import tempfile

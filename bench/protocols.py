@@ -4,8 +4,6 @@
 agreements for every neighbour of every device.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """What all benchmarks report: a table, with a line for each measurement."""
 
-from __future__ import annotations
-
 
 def row(what: str, value: float, unit: str, goal: float | None = None, note: str = "") -> None:
     """Print one line of the table."""

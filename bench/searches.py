@@ -1,7 +1,5 @@
 """How fast policies search for the best of five arms, beside a library that does so without privacy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

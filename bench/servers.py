@@ -4,8 +4,6 @@
 `alone` each of its requests has a commit of its own.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ ten minutes, and watches memory and files. The CPU is that of the server's proce
 another process on the same machine, so requests a second are only to be compared in one run.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

@@ -3,8 +3,6 @@
 `python -m bench.steps` measures these alone.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

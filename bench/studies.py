@@ -4,8 +4,6 @@
 operation waits for the disk, so all of them are ratios to something that waits for the same disk in the same run.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Which lines of a source text could bring a float, or a seeded generator, into exact arithmetic."""
 
-from __future__ import annotations
-
 import ast
 from textwrap import dedent
 

@@ -5,8 +5,6 @@ changed order of draws, makes a correct subject fail. `test_statistics.py` holds
 a broken subject that it must reject.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from random import Random

@@ -4,8 +4,6 @@ Where a rule says which values are dear, tests give it to `thrifty`. `dear.txt` 
 took more than an eighth of a second, of tests that have cheaper values.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -3,8 +3,6 @@
 python -m tools.guardrails alarms power late devices stages  # ten minutes on one core; each can be asked for alone
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

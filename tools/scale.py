@@ -6,8 +6,6 @@ People come, see their arm and report once. Everything is measured in one proces
 writes in batches as the service does. HTTP comes on top of it, in any number of processes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import warnings

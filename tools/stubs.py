@@ -4,8 +4,6 @@ Such a package has no line for each of its names, so type checkers and editors c
 exist would pass as anything. The stub `__init__.pyi` beside its `__init__.py` imports every name from its file.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages

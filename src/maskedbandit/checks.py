@@ -1,7 +1,5 @@
 """Checks of parameters that many classes have in common. Each raises `InvalidValue` with what is allowed."""
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from typing import Any

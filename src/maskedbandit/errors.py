@@ -46,8 +46,6 @@ On the command line each becomes one line on standard error and exit code 2. Eac
 its class in lower case, as `budget_exceeded`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches

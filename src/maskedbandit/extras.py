@@ -1,7 +1,5 @@
 """Packages that an installation may lack, and the extras of ours that bring them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

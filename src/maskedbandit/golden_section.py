@@ -9,8 +9,6 @@ The caller evaluates the function, because a compiled kernel that takes a functi
 After i values the interval has (sqrt(5) - 1) / 2 to the power i - 1 of its first length.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

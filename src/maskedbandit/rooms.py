@@ -4,8 +4,6 @@ So a policy, a channel or a noise is added by adding its file, and nothing else 
 experiments and the class have one name: `ucb1.py`, "ucb1", `UCB1`.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

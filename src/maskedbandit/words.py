@@ -1,7 +1,5 @@
 """Numbers and times in words, for the page."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 

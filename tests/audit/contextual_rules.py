@@ -5,8 +5,6 @@ differ. What that costs follows from the noises that were really drawn. If rewar
 reward differs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Each stands next to mutants that it must reject.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any

@@ -3,8 +3,6 @@
 A correct channel fails with probability ALPHA = 1e-9 per assertion.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ correct policy on a correct channel fails with probability ALPHA = 1e-9 per asse
 of what a release shows is lost.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Neighbours differ in one reward, 1 or 0. All other rewards shift both pair by th
 that are pure are met with equality; others are stated by a Rényi curve, which is a little above what is needed.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ Neighbours differ in all reports of one person, also in how many there are. What
 person's reward rounded at random; others shift both distributions alike.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import product

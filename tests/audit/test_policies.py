@@ -4,8 +4,6 @@ A run is played again on other tables with its decisions forced to be the same, 
 channel can differ. Each rule is exact, and stands next to a broken engine that it must reject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

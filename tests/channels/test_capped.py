@@ -1,7 +1,5 @@
 """Channels whose users add capped sums: the noise and the loss of a reward, and a cap in the offer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Clients of a service in memory, which do not wait before they try again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service in memory that keeps what the table of the interface promises, behind a network with faults."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

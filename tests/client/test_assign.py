@@ -1,7 +1,5 @@
 """An arm by the deadline, whatever the service does, and never more than two requests for it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

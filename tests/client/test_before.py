@@ -1,7 +1,5 @@
 """A folder of the version before goes on: what was drawn stands, and who had a place in it may be drawn once."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """The server is killed again and again while applications use it: nothing that they reported is lost or doubled."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What was given before is known for some months, and by its hash alone."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from maskedbandit.client.answers import Assigned

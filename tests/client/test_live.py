@@ -1,7 +1,5 @@
 """Against the real service on a real socket: nothing is lost or doubled, whatever the network does."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Iterator

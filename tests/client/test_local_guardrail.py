@@ -1,7 +1,5 @@
 """With local trust and a guardrail each outcome has noise of its own, once; both together cost what was agreed to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace

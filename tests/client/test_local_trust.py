@@ -1,7 +1,5 @@
 """With local trust the outcome gets its noise here: once, in one report, and never goes out without it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """An application that knows OpenFeature alone: flags are studies, and what is tracked counts."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What was reported arrives once, whatever the network and the processes do; and then nothing of it is left on disk."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import stat

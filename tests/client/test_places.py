@@ -1,7 +1,5 @@
 """With local trust one folder draws for a person, once: the one that was told of the place when it was new."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Applications have several processes, which are killed and forked: nothing that `report` took is lost."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Each report has a proof that this folder alone can make: by it the service tells a retry, and others nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

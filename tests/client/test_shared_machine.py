@@ -1,7 +1,5 @@
 """Who shares the machine reads no file of the client, and no size or time of one; and the log names nobody."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

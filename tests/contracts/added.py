@@ -1,7 +1,5 @@
 """Files that are added to a room for the time of a test: those of the guides, and broken ones."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

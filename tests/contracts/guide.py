@@ -1,7 +1,5 @@
 """The policy of docs/add_a_policy.md, as a file of its own: it runs through the contract like those of the room."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory

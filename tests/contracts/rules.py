@@ -1,7 +1,5 @@
 """Rules that every policy keeps, whatever its goal. Each is a function, which broken policies show can fail."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

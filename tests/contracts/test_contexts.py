@@ -4,8 +4,6 @@ As in test_world.py each rule is a function, which mutants of `LinearContexts` s
 random assertion rejects a correct world with probability ALPHA = 1e-9.
 """
 
-from __future__ import annotations
-
 import inspect
 import tomllib
 from types import FunctionType

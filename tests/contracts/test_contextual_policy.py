@@ -1,7 +1,5 @@
 """The contract of policies that see contexts: whole numbers of Python's own, and a state that can be stored as text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

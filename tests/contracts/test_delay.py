@@ -5,8 +5,6 @@ which it must reject. Seeds are fixed; under a new seed each random assertion re
 ALPHA = 1e-9.
 """
 
-from __future__ import annotations
-
 import tomllib
 from types import FunctionType
 from typing import Any

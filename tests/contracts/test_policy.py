@@ -9,8 +9,6 @@ assertion. The other
 rules are exact, but for finding the best arm: there a correct policy fails only if it misses a gap of 0.9.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ Seeds are fixed; a correct policy fails the test of relabelling under a new seed
 assertion, and that of finding the best arm only if it errs at a gap of 0.9. The other rules are exact.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ of that one, which it must reject. Seeds are fixed; under a new seed each random
 probability ALPHA = 1e-9. The rules of worlds with contexts are in test_contexts.py.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

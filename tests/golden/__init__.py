@@ -3,8 +3,6 @@
 The engine's own loop makes them, run as Python: kernels are functions there, so their calls can be written down.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small log, whose visits are independent, with pools of different sizes; and the same users, really served."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

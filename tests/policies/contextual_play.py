@@ -1,7 +1,5 @@
 """A run of the contextual loop as Python, and what the policy was told in it."""
 
-from __future__ import annotations
-
 from types import FunctionType
 from typing import Any, NamedTuple
 from unittest.mock import patch

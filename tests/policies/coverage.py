@@ -1,7 +1,5 @@
 """How often an elimination in rounds drops an arm that it must keep: counted over many runs, driven from Python."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from maskedbandit.channels.channel import Channel

@@ -1,7 +1,5 @@
 """Channels whose users are lost at random, with their noise: the lab itself assumes that everybody answers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mutants of kernels: the same source with one change, so that a test can be seen to reject it."""
 
-from __future__ import annotations
-
 import inspect
 from textwrap import dedent
 from types import FunctionType

@@ -1,7 +1,5 @@
 """What a policy knew at each decision of a run, and the checks that policies of batches share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from copy import deepcopy

@@ -5,8 +5,6 @@ of Azize and Basu, 2022). Users come one by one; the cohort closes with the last
 the same channels serve it. No test here depends on luck but the one that finds the best arm: see there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

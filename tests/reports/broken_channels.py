@@ -1,7 +1,5 @@
 """Channels of one's own, as an experiment names them: they promise more than they give, all but the first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.channels.central import Central

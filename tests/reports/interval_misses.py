@@ -4,8 +4,6 @@ A run counts as missed if at any release the interval of an arm, or of a differe
 the numbers hold for every rule that stops at a release, not only for the one that did.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from functools import lru_cache

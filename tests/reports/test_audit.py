@@ -1,7 +1,5 @@
 """Audits: exact ones meet what is promised, sampled ones are below it, and broken twins are caught by both."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """`mb.estimate`: from runs, findings, stored studies and lists of releases."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

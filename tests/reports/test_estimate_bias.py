@@ -1,7 +1,5 @@
 """The bias of means under adaptive assignment, and what the correction of `mb.estimate` takes away of it."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

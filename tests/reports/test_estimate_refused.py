@@ -1,7 +1,5 @@
 """What `mb.estimate` refuses."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """`mb.estimate` of a stored study."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

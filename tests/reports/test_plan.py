@@ -1,7 +1,5 @@
 """Plans: their numbers are those of fresh studies, what is left out is found, and what cannot be is said."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is stated of an experiment is what its channels and policies guarantee."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

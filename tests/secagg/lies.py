@@ -1,7 +1,5 @@
 """What lies to devices are made of, and how each must end."""
 
-from __future__ import annotations
-
 import pytest
 
 from maskedbandit.errors import ProtocolError

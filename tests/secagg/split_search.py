@@ -6,8 +6,6 @@ list names: a set A of users whose own masks are known, such that each of their 
 in A or is known, because the key for masks of the other user is.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

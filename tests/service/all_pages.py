@@ -1,7 +1,5 @@
 """All pages, of studies of all kinds and at all stages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace

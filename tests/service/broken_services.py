@@ -3,8 +3,6 @@
 It runs `python -m tests.service.broken_services NAME serve ...`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from fractions import Fraction

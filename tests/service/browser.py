@@ -1,7 +1,5 @@
 """Debian's Chromium, driven by playwright, for tests of the page as people see it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

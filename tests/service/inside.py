@@ -1,7 +1,5 @@
 """The service within the process of the test: requests go to the application itself, and the test moves the clock."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator

@@ -5,8 +5,6 @@ against the database: what was told stays, once, whatever was done to the server
 between them meanwhile.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

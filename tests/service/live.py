@@ -1,7 +1,5 @@
 """The service as it is used: a process that listens on a socket, started by its command."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

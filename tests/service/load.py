@@ -5,8 +5,6 @@ that contradicts another. A request whose answer was lost is sent again, with th
 there is an answer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

@@ -3,8 +3,6 @@
 It runs `python -m tests.service.mutant_server NAME serve ...`, and is hasty, so that tests need not wait for long.
 """
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import sys

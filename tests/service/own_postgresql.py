@@ -1,7 +1,5 @@
 """A PostgreSQL server of one test, which may end it at once and begin it again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 python -m tests.service.sound_audits 200
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

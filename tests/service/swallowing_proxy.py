@@ -4,8 +4,6 @@ A connection from which a byte was swallowed is dead for ever, as it would be be
 what it is sent, and neither passes it on nor is ever closed.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

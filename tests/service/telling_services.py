@@ -1,7 +1,5 @@
 """Services that tell what was reported of a person, or whether anything was: two_worlds.py notices each of them."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterator

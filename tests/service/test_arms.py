@@ -1,7 +1,5 @@
 """Arms that change, and a guardrail, over HTTP and on the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The audit of a service through its API: a sound one is not found broken, and each broken one is."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from fractions import Fraction

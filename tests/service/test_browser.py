@@ -1,7 +1,5 @@
 """The page in a real browser: the first five minutes, who can read it, and how it looks."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Iterator

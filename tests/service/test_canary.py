@@ -1,8 +1,6 @@
 """Nothing that was not released leaves the service: values that stand out are looked for in all that it says, and two
 studies that differ in reports alone say the same."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """A clock that was ahead and was put right: the time of a study does not go back, so it is said that nothing is due."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

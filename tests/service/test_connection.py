@@ -3,8 +3,6 @@
 Where a time is over the limit, the limit is made so short that it is over at once: a test waits for the answer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import resource

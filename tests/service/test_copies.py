@@ -1,7 +1,5 @@
 """A copy of a database that runs beside the real one, with the same witness: it ends where the real one goes on."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

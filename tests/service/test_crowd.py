@@ -1,7 +1,5 @@
 """The server answers everybody else while a crowd is before it. This is the one time that is compared with another."""
 
-from __future__ import annotations
-
 import socket
 from collections import Counter
 from contextlib import ExitStack

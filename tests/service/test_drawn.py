@@ -1,7 +1,5 @@
 """The pages as a browser draws them, whatever the stage of the study: readable, on the screen, and kept up to date."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

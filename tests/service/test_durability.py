@@ -5,8 +5,6 @@ That a sound server fails has no chance: what is checked holds at all times. Tha
 each mutant says how often it was caught.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a process sends to the one that holds a study."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

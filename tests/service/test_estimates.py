@@ -1,7 +1,5 @@
 """The bands, the odds and the check of exposures: each against another way to compute it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Server-sent events: whoever was away gets exactly what was missed, and streams end with the server, or the key."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

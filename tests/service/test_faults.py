@@ -1,7 +1,5 @@
 """What was acknowledged over HTTP stays, once, whatever becomes of the server and of the requests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

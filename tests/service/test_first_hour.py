@@ -1,7 +1,5 @@
 """What somebody is told who starts a server for the first time, and mistypes something."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

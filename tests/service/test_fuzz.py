@@ -1,7 +1,5 @@
 """Bodies of all sorts: whatever is sent, the answer is one that the document knows, and the service goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

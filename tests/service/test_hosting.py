@@ -1,8 +1,6 @@
 """What one process holds, and another: nobody is asked twice at once, nothing goes round, and no study is let go for
 nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 from functools import partial

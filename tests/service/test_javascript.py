@@ -1,7 +1,5 @@
 """The stock provider of OpenFeature for JavaScript, as docs/openfeature.md uses it, against a live server."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

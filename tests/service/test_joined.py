@@ -1,7 +1,5 @@
 """An answer is sent whole, with the head that the server would make; nothing of it waits for what may never come."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

@@ -1,7 +1,5 @@
 """Keys in memory: what one thread reads from the database holds for the requests of another at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

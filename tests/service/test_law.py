@@ -1,7 +1,5 @@
 """Studies that are played over HTTP have the law of the lab, and releases reveal no more than was promised."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """How much and what may be sent: sizes, depths, numbers, texts that no database can read, and how often."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages, streams and protocols that are asked for often, or are made to take long: the server goes on."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Logs: a failure that goes on is written once a minute, and no line says how often reports failed."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """Answers are counted as Prometheus's own counters and histograms count them."""
 
-from __future__ import annotations
-
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 

@@ -1,7 +1,5 @@
 """OpenFeature's remote evaluation protocol, by hand and by the stock provider against a live server."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The audit of a study on its page."""
 
-from __future__ import annotations
-
 from maskedbandit.cli.parts.own_audit import main
 from maskedbandit.errors import StorageFailed
 from maskedbandit.study.protocol import Protocol

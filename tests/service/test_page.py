@@ -1,7 +1,5 @@
 """The pages: what is on them, who may do what, and that nothing on them can be more than text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime

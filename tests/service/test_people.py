@@ -1,7 +1,5 @@
 """What a client is promised about people: once, durable, in time, and refused in words that programs can read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

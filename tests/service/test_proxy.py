@@ -1,7 +1,5 @@
 """The example of a proxy, by the real one: Debian's nginx, with TLS, before a service that runs."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Every route for everybody who may come: what is not allowed is refused, and nobody forgot to say who may."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The OpenAPI document says what the service does: schemathesis, with all its checks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Several processes over one PostgreSQL, and copies of a database: what one acknowledged, all know."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """A database that says nothing any more: nobody waits for long, and the study heals when it speaks again."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page over HTTP: sessions, forms of other sites, and who sees what."""
 
-from __future__ import annotations
-
 import json
 import re
 from http.cookies import SimpleCookie

@@ -1,7 +1,5 @@
 """What a study promises its people."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import msgspec

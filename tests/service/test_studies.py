@@ -1,7 +1,5 @@
 """Making studies: once, whatever is repeated or cut off, and never in place of one that was started."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The plan of a study on its page: what it would take under each trust model."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable

@@ -1,7 +1,5 @@
 """Nobody can tell what was reported of one person, or whether anything was, before it is released: two_worlds.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What may be shown of a study: nothing of a reward that was not released, and nothing beyond what was published."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import partial

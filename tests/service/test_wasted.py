@@ -1,7 +1,5 @@
 """Many places that nobody sees are an alarm: on the page, in `/readyz`, in the metrics and in the log."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

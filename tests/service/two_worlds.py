@@ -8,8 +8,6 @@ equal, and then all that is said later must be the same again, but for hashes in
 together are done in one transaction: reports of the victim may be among those of others in one world alone.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

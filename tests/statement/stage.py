@@ -1,7 +1,5 @@
 """A small study whose releases are stated, for the tests of statements."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from maskedbandit.statement.check import made

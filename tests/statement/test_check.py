@@ -1,7 +1,5 @@
 """A statement is what the ledger says: whatever was changed in one or the other is found."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

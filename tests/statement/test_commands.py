@@ -1,7 +1,5 @@
 """`maskedbandit statement`: of a study, an experiment and a running service, and its check."""
 
-from __future__ import annotations
-
 import json
 import re
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """The schema of statements, the record for the registry, and what a person loses in words and numbers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The evidence of a statement: tests that there are, and audits that prove something."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Statements of studies with a guardrail, with changes of arms, archived, and with marks that are not seen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a statement: all of it, as text, on one sheet of paper."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

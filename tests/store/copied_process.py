@@ -9,8 +9,6 @@
     fork with old bits      the same, but the bits can notice
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

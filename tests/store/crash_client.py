@@ -4,8 +4,6 @@ The history of what was acknowledged is kept here, outside of the worker, from w
 was under way at a kill is unknown: it is done again, in its order, with the same unit, ticket and event.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """What a client was told of a study, and whether the database says the same."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any
 

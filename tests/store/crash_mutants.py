@@ -1,7 +1,5 @@
 """Workers that are broken in one place each: what the tests must catch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

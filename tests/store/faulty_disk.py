@@ -4,8 +4,6 @@ It counts writes and syncs, fails the ones that it is told to, and keeps apart w
 file was last synced: that is what a loss of power takes away.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count

@@ -1,7 +1,5 @@
 """What must hold of the rows of a stored study, after every step, whatever happened before."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from functools import cache

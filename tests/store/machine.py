@@ -3,8 +3,6 @@
 After every step everything is compared with the model, and all invariants are checked on the rows themselves.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -4,8 +4,6 @@ It knows nothing of tables, transactions or drivers. What chance decides, which 
 told; all else it works out by itself, and says of every operation how it has to end.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

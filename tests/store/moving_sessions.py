@@ -1,7 +1,5 @@
 """Sessions whose time, or lease, is moved by reports: each tells that something was reported, and when."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

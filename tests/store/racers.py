@@ -1,7 +1,5 @@
 """What other processes do in the tests of races; this file imports no more than they need."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from random import Random

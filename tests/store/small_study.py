@@ -1,7 +1,5 @@
 """A small study for tests of the store, and who remembers all that it acknowledged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two studies of a project in one database, what is done to them, and what has to come of it."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Decks and noise are drawn anew in each run. But outcomes are 0 or 1 in each arm,
 have to move a sum by 4 or more for another answer than the right one: false alarms below 1e-12 in each test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

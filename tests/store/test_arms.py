@@ -1,7 +1,5 @@
 """Arms that are paused, resumed and added while people come: who gets what, what is released, and what is stored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from fractions import Fraction

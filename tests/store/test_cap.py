@@ -1,7 +1,5 @@
 """A study in which each person can have several rewards: they are added up, and the sum is cut at a cap."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

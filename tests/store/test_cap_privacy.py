@@ -1,7 +1,5 @@
 """All that a person ever reports enters one release, as one number in [0, 1], and nothing else that is published."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

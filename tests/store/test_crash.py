@@ -3,8 +3,6 @@
 The checks are in crash_history.py; test_crash_steps.py has a mutant for each, that it must reject.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Iterator

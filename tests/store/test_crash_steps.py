@@ -3,8 +3,6 @@
 The checks are in crash_history.py, and each has a mutant in crash_mutants.py that it must reject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

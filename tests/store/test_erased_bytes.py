@@ -1,7 +1,5 @@
 """What was erased is in no file of a SQLite database any more, looked for byte by byte."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from functools import partial

@@ -1,7 +1,5 @@
 """Disks that fail, stall or lose power: nothing is acknowledged that is not kept, and nothing is lost or doubled."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

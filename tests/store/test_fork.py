@@ -3,8 +3,6 @@
 A copy of a process has all that was in memory, also the bits that were fetched and not used.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

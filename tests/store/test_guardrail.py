@@ -1,7 +1,5 @@
 """A second outcome of each person: in the same cohort, with noise of its own, charged with the first, and watched."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

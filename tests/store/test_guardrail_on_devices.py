@@ -4,8 +4,6 @@ Two neighbours differ in one person's reward and harm, each 0 or 1. A device ran
 probability of a pair of reports is the product of both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ Two neighbours differ in one person's reward and harm, each 0 or 1; all else onl
 differs by one step in each, and the two draws of noise are independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -4,8 +4,6 @@
 machine finds what it is there to find.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any

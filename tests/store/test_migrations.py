@@ -1,7 +1,5 @@
 """Tables of every version become those of the newest, with all that is in them, or are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Who counts as one of a study's people: whoever has a place, once, however often the application asks."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Iterator
 from pathlib import Path

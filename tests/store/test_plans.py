@@ -1,7 +1,5 @@
 """What is asked often goes to the few rows that it is about, however many people came before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a stored study must never do, where its machine of rules does not look: each was possible once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager

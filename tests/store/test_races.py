@@ -1,7 +1,5 @@
 """Several processes at once: nobody is charged over the budget, no charge is lost, and one process holds a study."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Every refusal has a code that programs rely on, says what is wrong, and changes nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction

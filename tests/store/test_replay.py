@@ -4,8 +4,6 @@ All comparisons are exact: of logs, of what the lab's engine decides, and of wha
 are seeded here, so that two studies differ only if something was forgotten.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count

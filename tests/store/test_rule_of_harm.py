@@ -1,7 +1,5 @@
 """Evidence of harm begins anew with each release, and a study that began under an older rule keeps it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever is changed by hand in a finished study is found, and the error says what it was."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from functools import partial

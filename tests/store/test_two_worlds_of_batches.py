@@ -1,7 +1,5 @@
 """What others ask in one transaction with a person's reports depends on none of them: two_worlds_of_batches.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 from typing import Any

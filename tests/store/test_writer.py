@@ -1,7 +1,5 @@
 """What one client sends to the thread that writes for many cannot harm the others."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from concurrent.futures import Future

@@ -7,8 +7,6 @@ operation has a time of its own, so that one among others has a time at which no
 undone and done again, and some studies are opened anew.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """What tests of the driver share: policies with a script, studies that are played, and all that a driver is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass

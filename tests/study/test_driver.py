@@ -4,8 +4,6 @@ Each rule is a function, and broken drivers show that it can fail. Seeds are fix
 assertion rejects a correct driver with probability ALPHA = 1e-9. The others are exact.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -3,8 +3,6 @@
 All comparisons are exact, and each has a broken driver that it finds.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Stages of a driver: other arms come into play, and all follows from the seed and the log again."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

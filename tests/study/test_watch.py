@@ -6,8 +6,6 @@ again, and one takes the bits that devices send under randomized response for ou
 that was ever released of an arm counts alike, does not find harm that begins late.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

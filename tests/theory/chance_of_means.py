@@ -4,8 +4,6 @@ It takes means for normal, with every mean from 0 to 1 as likely before the stud
 days, so if days differ it is wrong; and it is too sure of gaps that are small beside that range.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Sampled assertions are those of tests/statistics.py: each fails a correct subject with probability at most 1e-9.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

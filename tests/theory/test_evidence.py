@@ -1,7 +1,5 @@
 """Evidence: every bet is fair by enumeration, and what is seen everywhere holds on a fine grid of all bets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

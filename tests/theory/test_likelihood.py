@@ -1,7 +1,5 @@
 """The likelihood of released sums, against sums written out, for every kind of noise; and its concavity."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 All tests are exact sums, with distributions that the noises state themselves.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from itertools import product

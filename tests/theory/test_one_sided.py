@@ -1,7 +1,5 @@
 """Evidence about one arm and a value that is known: fair by enumeration, and large where the mean is far from it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evidence that begins anew with every release: it is fair, exactly, and it is the sum that it says it is."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

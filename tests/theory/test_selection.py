@@ -1,7 +1,5 @@
 """Lower bounds of selections: those of the best arm for m = 1, and a grid search elsewhere."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

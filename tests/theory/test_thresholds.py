@@ -4,8 +4,6 @@ A correct threshold fails a simulation with probability at most ALPHA = 1e-9, be
 most delta (`at_most`); each comes with a threshold that is too low, and that the same simulation rejects.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

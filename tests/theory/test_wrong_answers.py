@@ -4,8 +4,6 @@ lower bound.
 A correct bound fails a test by simulation under a new seed with probability at most ALPHA = 1e-9.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figures of docs/compare.md: `python -m tools.figures.compare docs/figures/compare`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

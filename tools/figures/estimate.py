@@ -1,7 +1,5 @@
 """The figure of intervals at any time: `python -m tools.figures.estimate FILE` draws it."""
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """The figure of what returning users cost: `python -m tools.figures.returning_users FILE` draws it."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A figure as a file: the same numbers give the same file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from matplotlib import rc_context

@@ -6,8 +6,6 @@ cost is c k(n), with k(n) from the calculator and c measured once, at the larges
 of its devices; they are shown on their own.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Mapping, Sequence

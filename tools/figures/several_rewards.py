@@ -12,8 +12,6 @@ count their rewards, all by the regret of as many people, in rewards:
 Places of one person are taken for those of different people, which favours the last three a little.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ The ideal backend just adds; the lab needs no more to draw releases of the right
 protocol with keys and messages, all parties in one process, as a rehearsal of the study: devices may drop out.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction

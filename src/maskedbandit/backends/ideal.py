@@ -1,7 +1,5 @@
 """The ideal sum: an ideal trusted party sums the devices' values and reveals the sum alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A device sends one message to each server and is done. Each server adds a comple
 release rests on one honest server and on no other device. The cost is twice the variance.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -20,8 +20,6 @@ neighbours than under an honest one: k = 48 of 1000 users under an honest server
 may be corrupted and a tenth lost.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The parties are those of a real study: devices encrypt messages for the analyzer
 decrypts them. The shuffler must be trusted not to collude with the analyzer; encryption rests on X25519 and AES-GCM.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

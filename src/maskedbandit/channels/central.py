@@ -4,8 +4,6 @@ A release carries one whole draw of noise. Every reward enters one release, so d
 users: nothing is divided by the number of arms or of releases [SS19; CZ23, Thm. 5].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -13,8 +13,6 @@ vectors, stream a * size + i is that of number i of model a. The noise of each n
 and `loss(n)` is that of the whole vector.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

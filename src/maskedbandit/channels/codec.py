@@ -9,8 +9,6 @@ The numbers of a vector may be negative, down to -1; then sums are from -n g - t
 numbers of steps already: rounding each of them at random could take two vectors further apart than is stated.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ anything else is computed, so that all floats below are made of noisy sums alone
 noises to put into `fresh` before, and how wide; who draws them, exactly or fast, is not known here.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ on, and a cohort that ends with fewer is thrown away. The secure aggregation is 
 `backend` names.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Nobody has to be trusted. The noise of a cohort of n is the sum of n draws: its 
 trusting nobody. One bit of randomized response costs less; see `Response`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

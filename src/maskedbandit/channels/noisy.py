@@ -1,7 +1,5 @@
 """What central, distributed and local trust share: integer noise for a privacy epsilon, on a grid of g steps."""
 
-from __future__ import annotations
-
 from abc import ABC
 from dataclasses import dataclass, field
 from fractions import Fraction

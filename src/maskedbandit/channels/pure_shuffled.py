@@ -16,8 +16,6 @@ The numbers of a vector have relaxed sums of their own, whose ratios multiply: e
 with s numbers in which two users may differ, of one model or of two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property

@@ -1,7 +1,5 @@
 """No privacy: the server receives every reward, and the policy plain sums; the baseline of comparisons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

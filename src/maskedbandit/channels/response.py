@@ -4,8 +4,6 @@ A reward x becomes a bit of mean x, and the bit is flipped with probability 1 / 
 flip + (1 - 2 flip) x, and the sum of n bits is turned into an unbiased estimate of the sum of rewards [War65; RZLS20].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

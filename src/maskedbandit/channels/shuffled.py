@@ -15,8 +15,6 @@ them. How many messages came tells how many coins are missing; half of them are 
 survivors' sum, with less noise than allowed for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

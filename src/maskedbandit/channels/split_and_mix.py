@@ -15,8 +15,6 @@ eta of what is made of its noisy sum, so all are within s eta of what is made of
 epsilon-private: delta = (1 + e^epsilon) s eta.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -32,8 +32,6 @@ on each of h levels of all trees together: by at most l1 in sum and `square` in 
 stretched by that norm. The same holds if u and u' are in trees of different models.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -9,8 +9,6 @@ and any number of devices may be lost, or lie, without a loss of privacy.
 The servers are ideal, or the real protocol that `backend` names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -4,8 +4,6 @@ A command's file says what it does in the first line of its docstring, and has a
 `do`. It imports what it needs when it runs, so that `--help` costs nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Convert the text of a front page log to a folder that can be replayed."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Generate a log in the text format of a front page."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

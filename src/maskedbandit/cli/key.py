@@ -1,7 +1,5 @@
 """Make, list, rotate or revoke the keys of the service."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

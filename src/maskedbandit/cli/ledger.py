@@ -1,7 +1,5 @@
 """Show, export or verify the ledger of a study."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """List policies, channels, noises, backends, experiments and studies."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import textwrap

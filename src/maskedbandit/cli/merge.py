@@ -1,7 +1,5 @@
 """Merge folders of results of one experiment, such as those of array jobs."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plan a study: how many people, how long, at which ε, under which trust."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

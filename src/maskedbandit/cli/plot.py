@@ -1,7 +1,5 @@
 """Draw the figure of a results folder again."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Show one round of secure aggregation: what it costs, who is lost, what the server learns."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

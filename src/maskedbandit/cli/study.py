@@ -1,7 +1,5 @@
 """Run a study that is kept in a database: new, start, assign, expose, report, tick, status, simulate and more."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the service answers, read with care: whatever is not what was promised counts as no answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

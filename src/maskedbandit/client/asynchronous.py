@@ -1,7 +1,5 @@
 """The client for applications of asyncio. It belongs to no event loop, and blocks none."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Self, final

@@ -1,7 +1,5 @@
 """Requests to the service: the answer, or that there is none, by a deadline."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Sending what the outbox holds until the service has answered, whatever happens in between."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

@@ -1,7 +1,5 @@
 """The client's files: SQLite of the standard library, for this user alone, shared by processes of an application."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sqlite3

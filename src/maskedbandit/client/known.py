@@ -3,8 +3,6 @@
 A unit is kept as its hash, so that the file lists no names; whoever guesses a name can confirm it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -5,8 +5,6 @@ only forgotten. What is sent first of a ticket stands before what is sent later:
 at a time. One process sends at a time, and sends what all of them wrote.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The client for applications with threads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self, final
 

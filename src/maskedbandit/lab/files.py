@@ -1,7 +1,5 @@
 """Files of results: each is whole or not there, and processes that share a folder take turns."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

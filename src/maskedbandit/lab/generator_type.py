@@ -4,8 +4,6 @@ Numba asks a generator in every call where its state and its functions are, whic
 A generator of the lab says so once (`Generator` in streams.py). In all else the type is Numba's own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba.core import cgutils, types

@@ -5,8 +5,6 @@ from a hash of the user's number instead, cheap enough to vanish in the loop: Sp
 counter already, keyed before and between two rounds of its mixing function.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 from functools import cache

@@ -1,7 +1,5 @@
 """The standard deviation and the cumulant of the noise, and a confidence radius for it."""
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import large_kernel, lean_kernel

@@ -1,7 +1,5 @@
 """How many draws of noise one or more releases contain, how wide the draws are, and the grid of the rewards."""
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import lean_kernel

@@ -1,7 +1,5 @@
 """Properties of the noise: policies ask for the property that they need, never for the kind."""
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import lean_kernel

@@ -12,8 +12,6 @@ states two numbers instead, for which a draw Z of scale 1 has
 Every policy that asks for a bound on the noise runs on it; a policy that asks for more refuses it.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction

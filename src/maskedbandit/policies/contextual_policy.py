@@ -13,8 +13,6 @@ vector that follows from public values. They may store public values: `direction
 same for all users. (In a replay, `ask` is the only call for visits that are not taken.)
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple

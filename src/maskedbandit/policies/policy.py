@@ -4,8 +4,6 @@
 over the policy's state, a NamedTuple of arrays and numbers that `init` makes.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 

@@ -14,8 +14,6 @@ in any way from what `state_to_text` writes is refused. The values in arrays are
 source that nobody else can write to.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

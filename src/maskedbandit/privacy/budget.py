@@ -1,7 +1,5 @@
 """Which charges fit a budget, one after the other: what a ledger in memory and one on disk share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """From a Rényi divergence to ε at some δ: what each order adds to ε."""
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS, Bound

@@ -1,7 +1,5 @@
 """Numbers as the user wrote them: 0.1 means one tenth, and budgets are never rounded."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real

@@ -25,8 +25,6 @@ at its own best order.
 A rule may be chosen when a user is charged for the first time: then nothing about that user has been released.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 from itertools import starmap

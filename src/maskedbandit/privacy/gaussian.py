@@ -8,8 +8,6 @@ Gaussian noises on the same reward add up to mu^2 = sum of their squared shifts,
 curve (see `Loss`) also adds up adaptive losses and other distributions, and is a little above this.
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.errors import InvalidValue

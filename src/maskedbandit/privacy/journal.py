@@ -1,7 +1,5 @@
 """Files on disk to which lines are only ever added, by one owner at a time."""
 
-from __future__ import annotations
-
 import os
 import weakref
 from pathlib import Path

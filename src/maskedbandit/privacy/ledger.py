@@ -1,7 +1,5 @@
 """Who has spent how much: charged before data is collected, refused over budget."""
 
-from __future__ import annotations
-
 from threading import Lock
 from typing import Any
 

@@ -6,8 +6,6 @@ Numbers are decimal fractions in lowest terms, or `inf`. The curve is at the ord
 change of the orders is a new version. Equal losses have equal texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from fractions import Fraction

@@ -8,8 +8,6 @@ with probability a if it was the one and b if it was the other, where
 so a + b >= 2 (1 - δ) / (1 + e^ε), and the guess is right with probability 1 - (a + b) / 2 <= (e^ε + δ) / (e^ε + 1).
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache

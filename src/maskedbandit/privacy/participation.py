@@ -5,8 +5,6 @@ be tried again, with fresh noise and at its full loss each time, up to `attempts
 back: a device that loses power between writing and sending has taken part.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from threading import Lock

@@ -1,7 +1,5 @@
 """Which process this is: what a fork copies belongs to the one that forked alone."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import sys

@@ -3,8 +3,6 @@
 They are rounded upwards, once, when they become fractions; `Loss` adds them up exactly from there.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction

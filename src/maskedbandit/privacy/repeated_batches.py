@@ -13,8 +13,6 @@ batch and in their sum: squared, it is larger by a factor of order ln(B/delta) [
 B, and is the least for the first few batches.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A single release with one noise: its smallest ε is summed exactly, without Rényi divergences."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache

@@ -30,8 +30,6 @@ All numbers are multiples of a step, so that integer noise hides them: contexts 
 zero, and a product of two has 2^16 steps.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The name of a person: a pseudonym, the same wherever that person's losses or cohorts are kept."""
 
-from __future__ import annotations
-
 import re
 
 from maskedbandit.errors import PersonalValue

@@ -1,7 +1,5 @@
 """The privacy statement of an experiment: what each policy promises on each channel, if it were used on people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256

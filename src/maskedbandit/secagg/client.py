@@ -18,8 +18,6 @@ Anything unexpected ends the round for this client: it raises a `ProtocolError` 
 serves one round; a new attempt needs a new client, with fresh keys, masks and noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from traceback import clear_frames

@@ -7,8 +7,6 @@ degree below (r + t) / 2, which is the polynomial times a multiple of the produc
 **Guarantee**: the secret is found whenever 2e <= r - t, whichever key shares are wrong. Beyond that it is not unique.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

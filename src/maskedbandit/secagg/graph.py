@@ -11,8 +11,6 @@ and a proof, the hashes of all subtrees without any of them, everybody can recom
 another leaf at its position, give a collision of SHA-256.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256

@@ -5,8 +5,6 @@ it is wrong, some key shares are: of r of them up to (r - t) / 2 may be wrong, a
 or if an owner published something else than it shared, the round ends; so any device can end a round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from maskedbandit.errors import Disagreement, TooFew

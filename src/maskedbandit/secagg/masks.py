@@ -6,8 +6,6 @@ pairs, because the mask key is revealed if the device is lost, and what was seal
 mask key is derived from a seed of 16 bytes, like the device's own mask, so that both seeds are shared in the same way.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 from cryptography.exceptions import InvalidTag

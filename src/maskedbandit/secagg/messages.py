@@ -17,8 +17,6 @@ A survivor's bit is set or not, so the server cannot ask for both seeds of a use
 the same kind is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from maskedbandit.errors import Malformed, OutOfTurn

@@ -23,8 +23,6 @@ smaller by 2. Its check of complete graphs asks for t >= n - d, where correctnes
 have 2t > k + a under a lying server: no user's two secrets come out then, but parts of the sum may.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from math import comb
 from typing import NamedTuple

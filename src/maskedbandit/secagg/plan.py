@@ -12,8 +12,6 @@ advance. A device sees the keys of its neighbours alone, so a server that lies a
 as often as it can hash n names; the number of neighbours is chosen so that this is hopeless.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -12,8 +12,6 @@ It does not trust clients: it refuses a wrong message with a named error and tre
 goes on with the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from functools import partial
 from hashlib import sha256

@@ -20,8 +20,6 @@ error and changes nothing, so no device can stop the others; any error between t
 proof that x is in range: one device can move the sum by any amount modulo m.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -10,8 +10,6 @@ The prime p = 2^130 - 5 is above all 16-byte secrets, and a key share takes 17 b
 because the only one in a maintained library, PyCryptodome's, takes 50 to 100 times longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from itertools import accumulate

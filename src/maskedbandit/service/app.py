@@ -1,7 +1,5 @@
 """The application: all routes of the service and the page, over the studies of a host."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """File descriptors: how many connections there is room for, so that the database and the clock never lack one."""
 
-from __future__ import annotations
-
 import sys
 
 MOST = 10_000  # connections

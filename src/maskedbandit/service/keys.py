@@ -7,8 +7,6 @@ verifies ledgers, erases people, and pauses and stops studies. A client is an ap
 reports, and reads nothing else. What is not allowed to a role is refused.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from hashlib import sha256

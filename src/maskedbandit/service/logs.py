@@ -1,8 +1,6 @@
 """Logs as lines of JSON on standard error. They say what the server does, never what a person did: no line is written
 for a request that was answered, and errors of requests are named without what was sent."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -1,7 +1,5 @@
 """What the service is sent and answers, from which OpenAPI is generated; published.py has what a study publishes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct

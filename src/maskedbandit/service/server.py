@@ -1,7 +1,5 @@
 """The server process: it listens, and ends when it is told to, after all that was asked is answered."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import signal

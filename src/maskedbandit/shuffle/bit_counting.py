@@ -21,8 +21,6 @@ computed; [CY21] proves a theorem, for other bits. Both need far too many bits: 
 cohort sums of a study m is in the thousands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact

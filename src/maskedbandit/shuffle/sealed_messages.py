@@ -15,8 +15,6 @@ A party that sees a violation ends the cohort and forgets what it holds. So a de
 but cannot cause the release of a part of it. It can also lie about its value, as it can to any shuffler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NoReturn
 

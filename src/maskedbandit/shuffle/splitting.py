@@ -35,8 +35,6 @@ A sum that is hidden to within eta is not the sum itself: if the sum is epsilon-
 (epsilon, (1 + e^epsilon) eta)-private, and never purely so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache

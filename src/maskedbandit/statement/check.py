@@ -1,7 +1,5 @@
 """Whether a statement is what the ledger says: it is made again from the ledger, up to the entry that it names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path

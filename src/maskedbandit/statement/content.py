@@ -3,8 +3,6 @@
 A statement is made of what is stored, so the same ledger gives the same bytes, and a page can name them by their hash.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 

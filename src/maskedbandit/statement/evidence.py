@@ -1,7 +1,5 @@
 """What stands behind a statement: tests by their names, audits by their reports, and what was used."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The statement as a page: a file of its own, to be printed on one sheet, and the same for the page of the service."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path

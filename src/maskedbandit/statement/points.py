@@ -1,7 +1,5 @@
 """The points by which a guarantee of differential privacy is judged [NDLH25], answered for a study."""
 
-from __future__ import annotations
-
 from maskedbandit.channels.channel import Channel, epsilon_of
 from maskedbandit.law import deviation
 from maskedbandit.privacy.loss import Loss

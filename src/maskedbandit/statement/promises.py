@@ -1,7 +1,5 @@
 """What a channel promises, in the words of its own guarantee, and what a loss is for programs."""
 
-from __future__ import annotations
-
 import re
 from inspect import getdoc
 

@@ -1,7 +1,5 @@
 """The record of a study for the registry of deployments."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from maskedbandit import __version__

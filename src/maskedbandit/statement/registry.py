@@ -4,8 +4,6 @@ The names of the fields are those of `schemas/deployments-schema.yaml` in opendp
 057e5d81. What only the curator can say is left out, and listed.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct

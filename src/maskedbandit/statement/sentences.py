@@ -1,7 +1,5 @@
 """What a study promises its people, in plain words: for the page, and in its statement."""
 
-from __future__ import annotations
-
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts

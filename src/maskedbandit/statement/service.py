@@ -1,7 +1,5 @@
 """The statement as a running service makes it, compared with the ledger that the service publishes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

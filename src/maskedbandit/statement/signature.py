@@ -5,8 +5,6 @@
 with the digest that the printed page names; the pair of keys is one that `maskedbandit key signer` makes.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import msgspec

@@ -1,7 +1,5 @@
 """The privacy statement of a study, made of its protocol and of what its ledger says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 

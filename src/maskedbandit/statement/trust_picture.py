@@ -1,7 +1,5 @@
 """The trust model as a picture: through whose hands an outcome goes, and where the noise is added to it."""
 
-from __future__ import annotations
-
 from textwrap import wrap
 from typing import NamedTuple
 

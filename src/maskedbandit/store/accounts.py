@@ -8,8 +8,6 @@ are exact; the text of each loss stands in the database once.
 An account also names the places that were charged, by their tickets: it is how the places of a person are found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple

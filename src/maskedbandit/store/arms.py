@@ -4,8 +4,6 @@ If other arms are in play after it, a stage begins (standing.py): nobody is give
 people who have one keep it, and their cohort is released if it was full and is given up otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

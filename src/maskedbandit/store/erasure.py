@@ -1,7 +1,5 @@
 """The erasure of people's data: whose a place was, its ticket, its salt and its rewards."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from itertools import groupby

@@ -4,8 +4,6 @@ The fence is what protects: every transaction asks for the number that its proce
 writes nothing more. The lease keeps two processes from replacing each other in turn.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

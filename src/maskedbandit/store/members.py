@@ -8,8 +8,6 @@ person's data is erased the salt goes and the leaf stays, so that the digest can
 released by versions which had no salts the leaf has the values alone, those of a guardrail after the others.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from hashlib import sha256

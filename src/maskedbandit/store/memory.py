@@ -1,7 +1,5 @@
 """What a channel keeps between its releases, as text: the noise of a tree's nodes, which is drawn once."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

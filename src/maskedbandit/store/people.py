@@ -3,8 +3,6 @@
 assign (the place, and its charge) -> expose (the arm was seen) -> report (the outcome, until its window is over)
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from os import urandom
 

@@ -11,8 +11,6 @@ so they cost a person at most what the witness has noted. Everybody, known or no
 not released in the copy may have been released after it: their places go to other people.
 """
 
-from __future__ import annotations
-
 import hmac
 import json
 import secrets

@@ -1,7 +1,5 @@
 """What the clock brings: places that go back, and the release of a cohort, all in one transaction."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import Corrupted

@@ -1,7 +1,5 @@
 """What a study is asked, checked, and what it answers; errors end in logs, so they show nothing of a person."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from hashlib import sha256

@@ -3,8 +3,6 @@
 A server answers one question about a hundred rows in hardly more time than one about a single row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 from os import urandom

@@ -4,8 +4,6 @@ Everything in memory follows from the database. So when a transaction fails, for
 made again before the next one, and nothing is acknowledged that is not on disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

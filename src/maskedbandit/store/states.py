@@ -5,8 +5,6 @@
 Each move is an entry of the ledger, so the last of them says which state it is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.errors import NotRunning

@@ -3,8 +3,6 @@
 Only what the witness has seen is shown (published.py).
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from maskedbandit.core import Release

@@ -1,7 +1,5 @@
 """The studies of a database: a new one, a list of them, and opening one."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

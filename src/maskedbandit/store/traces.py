@@ -4,8 +4,6 @@ An erasure raises the number `traces` of its study, in its own transaction. Scru
 and then sets those numbers back that were not raised meanwhile; so whatever fails or ends is gone on with later.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from maskedbandit.store.databases.database import Database, again

@@ -1,7 +1,5 @@
 """When a study ends: after a number of people, or with the answer of a search that stops by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The arms of a protocol: each has a name, and perhaps a payload that the application is given with it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

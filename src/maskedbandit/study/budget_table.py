@@ -1,7 +1,5 @@
 """The [budget] table of a protocol: what each person may lose, and for how long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.errors import InvalidValue

@@ -9,8 +9,6 @@ coin would wait for ever. So the driver asks until the answer is WAIT, and then 
 then the numbers follow from the releases, and from nothing else.
 """
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import numpy as np

@@ -10,8 +10,6 @@ When the arms in play change, a stage ends, and nobody is dealt a place of its c
 released as ever. The others are given up: they would never have as many users as they were to have.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 

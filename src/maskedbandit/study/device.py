@@ -1,7 +1,5 @@
 """The device of one user: it checks what it is offered, keeps a book of its own, and draws its noise anew each time."""
 
-from __future__ import annotations
-
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue

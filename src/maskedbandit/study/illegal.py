@@ -1,7 +1,5 @@
 """Why a decision of a policy cannot be carried out: what the driver and the compiled loop of the lab say of it."""
 
-from __future__ import annotations
-
 from maskedbandit.errors import IllegalDecision
 
 

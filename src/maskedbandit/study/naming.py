@@ -1,7 +1,5 @@
 """From names to objects: what a table in a TOML file calls a policy, a channel, a noise, a backend and so on."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable

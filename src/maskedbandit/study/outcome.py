@@ -1,7 +1,5 @@
 """One outcome of each person: the reward, or the guardrail. Its reports, its bounds, and the noise in its sum."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ The protocol of a study names the public key; the application keeps the private 
     maskedbandit-unit-1 STUDY UNIT
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature

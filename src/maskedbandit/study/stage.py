@@ -5,8 +5,6 @@ before it, so what it guarantees holds for the stage. Their releases count for t
 nothing to ask for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

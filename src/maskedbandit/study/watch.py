@@ -15,8 +15,6 @@ Studies that began under an older rule keep it: of all these processes theirs ha
 late may never be found.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Divergences, lower bounds and guarantees, as numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

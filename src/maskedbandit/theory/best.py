@@ -19,8 +19,6 @@ arms are added it is 1 - 2 alpha. If an arm is at least as good as each other in
 common to all arms there is such an arm, that of the highest mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache

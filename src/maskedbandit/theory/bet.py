@@ -24,8 +24,6 @@ is concave, and both ends rise with q. And w is concave, as a least value of con
 refuted if Lambda(a) min{1, w(b) / w(a)} > level, and a search from above misses nothing.
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import large_kernel, lean_kernel

@@ -23,8 +23,6 @@ The published max{sqrt(t (k-1)) / 27, (k-1) / (131 eps)} [AB22] has the constant
 They do not apply to bits, whose variance is at most 1/4, so that their information is four times as large.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from numbers import Real

@@ -16,8 +16,6 @@ larger one, so the search is for the logarithm of (q - low) / (high - q). Withou
 ratio of [BKMS22].
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -22,8 +22,6 @@ y, which is found by moving the v of the second best arm until the sum of d(m_be
 5], or, if beta is given, until 1 / (1 + sum of v_a) is beta.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

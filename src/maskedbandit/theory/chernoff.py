@@ -14,8 +14,6 @@ Randomized response adds no noise: there the bound is that of KL-UCB on the bits
 docs/noise_aware_klucb.md has the proof.
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import kernel, large_kernel, lean_kernel

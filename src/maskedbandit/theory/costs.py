@@ -5,8 +5,6 @@ meet. The cost over w_best is C_a(v) = d(m_best, x_a) + v d(m_a, x_a); it grows 
 `at` says which rivals the v belong to, if not to all.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -28,8 +28,6 @@ at m is a supermartingale too, at the true m. A difference D is ruled out if the
 The interval holds the difference of the averages over each arm's own people: if means move, these are other people.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

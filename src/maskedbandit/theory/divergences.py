@@ -8,8 +8,6 @@ adversary first moves the mean from x to z, at eps for each unit. Both divergenc
 take one root each.
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import kernel

@@ -31,8 +31,6 @@ values at the ends, and at most the maximum that its tangents there allow; ln L 
 both tails at once, because their gains are monotone in z.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -23,8 +23,6 @@ arm both 2 sqrt(2 ln t / n) and 2 G / n are at most gap / 2, so it is only chose
 the best arm: the argument of [ACF02, Thm. 1], whose pi^2 / 3 is the probability of that, added up over t.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -15,8 +15,6 @@ docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed wit
 Bernoulli rewards.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

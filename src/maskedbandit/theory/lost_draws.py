@@ -15,8 +15,6 @@ if it pays ln K for each release. docs/released_likelihood.md has the proofs.
 With 1.25 times the fewest draws ln K is at most 0.09 for Laplace noise, and about 0.11 for the others.
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import kernel, large_kernel

@@ -1,7 +1,5 @@
 """The logarithms of the probabilities of the noise in a released sum; they do not underflow."""
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import large_kernel, lean_kernel

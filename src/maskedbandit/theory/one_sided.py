@@ -6,8 +6,6 @@ cohorts are chosen, and so is the mean of them under weights that are fixed in a
 Lemma 1): it ever reaches 1/alpha with probability <= alpha [Vil39]. Bets below z are the mirror image.
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import kernel, large_kernel

@@ -14,8 +14,6 @@ M_s is a mean over bets, and what a bet is worth is a product over releases. So 
 whatever the number of releases: (the sum before + the weight of what begins now) x the factor of this release.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

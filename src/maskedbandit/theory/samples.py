@@ -25,8 +25,6 @@ Papers state ln(1 / (3 delta)) or ln(1 / (2.4 delta)); both are less than kl(del
 "local_tv2", for kl between randomized bits is at most kl, and at most c(eps) (x - y)^2 [DJW13, Thm. 1].
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

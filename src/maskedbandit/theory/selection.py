@@ -16,8 +16,6 @@ solution violates; every value on the way is a lower bound too. For m = 1 it is 
 its own, and T* is the sum over arms of 1 / d(mu_a, z_a), z_a that mean. Arms within the tolerance need none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 

@@ -20,8 +20,6 @@ union bound is over m. A sum that wraps around its modulus, with probability at 
 covered.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

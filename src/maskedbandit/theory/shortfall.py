@@ -17,8 +17,6 @@ With a fraction of the noise the loss grows much faster than the noise shrinks: 
 half of it into 1 (g = 10). Noise of every shape is studied as a mechanism in [HM25].
 """
 
-from __future__ import annotations
-
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.theory.noise_pmf import log_pmf_of_difference

@@ -28,8 +28,6 @@ when a leader has reached its threshold against each other arm is wrong with pro
 sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delta), that of [GK16, Thm. 10].
 """
 
-from __future__ import annotations
-
 import math
 
 from maskedbandit.core import kernel

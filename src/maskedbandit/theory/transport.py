@@ -16,8 +16,6 @@ cost, and are those for which, with x_a the point where arms a and 1 meet [GK16,
     sum over rivals a of  d(m_1, x_a) / d(m_a, x_a)  =  1.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -29,8 +29,6 @@ with the d of samples.py. This holds for all b, so e >= exp(-T C) / 4, C the lar
 least over b. (The exponent is that of telling the two instances apart, about four times what telling arms apart takes.)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Files of contextual studies: what they say reaches the objects, and parts that do not go together are named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The loss that contextual studies state: the worst over all cohorts and runs, also of cohorts that never closed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """People who come several times: what is told of them, what regret counts, and that policies run on it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

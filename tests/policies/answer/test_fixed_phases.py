@@ -1,7 +1,5 @@
 """Phases of fixed sizes: who gets how many users, what a score is, and what late rewards do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Nothing is kept but counts. Where floats could decide a tie either way, all sides of it are allowed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

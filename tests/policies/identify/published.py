@@ -3,8 +3,6 @@
 `play` drives a policy by the same rewards and the same noise, and holds every pull against the printed steps.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """AdaP-TT and AdaP-TT*. All tests are exact; what they say of many runs is in test_private_search.py."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

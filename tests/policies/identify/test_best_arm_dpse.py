@@ -1,7 +1,5 @@
 """DP-SE for the best arm: its counts are nearly always the same, so they are tested as numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Elimination over the same users: a better reward of an arm never counts against it, and one arm is always left."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """DP-TT. Tests are exact except the one that counts deviations: a correct threshold fails it with probability 1e-9."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

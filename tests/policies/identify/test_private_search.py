@@ -4,8 +4,6 @@ The chance that a correct policy fails an assertion is at most 1e-9, but for the
 the policies are far below the numbers that they are held against.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -6,8 +6,6 @@ with probability 6e-7 for each. A policy that is wrong with probability <= delta
 probability at most ALPHA = 1e-9.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Challengers on states made by hand: equal ones are chosen alike. A correct policy fails with probability 1e-9."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The schedule of growing batches. Exact, but for ties: a correct policy fails there with probability 1e-9."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Of arms with equal values, or equally few users, each is chosen with the same chance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

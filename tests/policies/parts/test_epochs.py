@@ -1,7 +1,5 @@
 """Epochs: which release belongs to which epoch, and what they say of a pair of arms."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Policies of single users against plain programs, decision by decision, and mutants that these must reject."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bets on the difference of a pair: the density, what a bet gains where nothing is to be gained, and what is kept."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

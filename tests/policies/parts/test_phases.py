@@ -1,7 +1,5 @@
 """Starvation on states made by hand, and thresholds that are no number. All tests are exact."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

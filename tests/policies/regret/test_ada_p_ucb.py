@@ -1,7 +1,5 @@
 """AdaP-UCB: its decisions recomputed from what was told, and its regret against tables of an independent program."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Anytime-Lazy-UCB: the same users get the same arms as if it decided for each, and the regret is that of tables."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What contemporaneous comparison costs, and that drift that all arms share does it no harm. Seeds are fixed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """DP-IMED: its decisions recomputed from what was told, and the distribution of its regret against a plain program."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

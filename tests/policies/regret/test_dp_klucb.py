@@ -1,7 +1,5 @@
 """DP-KLUCB: its decisions recomputed from what was told, its regret against tables, and its rare bad runs."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

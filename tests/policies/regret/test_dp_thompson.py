@@ -1,7 +1,5 @@
 """DP-TS: its pilot, what the first users are for, and Thompson sampling after it. Seeds are fixed."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ Seeds are fixed; a correct sampler fails under a new seed with probability ALPHA
 is stated.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -5,8 +5,6 @@ one: twenty arms, 100,000 users, one randomized bit from each [RZLS20, Sec. 5]. 
 standard errors: with normal means a correct program fails with probability 6e-7 for each.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Means over runs of fixed seeds, which are certain. Under a new seed a bound that
 spare fails with probability 1e-3.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import maskedbandit as mb

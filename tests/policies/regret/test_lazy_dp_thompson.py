@@ -3,8 +3,6 @@
 Seeds are fixed; a correct sampler fails under a new seed with probability 1e-9 per assertion.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -5,8 +5,6 @@ arms, 100,000 users [RZLS20, Sec. 5]. Each cell must lie within 5 joint standard
 program fails with probability 6e-7 for each.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

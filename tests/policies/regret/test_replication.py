@@ -7,8 +7,6 @@ the 36 cells must lie within 5 of them and half a unit of its last digit; the fo
 forty runs has is counted in. With normal means a correct program fails with probability 36 * 6e-7 = 2e-5.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What was learned is forgotten when a window is over or an arm has changed, and that pays off. Seeds are fixed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

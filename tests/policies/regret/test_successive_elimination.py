@@ -1,7 +1,5 @@
 """Successive elimination in batches. Seeds are fixed; statistical tests fail a correct policy with probability 1e-9."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

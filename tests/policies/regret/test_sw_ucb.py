@@ -1,7 +1,5 @@
 """SW-UCB knows the last users and no others, chooses by its formula, and pays for noise by its radius."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """UCB1: its regret, and a reference that is slow and independent. Seeds are fixed; error probabilities are stated."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

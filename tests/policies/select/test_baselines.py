@@ -3,8 +3,6 @@
 Counts of errors are exact tests: a correct policy fails one with probability at most ALPHA = 1e-9.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

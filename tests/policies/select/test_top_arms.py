@@ -6,8 +6,6 @@ With ties a wrong answer needs wrong evidence for many pairs at once, which is r
 wrong evidence for a single pair is; `FirstPair` stops there, and shows what the union over pairs is for.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

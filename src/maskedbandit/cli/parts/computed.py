@@ -3,8 +3,6 @@
 A module that can be asked has a function `main`, and ends with `answer(main)`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

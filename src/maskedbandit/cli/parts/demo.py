@@ -5,8 +5,6 @@ seen, and when; whether the person converts, and when. So after any end of the p
 are played again, with no effect on what was written, and all goes on from there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import random

@@ -6,8 +6,6 @@ is a process of its own, so that a server goes on while it computes. The best ar
 and the difference, and all others have the baseline.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

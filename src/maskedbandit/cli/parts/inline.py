@@ -1,7 +1,5 @@
 """Values of options: a name, an inline table of TOML, or numbers."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

@@ -3,8 +3,6 @@
 It is computed in a process of its own, once for each protocol.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.channels.tree import Tree

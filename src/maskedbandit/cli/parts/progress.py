@@ -1,7 +1,5 @@
 """How far a command is: a bar on a terminal, and elsewhere a line for each thing that begins."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading

@@ -3,8 +3,6 @@
 It is computed in a process of its own; what was asked before is kept.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.cli.parts.computed import Kept, answer

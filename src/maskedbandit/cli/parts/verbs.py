@@ -1,7 +1,5 @@
 """Commands with verbs, such as `maskedbandit key new`: what the help says of them, and how many words each takes."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 

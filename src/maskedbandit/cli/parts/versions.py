@@ -1,7 +1,5 @@
 """What a report of a bug needs: the versions of all that is used, and where compiled kernels are kept."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

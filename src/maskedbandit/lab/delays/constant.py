@@ -1,7 +1,5 @@
 """A constant delay: every reward takes the same number of rounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

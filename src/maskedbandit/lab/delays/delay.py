@@ -11,8 +11,6 @@ P(D > L + i), which only falls as i grows, and is kept with the ratio of the pro
 skipped altogether where the probability of a new maximum is below 2^-60.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A geometric delay: it is memoryless."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Delays that were measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run writes down at its checkpoints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ else in its module. A class of a notebook, of a script or of a client of a clust
 after each time that its cell has run.
 """
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Iterable, Iterator

@@ -19,8 +19,6 @@ how many there are. All decisions of a run draw from one stream, because a gener
 most decisions do; rehearsals and services have one for each (study/decisions.py).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from types import FunctionType
 from typing import Any

@@ -1,7 +1,5 @@
 """The books of a run: what is in its open cohorts, on its deck and in flight; they are made before its loop begins."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checkpoints: the numbers of users at which a run is looked at."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np

@@ -7,8 +7,6 @@ With the environment variable MASKEDBANDIT_KERNELS=python nothing is compiled: l
 bounds checks, and give the same numbers.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import re

@@ -8,8 +8,6 @@ of noise for every number.
 The loop keeps everything in `Progress` and can go on with the next chunk of a log.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulation of contextual policies, and what it shares with replay: a run, from its first user to its last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

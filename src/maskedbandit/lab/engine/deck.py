@@ -1,7 +1,5 @@
 """Cohorts whose users come in random order over the same stretch of time: the places of a shuffled deck."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from types import FunctionType

@@ -4,8 +4,6 @@ The code is taken as it is in memory, with the versions of the tools, so that a 
 is never stale.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from collections.abc import Callable

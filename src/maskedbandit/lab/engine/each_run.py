@@ -9,8 +9,6 @@ signal that arrives on another thread wakes nobody who waits without an end. It 
 thread ends with its run, and another worker with its piece.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """What users earn, and what is told of it: less where rewards are lost on their way."""
 
-from __future__ import annotations
-
 from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What is in flight: a heap of slots, ordered by when each is due."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

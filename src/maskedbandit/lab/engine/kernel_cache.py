@@ -13,8 +13,6 @@ cannot be written (it is read-only, or the disk is full) costs time and nothing 
 The folder has at most a gibibyte, see kernel_folder.py.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import logging

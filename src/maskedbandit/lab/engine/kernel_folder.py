@@ -5,8 +5,6 @@ those that were not used for longest are removed, until three quarters are left.
 once: a file that one of them removes while another is about to read it is compiled anew.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import stat

@@ -3,8 +3,6 @@
 Compiled code raises no errors of ours; `explain` does, once the loop has returned.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Compiled loops run without the interpreter's lock, so threads share all cores. N
 run, and a run may take minutes: a process that ends waits for the threads of Python's own executor, and not for these.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future

@@ -1,7 +1,5 @@
 """Names for settings and the code that they may run, by which results are found again."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Several folders of results of one experiment as one, such as those of the jobs of an array."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The names of an experiment: those of a study, and the lab's own instances and delays."""
 
-from __future__ import annotations
-
 import maskedbandit.lab.delays as delays
 import maskedbandit.lab.logs as logs
 import maskedbandit.lab.worlds as worlds

@@ -2,8 +2,6 @@
 checkout.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -4,8 +4,6 @@ It is given as the name of a backend and its parameters, where they are not the 
 `secagg,corrupted=0.1,dropout=0.05`.
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from typing import Any, get_type_hints

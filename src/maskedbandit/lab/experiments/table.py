@@ -4,8 +4,6 @@ Every setting is written as a part of its own as soon as it is done (parts.py), 
 done. Several processes may fill one folder: a run belongs to whoever has its lock, and the last one gathers all parts.
 """
 
-from __future__ import annotations
-
 import platform
 import subprocess
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Tables as text, and as HTML for notebooks: lines of cells by their headings."""
 
-from __future__ import annotations
-
 from html import escape
 from itertools import zip_longest
 

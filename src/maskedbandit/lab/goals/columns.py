@@ -1,7 +1,5 @@
 """Columns of what varied, and the observations that a mean is taken of."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from maskedbandit.lab.goals.result import LOSSES

@@ -1,7 +1,5 @@
 """Compare policies and channels: every policy over every channel, on the same instance and the same random streams."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The result of `compare`: those of all pairs of a policy and a channel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of results as papers print them: one or two columns wide, with text that stays text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import fill
 from typing import Any

@@ -4,8 +4,6 @@ What the runs of a setting share is computed once: a run of a few thousand steps
 a few dozen calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

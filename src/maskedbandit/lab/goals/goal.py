@@ -1,7 +1,5 @@
 """The record of a goal: what a policy is asked for, how an experiment is run, and how its results are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

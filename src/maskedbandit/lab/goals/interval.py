@@ -1,7 +1,5 @@
 """A confidence interval for how often something happens, such as a wrong answer."""
 
-from __future__ import annotations
-
 from scipy.stats import beta
 
 LEVEL = 0.99  # of confidence

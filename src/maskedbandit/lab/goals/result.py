@@ -1,7 +1,5 @@
 """What the results of one policy have in common, whatever the goal."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import Any, NamedTuple

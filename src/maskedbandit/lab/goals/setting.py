@@ -1,7 +1,5 @@
 """The parts of an experiment: settings that are run, and curves that are computed or were published."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How curves look in all figures, which panels there are, and where curves are labelled."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import count, cycle
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """A summary as text that fits a terminal."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable
 from typing import Any

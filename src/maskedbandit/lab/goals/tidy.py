@@ -1,7 +1,5 @@
 """What can be done with every result: as a tidy table, as a short one, and as a figure."""
 
-from __future__ import annotations
-
 import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

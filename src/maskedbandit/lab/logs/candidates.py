@@ -1,7 +1,5 @@
 """The candidates that a line of a log lists, from text to articles and pools."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The log of a front page: the recorded one if there is one, and otherwise a generated one of the same kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -8,8 +8,6 @@ A folder of a log holds
     log.json               written last: the number of events, their source files, and what was irregular in them
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -14,8 +14,6 @@ visits, about 270 articles in 46 million visits. The article that is best for ev
 times the clicks of a random one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A recorded log: a folder that `maskedbandit convert` wrote."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ grows with the number of articles and of different pools, not with the number of
 unpacks to. Irregular lines are counted; a line that is not a visit is an error, unless so many are tolerated.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -7,8 +7,6 @@ Nine tenths of a line are its candidates, and they are nearly always those of th
 compared, not read: the loop stops at candidates that are new, and continues when its caller has read them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

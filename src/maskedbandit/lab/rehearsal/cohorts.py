@@ -11,8 +11,6 @@ An attempt that fails may be followed by another, up to `attempts` of the backen
 noise and are charged again: two sums of the same noisy values over different users would reveal a user's value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn

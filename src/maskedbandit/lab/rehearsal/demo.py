@@ -1,7 +1,5 @@
 """A demonstration of secure aggregation: one round, its cost, its dropouts, and what the server learns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

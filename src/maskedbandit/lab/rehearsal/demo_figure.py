@@ -1,7 +1,5 @@
 """The figure of a round: devices on their ring, the pairs that share secrets, and which devices dropped out when."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from matplotlib.collections import LineCollection

@@ -19,8 +19,6 @@ draws decides otherwise there.) Rewards come at once: a cohort is closed when it
 **Guarantee**: no user is charged more than `channel.loss(n)`, n the size of the user's one cohort.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields

@@ -5,8 +5,6 @@ change speak for what was best then. RestartingKLUCB is for such arms (docs/chan
 drift that all arms share (drifting.py) does not protect against this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self

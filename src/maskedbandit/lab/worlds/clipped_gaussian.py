@@ -1,7 +1,5 @@
 """Gaussian rewards, clipped to [0, 1]."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self

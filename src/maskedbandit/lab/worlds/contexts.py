@@ -1,7 +1,5 @@
 """Contexts: what a simulated contextual study shows of its users, and what the arms then pay."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple

@@ -6,8 +6,6 @@ So every user has the same best arm, and what is lost with another is the same f
 as between mornings and nights. Means stay in [0, 1] by themselves, as clipping would make arms drift differently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real

@@ -5,8 +5,6 @@ to steps of 1/g. For g = 1 a rounded reward is a bit of the same mean, whatever 
 sum of n of them is exactly binomial.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -9,8 +9,6 @@ its own theta, drawn from the unit sphere by `seed`. With a shared one there is 
 context.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple

@@ -3,8 +3,6 @@
 In an experiment, `means` is a list, or such a name with the number `k` of arms and a `seed`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ There may be several kinds of people, each with a share of all, a number of visi
 come often can have other tastes than those who come once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

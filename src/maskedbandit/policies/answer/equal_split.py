@@ -8,8 +8,6 @@ One release for each arm has the least noise, but no arm gets more users than an
 channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

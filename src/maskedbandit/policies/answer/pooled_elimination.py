@@ -16,8 +16,6 @@ equal numbers of people for all phases (1, as in [KKS13]), which is best if gaps
 channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

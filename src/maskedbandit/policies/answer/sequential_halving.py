@@ -11,8 +11,6 @@ Without noise that is at most 3 log2(K) exp(-people / (8 H log2 K)), H the large
 Thm. 4.1].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -30,8 +30,6 @@ With delays, users can come when all pulls of a phase are asked for but some are
 looks best, and add nothing to any sum (z = 0).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -22,8 +22,6 @@ below by an assumption on contexts; here it is computed, as V is known. V depend
 the arms that they led to, so the two are not independent: a bound on |Y| serves any V, one on |Y|_{V^-1} would not.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

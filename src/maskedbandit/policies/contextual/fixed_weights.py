@@ -5,8 +5,6 @@
 It learns nothing, so its loss is zero on every channel, and a replay estimates one number, its value.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ If every arm has its own weights, the numbers u_a' z are independent, so they ar
 model, its weights are drawn once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -12,8 +12,6 @@ more than one user, and that the sums of all arms are released whenever one is (
 users of an arm would reveal something about their contexts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 It receives no releases, so nothing that it shows depends on a user: its loss is zero on every channel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

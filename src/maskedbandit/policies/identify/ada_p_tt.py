@@ -34,8 +34,6 @@ means, the published policy may never stop; so every arm gets a minimum fraction
 phases.py).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -22,8 +22,6 @@ E tau = O(T*_TV / epsilon) ln(1/delta) under central trust, if epsilon is small 
 the users of the better arm, W with those of the worse one alone.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -16,8 +16,6 @@ epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while 
 not wrong more often; but nothing is proved of it where devices drop out, as means of arms then shrink unequally.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -25,8 +25,6 @@ means must not move meanwhile.
 Arms of equal means are never told apart: set a limit on the number of users.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -40,8 +40,6 @@ With Laplace noise e = 1/scale, which is epsilon. With other noise it is 1 / rad
 1/sd: with a larger e the threshold c grows, with a smaller one d_e falls.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

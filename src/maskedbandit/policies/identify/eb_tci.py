@@ -12,8 +12,6 @@ delta goes to 0, T*_beta the least possible if the best arm gets a fraction beta
 = 1/2 [JDBHK22].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -25,8 +25,6 @@ that was beaten, perhaps wrongly, comes first while it has fewer than a thirteen
 The shape of the guarantee is that of the lower bound [JA25, AJMB24]; no bound on samples is proved.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

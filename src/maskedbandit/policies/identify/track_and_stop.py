@@ -14,8 +14,6 @@ and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to
 [GK16, Thm. 14]; over randomized response T* is that of the bits that users sent.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -20,8 +20,6 @@ randomized response that is at most (1 + 2/(e^eps - 1))^2 times the time for TV^
 `threshold="heuristic"` is ln((1 + ln t)/delta), which is **not proved** but is what papers use in experiments.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -7,8 +7,6 @@ and on randomized response. E[tau] is near T ln(1/delta) as delta goes to 0, 1/T
 in uniform pulls, (kl(mu*, x) + kl(mu_b, x)) / K, x the mean of both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -11,8 +11,6 @@ that an arm of which more is in flight than was released gets no more users yet:
 what is about to come.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

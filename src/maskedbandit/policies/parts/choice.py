@@ -7,8 +7,6 @@ Before there are rewards all arms are equal. So the order of their numbers may n
 users are fewer than arms, the last arms would never be served.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

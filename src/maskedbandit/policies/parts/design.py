@@ -11,8 +11,6 @@ Gram-Schmidt basis, each the one farthest from the span of those before, so few 
 Vectors that lie in a subspace are written in r coordinates of an orthonormal basis of it, and the rest is left out.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -8,8 +8,6 @@ the mean that was released. Episodes double whatever was released, so each bound
 regret this leads to is not proved.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -27,8 +27,6 @@ devices drop out and releases overtake each other as well, that may be the wrong
 difference.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ Arms that are left had cohorts of the same sizes in the same phases: if nobody d
 what a day adds to the means of all arms changes no comparison.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple

@@ -3,8 +3,6 @@
 docs/released_likelihood.md has the reasons for the sizes. All of it is post-processing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

@@ -13,8 +13,6 @@ Rewards are often rare, so that weights are small and the noise of A, which they
 So z z' may be multiplied by `products` < 1: then r z gets more of the privacy budget (see privacy/statistics.py).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

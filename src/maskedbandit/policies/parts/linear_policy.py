@@ -1,7 +1,5 @@
 """What policies of linear models share: their parameters, and everything except the choice of an arm."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

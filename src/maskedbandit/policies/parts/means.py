@@ -1,7 +1,5 @@
 """Means of rewards, from sums and numbers of users."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

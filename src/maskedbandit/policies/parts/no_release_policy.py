@@ -1,7 +1,5 @@
 """Policies that receive no releases, so that their loss is zero on every channel."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ is the lowest that is proved there, "published" is ln(2 t (K-1)/delta) [GK16], p
 t)/delta), which is **not proved** but is what papers use in experiments [GK16].
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, Protocol
 

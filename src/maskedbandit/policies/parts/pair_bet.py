@@ -21,8 +21,6 @@ R_e(lam) / lam^2, which is more than theirs, as their tails may be heavier. Nois
 the same variance, whose tails are heavier. docs/contemporaneous.md has what was computed of E exp(Lambda).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -12,8 +12,6 @@ passed (which may be an error). Then all means are estimated ever better, and th
 arm is pulled depends on releases alone, so this changes neither the privacy nor the probability of an error.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ An answer is a set of arms, so a policy of this goal has `selected`; the arm of 
 one of the highest mean, and no answer.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

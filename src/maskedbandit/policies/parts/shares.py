@@ -8,8 +8,6 @@ share when it leads and has a good part of the users that a leader needs: the fi
 released. So the bets against an arm are a supermartingale together: docs/released_likelihood.md, Theorem 3.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

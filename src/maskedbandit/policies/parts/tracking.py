@@ -6,8 +6,6 @@ N^B_B is how often B was pulled while it led, and L_B how often it led. Then -1/
 is 1/2 [JD23, Lem. 1].
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ hold at once with probability at least 1 - delta, by the union over sides, arms 
 The next round begins when all sums of the one before are released.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ Regret <= sum_a (8 beta ln T / gap_a + 8 sqrt(beta ln T / rho)) + 2 beta / (beta
 published experiments, and the default here, have beta = 1, for which nothing is proved.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

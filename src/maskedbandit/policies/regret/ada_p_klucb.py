@@ -10,8 +10,6 @@ rewards in [0, 1], because a sum of bits of the same mean has the larger moments
 Regret = O(sum_a gap_a ln T / min{kl(mu_a, mu*), epsilon gap_a}) for beta > 3 under central pure epsilon [AB22].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ Regret <= sum_a 16 beta ln T / min{gap_a, epsilon} + 3 beta / (beta - 3) for bet
 constants are those of [Azi24], which corrects the residual term of the first version.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -17,8 +17,6 @@ Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every 
 logarithms to base 2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

@@ -35,8 +35,6 @@ rule them out anyway.
 and the Chernoff bound holds, only in approximation; docs/contemporaneous.md says what was measured and what was tried.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -14,8 +14,6 @@ alone can make an arm look hopeless, more often than the asymptotic bound sugges
 means over some hundred runs are dominated by a few of them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -19,8 +19,6 @@ is excellent, but the worst of some hundred runs can lose tens of times as much.
 for about 40 % more regret.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -33,8 +33,6 @@ tree. Sums of the pilot have Laplace noise there; here they use the tree too. Th
 by a number, `pilot=1000`: that many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -25,8 +25,6 @@ is as long as the horizon; `divide` of the channel is then k, and epsilon / k is
 [MT15, Sec. 5; CL11]: it ignores the noise, and has no guarantee.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -32,8 +32,6 @@ either true of the draws that its proof adds up, nor the second one of the decis
 * A variance c times as large multiplies the leading term of the regret; it does not add ln^2 T / epsilon to it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -18,8 +18,6 @@ which it was computed is above it. Only the arm with the highest tangent is cons
 be the highest, until one with a current index is.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

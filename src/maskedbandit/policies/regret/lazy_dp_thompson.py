@@ -19,8 +19,6 @@ that one of them might win. The posteriors move with ln t, so that probability i
 arm's mode is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -14,8 +14,6 @@ Regret <= 8 / (1 - 2f)^2 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a for B, 
 on bits, whose gaps are 1 - 2f times as wide [ACF02, Thm. 1]. O(sum_a ln T / (eps^2 gap_a)) for L [RZLS20].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -34,8 +34,6 @@ is above ratio / 2 and no sum wraps around: the lower bound for bits times the f
 docs/noise_aware_klucb.md].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

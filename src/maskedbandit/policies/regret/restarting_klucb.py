@@ -27,8 +27,6 @@ dropped. Until every arm has a release in the new window users are spread evenly
 has at least 10 j times as many users as came until then.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

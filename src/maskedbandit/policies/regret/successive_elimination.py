@@ -21,8 +21,6 @@ get the arm that looks best. The paper starts it nevertheless [CZ23, Alg. 1, lin
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol

@@ -11,8 +11,6 @@ Without noise, if means change at most C times and xi > 1/2, regret is O(sqrt(C 
 memory, so it has at most a million cohorts.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -14,8 +14,6 @@ exponential tail, which is then accepted with the ratio of the densities. The ch
 the argmax. Even q is rarely computed: n kl(m, x) >= 2 n (x - m)^2 bounds it, m the mode of the posterior.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

@@ -9,8 +9,6 @@ own, so noise is added to every single reward; policies that ask for batches pay
 Regret <= 8 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a without noise [ACF02, Thm. 1].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

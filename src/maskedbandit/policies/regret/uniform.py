@@ -3,8 +3,6 @@
 It closes no cohort, so it learns nothing and nothing is released. Regret: T * (mean gap).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

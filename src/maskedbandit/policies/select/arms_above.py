@@ -16,8 +16,6 @@ is first does not matter for the sum of all users, as no arm says anything about
 Users: each arm has the shape of the lower bound, ln(K / delta) / d(mu_a, theta); no bound on samples is proved.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -14,8 +14,6 @@ the number of all users instead.
 The policy decides after every single user, and waits for each release: for rewards that come late use another one.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -20,8 +20,6 @@ most-pulled arm on its side comes first, while it is in a pair without enough ev
 The shape of the guarantee is that of the lower bound (theory/selection.py); no bound on samples is proved.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -7,8 +7,6 @@ All arms get users until all are decided.
 channel's `failure` for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ upper end of all others.
 `failure` for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ An audit has parts, each about one promise and found in one way. A part has cont
 which it must catch, or else it proves nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

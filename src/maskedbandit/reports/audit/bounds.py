@@ -9,8 +9,6 @@ that one of the things that were seen, or the sum of the ratios, is above a thre
 event's two probabilities [CP34]. So however it was chosen, the bound is wrong with a probability of at most `error`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence

@@ -5,8 +5,6 @@ Of distributed trust the honest survivors are the fewest that are counted on; of
 people, and takes its own noise off.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -8,8 +8,6 @@ A dot has both errors of the chosen test, at most: a promise that is kept has it
 has no such margin.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from textwrap import fill

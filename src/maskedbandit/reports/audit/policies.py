@@ -5,8 +5,6 @@ their change: a reward that enters one release, once, costs what the channel say
 for two neighbours, and told apart by samples.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A service, asked over HTTP: one that runs at an address, or one of this process, whose clock goes on when asked."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

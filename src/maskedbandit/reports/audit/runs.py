@@ -3,8 +3,6 @@
 The engine's own loop plays them, as Python; `broken` gives the loop with a line changed.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections import Counter
 from collections.abc import Hashable, Sequence

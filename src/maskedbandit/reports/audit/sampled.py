@@ -4,8 +4,6 @@ The noise is that of `randomize`, `aggregate` and `analyze`, from bits that repe
 no noise, as many as the channel allows; of two servers one works against the people, and takes its own noise off.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

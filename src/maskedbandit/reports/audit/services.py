@@ -10,8 +10,6 @@ The real study is only read. Each audit leaves two archived studies on the servi
 simulated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -6,8 +6,6 @@ same view, so that rare views seem rarer than they are: there epsilon is large, 
 views are not looked at, and what is left of the error is taken off.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

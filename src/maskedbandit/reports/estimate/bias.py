@@ -5,8 +5,6 @@ study did. Of a study that goes on, or was stopped, each simulated run gives the
 as the study has released.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -11,8 +11,6 @@ too low, and one that looked good is measured again: means are biased downwards,
 Which arms a difference is between must be known beforehand: each arm is compared with one that is named.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The figure of estimates: the mean of each arm, and beside it what each arm has more than one of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

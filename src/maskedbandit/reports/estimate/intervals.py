@@ -1,7 +1,5 @@
 """The result of `estimate`: each arm's mean, and what each arm has more than one of them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

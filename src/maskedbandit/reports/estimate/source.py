@@ -1,7 +1,5 @@
 """Where the releases come from that `estimate` reads, and whether they can be what they are said to be."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterable, Sequence

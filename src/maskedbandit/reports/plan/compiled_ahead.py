@@ -4,8 +4,6 @@ The compiler works for one thread of a process at a time. What it made is on dis
 the work. It begins with the last trust model, and only if the first takes so long that it is being compiled.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 If people are given to an answer, a curve ends where no simulated study is wrong, and its band goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ A policy with a fixed number of people is simulated without a delay. In a live s
 outcomes has no place and does not count, so the delay costs days and no people: see `waits`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Under privacy, that is proved of a pure ε alone: no lower bound of `theory` kno
 fewer people. On regret the bounds are asymptotic: so many people may lose less, so none is stated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The means that a study is planned for: the hardest ones with a difference, or given ones, and what they differ by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from maskedbandit.checks import number

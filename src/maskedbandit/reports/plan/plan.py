@@ -9,8 +9,6 @@ policy can beat is `theory`'s lower bound, where one is proved; it knows nothing
 the baseline, which is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

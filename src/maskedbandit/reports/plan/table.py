@@ -1,7 +1,5 @@
 """A plan as text: a table with a row for each trust model, and what its numbers are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The routes of the service: a file for each subject, found by listing this folder."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

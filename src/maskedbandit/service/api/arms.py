@@ -1,7 +1,5 @@
 """The arms of a study that runs: paused, resumed and added. What follows from that is in store/book/standing.py."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keys over HTTP, for owners."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

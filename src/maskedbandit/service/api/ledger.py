@@ -1,7 +1,5 @@
 """What was released, what it cost, and whether all of it fits together."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 

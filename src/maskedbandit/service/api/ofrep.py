@@ -7,8 +7,6 @@ the person was charged for it. Evaluating all flags returns the arms that the pe
 exposes: a web page evaluates every flag that there is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Whether the server lives, whether it can write, and what its interface is."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from maskedbandit.service.messages import Health

@@ -1,7 +1,5 @@
 """People: they are assigned, see their arm, and their outcomes are reported."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Sequence
 from functools import partial

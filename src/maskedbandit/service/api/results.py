@@ -1,7 +1,5 @@
 """What a study has found so far, and what it promises: from what was released alone."""
 
-from __future__ import annotations
-
 import msgspec
 
 from maskedbandit.errors import BehindWitness, Corrupted

@@ -1,7 +1,5 @@
 """Studies: new ones, how they stand, and their states."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial

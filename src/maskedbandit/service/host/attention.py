@@ -4,8 +4,6 @@ It is found anew in each round of the clock. The log says it once, with the stud
 while it lasts, and names no study, as everybody may ask.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 

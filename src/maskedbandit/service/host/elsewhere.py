@@ -6,8 +6,6 @@ is relayed as it is. If the holder ends, nothing is acknowledged until its lease
 the study over.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

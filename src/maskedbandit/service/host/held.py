@@ -1,7 +1,5 @@
 """A study that this process holds, and what clients ask of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

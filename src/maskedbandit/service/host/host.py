@@ -4,8 +4,6 @@ Every second each study is asked to do what is due, which also keeps its lease. 
 taken over when that process is gone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging

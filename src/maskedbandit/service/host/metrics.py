@@ -5,8 +5,6 @@ reports are not counted and not timed, whether or not they could be answered; no
 such as the time of the processor and open files.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator

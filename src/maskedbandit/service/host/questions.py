@@ -1,7 +1,5 @@
 """Questions about the database, which goes on meanwhile: threads that ask them, and connections that only read."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

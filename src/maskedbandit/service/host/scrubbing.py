@@ -1,7 +1,5 @@
 """Scrubbing the files of a database after erasures, beside all else, and for at most a hundredth of the time."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from time import monotonic

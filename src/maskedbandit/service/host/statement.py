@@ -1,7 +1,5 @@
 """The privacy statement of a study that is served, from all that may be shown of it."""
 
-from __future__ import annotations
-
 import asyncio
 
 from maskedbandit.service.host.host import Host

@@ -1,7 +1,5 @@
 """The forms that change the arms of a study."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from starlette.responses import RedirectResponse, Response

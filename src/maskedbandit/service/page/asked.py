@@ -4,8 +4,6 @@ Nothing of it depends on outcomes. It is computed in another process (cli/parts/
 pages are answered meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A picture with a row for each name: a dot, and one or two bands around it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The pictures of a study."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The form of a new study: the table of the protocol that was filled in."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

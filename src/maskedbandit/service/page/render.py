@@ -4,8 +4,6 @@
 may be sent with the strictest content security policy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the page says of a study in sentences."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from markupsafe import Markup

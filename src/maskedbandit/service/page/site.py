@@ -3,8 +3,6 @@
 Whoever has no session sees simulated studies only. What changes something is a form with the token of its session.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The rows of the tables that stand under the pictures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.service.shown.tally import DELAYS

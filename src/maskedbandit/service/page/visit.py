@@ -1,7 +1,5 @@
 """A request for a page: who looks, what the form says, and what is answered to whatever is refused."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Bodies of requests: their bytes, up to a limit, and what is wrong with them, in words that name nothing personal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Whatever is over a limit is answered here, by a problem, after what was asked be
 application hears of such a head; of a body that comes too slowly it hears that whoever asked is gone.
 """
 
-from __future__ import annotations
-
 from asyncio import TimerHandle, Transport
 from collections.abc import Sized
 from typing import Any

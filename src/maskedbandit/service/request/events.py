@@ -1,7 +1,5 @@
 """Events: a study's ledger as it grows, so whoever was away can ask for what was missed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Answers whose head is sent with the body: one call to the system and one packet, where the server has two of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much may be asked: bytes of a body, requests in a time, and streams at a time."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator

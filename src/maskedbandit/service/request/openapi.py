@@ -1,7 +1,5 @@
 """The OpenAPI document, generated from the routes and the types of their bodies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

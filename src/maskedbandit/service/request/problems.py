@@ -1,7 +1,5 @@
 """Errors as answers over HTTP: problem bodies (RFC 9457), with the codes that errors have everywhere else."""
 
-from __future__ import annotations
-
 from maskedbandit import errors
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.host.elsewhere import Said

@@ -4,8 +4,6 @@ Nothing is parsed before the key is known, and nothing of a body is kept: whatev
 and the log says no more than the route and the error's name.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

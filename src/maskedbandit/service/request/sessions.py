@@ -5,8 +5,6 @@ in every process. Every form carries a token that only a page of the same sessio
 it; before there is a session, a random cookie stands for the browser.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Sessions of the page that were ended before their time: whoever signs out is out, whoever has the cookie."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 from maskedbandit.service.keys import write

@@ -4,8 +4,6 @@ No reward is read here, and nothing that depends on one that was not released: n
 came. What was dealt by a decision that follows from a release which nobody may see yet is left out too: `Horizon`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec import Struct

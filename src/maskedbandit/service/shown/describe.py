@@ -1,7 +1,5 @@
 """Studies as the service describes them, from the database and what the witness has seen."""
 
-from __future__ import annotations
-
 from maskedbandit.errors import BehindWitness, Forbidden, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.keys import Key

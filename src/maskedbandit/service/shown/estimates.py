@@ -9,8 +9,6 @@ best, is said of people to whom both were dealt (theory/differences.py, theory/b
 mean is as good as the days on which it was dealt.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from functools import lru_cache

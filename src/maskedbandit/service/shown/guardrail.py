@@ -1,7 +1,5 @@
 """What was released of the guardrail of each arm, with intervals that are valid at all times together."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache

@@ -5,8 +5,6 @@ chance of a difference as large as the one that there is comes from Pearson's ch
 operational numbers: no outcome is in them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scipy.special import chdtrc

@@ -1,7 +1,5 @@
 """What a study would mean, before it is written down: what it costs, and how much noise widens its answer."""
 
-from __future__ import annotations
-
 from maskedbandit.core import Release
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.shown.estimates import estimates

@@ -1,7 +1,5 @@
 """What a study publishes, as the service answers it: releases, what follows from them, and the ledger."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 

@@ -5,8 +5,6 @@ witness has seen, or computed from those; OPERATIONAL ones say who came, when, a
 study says so. Nothing else is in it. In particular nothing depends on rewards that were not released.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

@@ -5,8 +5,6 @@ is looked at are the newest places whose time to be seen is over, so an alarm co
 wasted, however large the study, and ends soon after its cause. No outcome is in it: places and times of exposure alone.
 """
 
-from __future__ import annotations
-
 from maskedbandit.store.databases.database import Database
 
 NEWEST = 100  # places that are looked at

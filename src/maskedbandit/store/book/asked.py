@@ -3,8 +3,6 @@
 Of the log only those steps are read that come before the first entry which the witness has not seen (published.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ What can be said of a study in public is in its entries: its protocol, what was 
 and that it was paused or stopped. Nothing is in them that was not released.
 """
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from typing import Any, NamedTuple

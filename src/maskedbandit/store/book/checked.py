@@ -1,7 +1,5 @@
 """Whether what is stored of a study is what its ledger says: asked when it is opened, and by `verify`."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What the ledger says of a guardrail: its released sums, and the arms that were found harmful by them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether all that is stored of a study fits together, recomputed from the rows alone."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ sqlite:///study.db          a file below the current folder; sqlite:////var/lib/
 postgresql://host/name      a PostgreSQL server, with the extra `postgres`
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from maskedbandit.errors import InvalidValue, UnknownStudy

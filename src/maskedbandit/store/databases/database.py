@@ -3,8 +3,6 @@
 A statement marks its values with `?`.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The tables of a database, made and brought up to date by the numbered files of `migrations`."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from importlib.resources import files

@@ -5,8 +5,6 @@ byte all the while, so that to the network nothing is wrong: therefore the time 
 that came. A long answer that comes is not cut off.
 """
 
-from __future__ import annotations
-
 from time import monotonic
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Studies on a PostgreSQL server, by way of psycopg 3."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Some older ones lose commits: 3.7.0 to 3.51.2, when two connections write at onc
 loss of power takes back commits that were acknowledged.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

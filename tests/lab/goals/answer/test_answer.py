@@ -1,7 +1,5 @@
 """The goal of an answer: its results, their table and figure, and experiments that ask for it."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Click rates as rows: the columns of a replay, and means, errors, intervals and kept gains, computed by hand."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

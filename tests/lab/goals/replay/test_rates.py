@@ -1,7 +1,5 @@
 """Figures of replays: points, bars, lines and bands are where the table says, and labels hold what varies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

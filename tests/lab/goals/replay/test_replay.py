@@ -4,8 +4,6 @@ Seeds are fixed; under a new seed an estimate of a correct replay is 4 standard 
 comparison of distributions rejects it with probability ALPHA = 1e-9. Every mutant is off by much more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

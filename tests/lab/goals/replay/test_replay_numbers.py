@@ -3,8 +3,6 @@
 Random tests have fixed seeds; under a new one each assertion fails for a correct replay with probability 1e-9.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Replay reads a log as a stream, in whatever pieces and on however many threads; and rewards wait for their delay."""
 
-from __future__ import annotations
-
 import tracemalloc
 from functools import partial
 from types import FunctionType

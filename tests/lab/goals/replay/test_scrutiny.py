@@ -3,8 +3,6 @@
 A truthful log is refused with probability below 1e-9; the seeds are fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The goal of a selection: its results, their table and figure, and experiments that ask for it."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np

@@ -6,8 +6,6 @@ before the policy answers, because more came in between than it was prepared for
 mean in its releases; a run without any release has no answer, which counts as wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ Bands are confidence intervals. Where no run was wrong an open triangle that poi
 interval, and the curve ends before it.
 """
 
-from __future__ import annotations
-
 import math
 from textwrap import fill
 

@@ -1,7 +1,5 @@
 """The goal of an answer: name the best arm, with a fixed number of people."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.errors import InvalidValue

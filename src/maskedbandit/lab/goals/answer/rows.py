@@ -1,7 +1,5 @@
 """Wrong answers as rows: of curves of theory, and of the summary of runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

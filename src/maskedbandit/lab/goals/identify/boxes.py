@@ -1,7 +1,5 @@
 """Box plots of stopping times: what runs needed until they stopped, one box for each curve."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

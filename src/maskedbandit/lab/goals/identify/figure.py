@@ -5,8 +5,6 @@ some runs did not stop, and shows how many did: the mean is at least that high. 
 varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilon below which privacy costs samples.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import cycle
 from textwrap import fill

@@ -1,7 +1,5 @@
 """The goal of identification: find the best arm, with a fixed probability of error, and stop."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit import theory

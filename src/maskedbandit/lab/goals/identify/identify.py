@@ -6,8 +6,6 @@ its policy does not know, is cut off there and reported as not stopped. Leaving 
 towards the fast ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Real
 from typing import Any

@@ -4,8 +4,6 @@ A run that was cut off after `max_pulls` users counts as one with that many: it 
 bound, and in the quantiles, which are right as long as they are below `max_pulls`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

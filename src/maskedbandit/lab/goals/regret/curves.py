@@ -4,8 +4,6 @@ A panel for each instance that has a name (down) and each epsilon (across); othe
 their own. Curves of theory are thin and grey. Bands are standard errors over independent runs, or over instances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

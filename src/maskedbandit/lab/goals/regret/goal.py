@@ -1,7 +1,5 @@
 """The goal of regret: serve every user up to a horizon, with little regret."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit import theory

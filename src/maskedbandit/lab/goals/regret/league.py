@@ -4,8 +4,6 @@ A cell holds the mean regret at the horizon, its standard error and the worst ru
 and the colour is the ratio to the lower bound, or to the least mean where none is drawn.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The results of `simulate`: one row per run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Regret as rows: of runs, of curves of theory, and of their summary."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Simulation of policies with the goal of regret: every user is served, up to a horizon."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, overload

@@ -4,8 +4,6 @@ A panel for each value of what else varies in the instance (down) and each epsil
 with bands of two standard errors; dotted lines are the largest runs, if there are few curves.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

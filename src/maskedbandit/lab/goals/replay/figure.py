@@ -1,7 +1,5 @@
 """Figures of replays: click rates over that of random choice, by delay or against privacy, with intervals of 95 %."""
 
-from __future__ import annotations
-
 from textwrap import fill
 from typing import Any
 

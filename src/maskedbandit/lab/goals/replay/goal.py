@@ -1,7 +1,5 @@
 """The goal of replay: what a policy would have earned, from the log of another one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.errors import InvalidValue

@@ -1,7 +1,5 @@
 """A log as a source of contexts: the features of each visit, and what was clicked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -19,8 +19,6 @@ there the context of a visit decides whether it is taken, so another context wou
 A log whose stated probabilities are wrong is detected, see scrutiny.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -4,8 +4,6 @@ Runs on a generated log are independent: the error of their mean is computed fro
 visits, so each run has the error of its own clicks, and the error of their mean is not smaller.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -6,8 +6,6 @@ over all visits has mean 0, and a variance of about the sum of (w^2 - w) u^2 ove
 than `STRANGE` standard deviations off ends the replay, and so does a probability outside the range that the log states.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from maskedbandit.errors import BiasedLog

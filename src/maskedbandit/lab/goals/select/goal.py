@@ -3,8 +3,6 @@
 Tables and figures are those of the best arm: samples until it stops.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskedbandit.errors import InvalidValue

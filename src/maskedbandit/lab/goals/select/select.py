@@ -4,8 +4,6 @@ Users are counted, and runs are cut off, as in identify.py. An answer is right i
 says which arms are asked for: the m best, or those above a threshold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
