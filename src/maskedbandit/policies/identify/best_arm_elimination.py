@@ -27,7 +27,6 @@ import numpy.typing as npt
 from maskedbandit.checks import check_choice
 from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
@@ -42,7 +41,7 @@ from maskedbandit.policies.parts.one_by_one import (
     recount,
     serve,
 )
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 
 
 class State(NamedTuple):

@@ -30,7 +30,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
@@ -52,7 +51,6 @@ from maskedbandit.policies.parts.epochs import (
     pairs,
     unlike,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 EPOCHS, RELEASED = range(1, 3)
@@ -157,9 +155,6 @@ class ContemporaneousElimination(Policy):
         clock, asked = np.array([k, 0, 0]), np.zeros(1, np.int64)
         known = np.zeros(k), n, flying, np.ones(k, np.int64), plan, pairs(k), flight(k), clock, asked
         return State(*known, float(delta), float(self.ratio), int(self.least))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

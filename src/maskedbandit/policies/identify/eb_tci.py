@@ -1,6 +1,6 @@
 """EB-TCI: the arm that looks best against the one that is hardest to tell from it [JDBHK22].
 
-    B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see tracking.py)
+    B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see choice.py)
 
 m_a is the mean of the N_a bits of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
 makes an arm with few pulls the challenger now and then, so every arm is explored. The policy stops with B as soon as
@@ -21,8 +21,7 @@ import numpy.typing as npt
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, leads, turns
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     Coins,
@@ -35,8 +34,7 @@ from maskedbandit.policies.parts.one_by_one import (
     record,
     serve,
 )
-from maskedbandit.policies.parts.tracking import Turns, leads, turns
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 
 
 class State(NamedTuple):

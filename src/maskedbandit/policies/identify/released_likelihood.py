@@ -52,9 +52,8 @@ from maskedbandit.policies.parts.known_releases import (
     releases,
     update_means,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.shares import FEW, bets, equal, give_share, has_share, in_favour, nats_of_share, ranks
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import information
 

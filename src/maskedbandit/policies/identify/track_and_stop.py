@@ -25,7 +25,6 @@ from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     RELEASED,
     THRESHOLDS,
@@ -39,7 +38,7 @@ from maskedbandit.policies.parts.one_by_one import (
     record,
     serve,
 )
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.transport import kl_proportions
 
 

@@ -23,8 +23,7 @@ import numpy.typing as npt
 from maskedbandit.core import TOGETHER, WAIT, Decision, large_kernel, lean_kernel
 from maskedbandit.law import Law, deviation
 from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.wrong_answers import Plan, most_wrong
 
 PHASE, NEXT, AWAITED, PLANNED = range(4)

@@ -40,7 +40,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, large_kernel, lean_kernel
@@ -62,7 +61,6 @@ from maskedbandit.policies.parts.epochs import (
     standardized,
     unlike,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.pair_bet import MOST, Kept, bet, keep, kept
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.likelihood import is_known
@@ -230,9 +228,6 @@ class ContemporaneousKLUCB(Policy):
         clock = np.array([k, -1, 0, 0, 0])
         known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), kept(k), flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @large_kernel

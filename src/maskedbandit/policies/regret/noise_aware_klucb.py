@@ -39,7 +39,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
@@ -47,7 +46,6 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, radius
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
@@ -219,9 +217,6 @@ class NoiseAwareKLUCB(Policy):
             horizon,
             *settings,
         )
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel

@@ -38,8 +38,7 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first, grow, ready
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret import noise_aware_klucb
 from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST, NoiseAwareKLUCB, choose, smallest, store
 from maskedbandit.theory.change import Sum, has_changed

@@ -38,8 +38,8 @@ from maskedbandit.policies.parts.known_releases import (
     releases,
     update_means,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.selection import Above, Arms, Selection
+from maskedbandit.policies.policy import means_of
 from maskedbandit.theory.one_sided import beyond
 
 BELOW, OPEN, ABOVE = -1, 0, 1
