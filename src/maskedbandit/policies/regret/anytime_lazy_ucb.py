@@ -38,9 +38,7 @@ class Cohorts(Protocol):
     @property
     def n(self) -> np.ndarray: ...  # [k] users of the last full cohort
     @property
-    def told(
-        self,
-    ) -> np.ndarray: ...  # [k] users of the last released cohort
+    def told(self) -> np.ndarray: ...  # [k] users of the last released cohort
     @property
     def flight(self) -> np.ndarray: ...  # [k] full cohorts not yet released
     @property
