@@ -27,7 +27,8 @@ refuted if Lambda(a) min{1, w(b) / w(a)} > level, and a search from above misses
 import math
 
 from maskedbandit.core import large_kernel, lean_kernel
-from maskedbandit.law import Law, largest_tilt, log_mgf_of_sum
+from maskedbandit.law import Law, largest_tilt
+from maskedbandit.noise_bounds import log_mgf_of_sum
 from maskedbandit.theory.likelihood import Releases, allowance, of_release
 
 SPARED = 2.0  # nats, in f'

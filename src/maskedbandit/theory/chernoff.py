@@ -34,7 +34,8 @@ from typing import NamedTuple
 
 from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_response, largest_tilt, log_mgf_of_sum
+from maskedbandit.law import Law, is_response, largest_tilt
+from maskedbandit.noise_bounds import log_mgf_of_sum
 
 LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
 SMALLEST = 1e-9

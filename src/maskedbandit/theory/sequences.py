@@ -42,17 +42,8 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.law import (
-    Law,
-    cumulant,
-    draws_of_one,
-    is_laplace,
-    is_noiseless,
-    is_response,
-    largest_tilt,
-    log_mgf,
-    log_mgf_of_sum,
-)
+from maskedbandit.law import Law, draws_of_one, is_laplace, is_noiseless, is_response, largest_tilt
+from maskedbandit.noise_bounds import cumulant, log_mgf, log_mgf_of_sum
 
 Floats = npt.NDArray[np.float64]
 

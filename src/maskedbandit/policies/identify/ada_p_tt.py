@@ -43,7 +43,8 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, highest, leads, turns
 from maskedbandit.policies.parts.phases import (
     BEST,

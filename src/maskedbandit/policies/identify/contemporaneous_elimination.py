@@ -35,7 +35,8 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, radius, steps
+from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, steps
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,

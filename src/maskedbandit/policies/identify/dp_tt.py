@@ -51,7 +51,8 @@ from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
+from maskedbandit.law import Law, is_laplace, is_response
+from maskedbandit.noise_bounds import log_mgf_of_sum, radius
 from maskedbandit.policies.parts.choice import NONE_YET, Choice, Turns, consider, highest, leads, turns
 from maskedbandit.policies.parts.phases import (
     BEST,

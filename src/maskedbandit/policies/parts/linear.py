@@ -22,7 +22,8 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_cohort, number
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, deviation
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.privacy.exact import Number, exact

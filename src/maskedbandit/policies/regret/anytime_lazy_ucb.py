@@ -26,7 +26,8 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, ready
 from maskedbandit.policies.parts.choice import fewest, highest
 from maskedbandit.policies.policy import Policy

@@ -44,7 +44,8 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, is_laplace, radius
+from maskedbandit.law import Law, is_laplace
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.epochs import (
     NEXT,

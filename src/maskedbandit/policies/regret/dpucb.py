@@ -33,7 +33,8 @@ import numpy as np
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import BINARY, Law, draws, is_laplace, radius, width
+from maskedbandit.law import BINARY, Law, draws, is_laplace, width
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy
 

@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, adds_noise, is_response, radius
+from maskedbandit.law import Law, adds_noise, is_response
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl, kl_upper

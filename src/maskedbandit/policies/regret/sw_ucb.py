@@ -20,7 +20,8 @@ import numpy as np
 from maskedbandit.checks import check_cohort, check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider, fewest
 from maskedbandit.policies.policy import Policy
 

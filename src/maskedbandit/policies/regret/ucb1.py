@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Decision, large_kernel, lean_kernel
-from maskedbandit.law import Law, is_noiseless, radius
+from maskedbandit.law import Law, is_noiseless
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy
 
