@@ -33,10 +33,10 @@ import numpy as np
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, steps
 from maskedbandit.noise_bounds import radius
+from maskedbandit.policies.parts.batches import check_ratio
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
@@ -147,8 +147,7 @@ class ContemporaneousElimination(Policy):
     least: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
+        check_ratio(self.ratio)
         check_cohort("least", self.least)
 
     def init(self, k: int, delta: float) -> State:

@@ -43,9 +43,9 @@ import numpy as np
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, large_kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace
 from maskedbandit.noise_bounds import radius
+from maskedbandit.policies.parts.batches import check_ratio
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.epochs import (
     NEXT,
@@ -220,8 +220,7 @@ class ContemporaneousKLUCB(Policy):
     least: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
+        check_ratio(self.ratio)
         check_cohort("least", self.least)
 
     def init(self, k: int, horizon: int) -> State:

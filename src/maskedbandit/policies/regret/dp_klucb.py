@@ -27,9 +27,8 @@ import numpy as np
 
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
+from maskedbandit.policies.parts.batches import USERS, check_ratio, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
@@ -75,8 +74,7 @@ class DPKLUCB(Policy):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1, at most 100")
+        check_ratio(self.ratio)
         check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
