@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
@@ -25,16 +24,14 @@ from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, leads,
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     Coins,
+    OneByOnePolicy,
     coins,
     compare,
     decided,
     first,
-    lack,
     ready,
-    record,
     serve,
 )
-from maskedbandit.policies.policy import Policy, means_of
 
 
 class State(NamedTuple):
@@ -55,7 +52,7 @@ def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
 
 
 @dataclass(frozen=True)
-class EBTCI(Policy):
+class EBTCI(OneByOnePolicy):
     """Empirical best leader, transportation cost challenger with a penalty, one user at a time.
 
     `beta` is the leader's fraction of pulls; `threshold` is "proved", "published" or "heuristic" (not proved), see
@@ -67,8 +64,6 @@ class EBTCI(Policy):
     Decision(arm=0, n=1, close=1)
     """
 
-    goal = "identify"
-
     beta: float = 0.5
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
@@ -76,14 +71,8 @@ class EBTCI(Policy):
         check_fraction("beta", self.beta)
         check_choice("threshold", self.threshold, THRESHOLDS)
 
-    def needs(self, law: Law) -> str:
-        return lack(law)
-
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), turns(k, self.beta))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel
@@ -94,8 +83,3 @@ class EBTCI(Policy):
         if decided(s.coins):
             return Decision(best, 0, 0)
         return serve(s.coins, best if leads(s.turns, best) else challenger(s.coins, best, rng))
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s.coins, arm, n, total)
