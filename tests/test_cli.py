@@ -330,7 +330,7 @@ def test_list_shows_what_there_is(tmp_path, file, capsys) -> None:
     assert " pooled_elimination " not in regret + search
     assert " top_arms " in selections
     assert " top_arms " not in regret + search + answers
-    assert " linear_policy " not in said
+    assert " contextual_policy " not in said
     assert regret.startswith("policy for regret:")
     assert " ucb1 " in regret
     assert " ucb1 " not in search

@@ -33,17 +33,13 @@ from maskedbandit.law import (
     SUB_GAMMA,
     Law,
     calibration,
-    cumulant,
-    deviation,
     draws,
     largest_tilt,
-    log_mgf,
-    log_mgf_of_sum,
-    radius,
     steps,
     unit_variance,
     wider,
 )
+from maskedbandit.noise_bounds import cumulant, deviation, log_mgf, log_mgf_of_sum, radius
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors", "extras", "checks", "golden_section", "law"),
+    ("core", "errors", "extras", "checks", "golden_section", "law", "noise_bounds"),
     ("rooms", "privacy", "words", "drawing"),
     ("noises", "secagg", "shuffle", "theory"),
     ("backends", "policies"),

@@ -36,7 +36,7 @@ _HOME = {
     "ClippedGaussian": "lab.worlds.clipped_gaussian",
     "Decision": "core",
     "Drifting": "lab.worlds.drifting",
-    "Ledger": "privacy.ledger",
+    "Ledger": "privacy.budget",
     "LinearContexts": "lab.worlds.linear_contexts",
     "Loss": "privacy.loss",
     "Newsroom": "lab.logs.newsroom",

@@ -27,7 +27,7 @@ from maskedbandit.lab.worlds.drifting import Drifting as Drifting
 from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
 from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
 from maskedbandit.lab.worlds.visits import Visits as Visits
-from maskedbandit.privacy.ledger import Ledger as Ledger
+from maskedbandit.privacy.budget import Ledger as Ledger
 from maskedbandit.privacy.loss import Loss as Loss
 from maskedbandit.reports.estimate.estimate import estimate as estimate
 from maskedbandit.reports.plan.plan import plan as plan

@@ -1,12 +1,15 @@
 """Checks of parameters that many classes have in common. Each raises `InvalidValue` with what is allowed."""
 
 import math
+import re
 from numbers import Real
 from typing import Any
 
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 
 LARGEST_COHORT = 10**15
+User = str  # of 1 to 128 visible ASCII characters: the same text is the same bytes in a file, so one name is one person
+_USER = re.compile(r"[!-~]{1,128}")
 
 
 def number(value: Any) -> bool:
@@ -47,3 +50,18 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         *others, last = map(repr, choices)
         raise InvalidValue(name, value, f"{', '.join(others)} or {last}")
+
+
+def checked_user(user: User) -> User:
+    """The user, or `PersonalValue` if it is not a valid name.
+
+    >>> checked_user("ann"), checked_user("7f3a:2")
+    ('ann', '7f3a:2')
+    >>> checked_user(float("nan"))
+    Traceback (most recent call last):
+    maskedbandit.errors.PersonalValue: user must be a str of 1 to 128 visible ASCII characters, without spaces \
+(the value given is personal and not shown)
+    """
+    if type(user) is not str or not _USER.fullmatch(user):
+        raise PersonalValue("user", "a str of 1 to 128 visible ASCII characters, without spaces")
+    return user

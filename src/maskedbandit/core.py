@@ -1,7 +1,7 @@
 """What policies, channels and drivers exchange, and nothing else.
 
 A policy asks for pulls (`Decision`) and receives privatized sums (`Release`). All that it may know of the channel in
-between is the distribution of the noise in a sum, as numbers (`Law`, in law/). The algorithms themselves are kernels:
+between is the distribution of the noise in a sum, as numbers (`Law`, in law.py). The algorithms themselves are kernels:
 small functions over tuples of arrays that run as plain Python, and that the simulator compiles into its loop.
 """
 

@@ -1,7 +1,8 @@
 """A room is a folder in which every file holds one class; the classes are found by listing the folder.
 
 So a policy, a channel or a noise is added by adding its file, and nothing else is edited. The file, the name in
-experiments and the class have one name: `ucb1.py`, "ucb1", `UCB1`.
+experiments and the class have one name: `ucb1.py`, "ucb1", `UCB1`. The package has a `room`, whose methods are its
+`__getattr__` and `__dir__`: what Python calls for a name that the package does not define, and for `dir`.
 """
 
 import inspect

@@ -14,7 +14,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.local import Local
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import log_mgf
+from maskedbandit.noise_bounds import log_mgf
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam

@@ -22,7 +22,8 @@ from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.shuffled import ONE, Shuffled, coins_needed, hide, power_below, tosses
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import COINS, Law, cumulant, draws, log_mgf, radius, steps
+from maskedbandit.law import COINS, Law, draws, steps
+from maskedbandit.noise_bounds import cumulant, log_mgf, radius
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
 from tests.statistics import mean_is, same_distribution, seeded

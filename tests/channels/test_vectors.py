@@ -29,7 +29,8 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall
-from maskedbandit.law import radius, steps
+from maskedbandit.law import steps
+from maskedbandit.noise_bounds import radius
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam

@@ -17,7 +17,8 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
 from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import draws, radius, steps
+from maskedbandit.law import draws, steps
+from maskedbandit.noise_bounds import radius
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics
 from tests.statistics import ALPHA, at_most, mean_is, same_distribution_of_two, seeded

@@ -15,7 +15,8 @@ import pytest
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import Law, is_sub_gamma, log_mgf, radius
+from maskedbandit.law import Law, is_sub_gamma
+from maskedbandit.noise_bounds import log_mgf, radius
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import Statistics

@@ -28,7 +28,8 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.law import draws, is_coins, radius, steps
+from maskedbandit.law import draws, is_coins, steps
+from maskedbandit.noise_bounds import radius
 from maskedbandit.noises import room as noises
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import ZERO, Loss

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from maskedbandit.core import kernel
-from maskedbandit.law import LAPLACE, SKELLAM, log_mgf
+from maskedbandit.law import LAPLACE, SKELLAM
+from maskedbandit.noise_bounds import log_mgf
 from maskedbandit.noises import room
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace

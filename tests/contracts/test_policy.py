@@ -29,7 +29,6 @@ from maskedbandit.lab.engine import deck
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.policies.parts.choice import fewest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
 from tests.contracts.guide import NAME, PAGE
@@ -318,9 +317,6 @@ class Plain(Policy):
 
     def init(self, k, horizon):
         return Book(np.zeros(k), np.zeros(k))
-
-    def means(self, s):
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -16,6 +16,9 @@ def mutant(kernel: Kernel[Any, Any], old: str = "", new: str = "", **names: Any)
     0.0
     """
     scope = {**kernel.function.__globals__, **names}
+    unused = [name for name in names if name not in kernel.function.__code__.co_names and name not in new]
+    if unused:
+        raise ValueError(f"{kernel.function.__qualname__} does not use {', '.join(unused)}")
     if not old:
         return Kernel(FunctionType(kernel.function.__code__, scope), **kernel.options)
     source = dedent(inspect.getsource(kernel.function))

@@ -10,7 +10,8 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
-from maskedbandit.law import NO_NOISE, Law, radius
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.contextual.ada_c_gope import (
     ARRIVED,
     PHASE,

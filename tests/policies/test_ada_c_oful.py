@@ -9,7 +9,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, Law, radius
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.contextual.ada_c_oful import LEAST, AdaCOFUL, largest, length, refresh
 from maskedbandit.policies.contextual_policy import Aim
 from tests.policies.contextual_play import played

@@ -14,8 +14,7 @@ from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.policies.parts.linear import Models, learn
-from maskedbandit.policies.parts.linear_policy import LinearPolicy
+from maskedbandit.policies.parts.linear import LinearPolicy, Models, learn
 from tests.policies.contextual_play import Trail, played
 from tests.statistics import mean_is, same_distribution
 

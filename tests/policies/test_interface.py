@@ -15,7 +15,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import IllegalDecision
-from maskedbandit.law import radius
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from tests.golden import Trail, interpreted
 

@@ -20,10 +20,9 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.errors import BudgetExceeded
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.conversion import additions
-from maskedbandit.privacy.filters import Filter, filters
-from maskedbandit.privacy.ledger import Ledger
+from maskedbandit.privacy.budget import Filter, Ledger, filters
 from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import additions
 
 EPSILON, DELTA = 8, Fraction(1, 100)
 BUDGET = Loss.approximate(EPSILON, DELTA)

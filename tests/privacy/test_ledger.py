@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskedbandit.errors import BudgetExceeded, InvalidValue, PersonalValue
-from maskedbandit.privacy.ledger import Ledger
+from maskedbandit.privacy.budget import Ledger
 from maskedbandit.privacy.loss import INF, ZERO, Loss
 
 fixed = settings(max_examples=60)

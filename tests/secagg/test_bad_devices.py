@@ -10,7 +10,7 @@ import pytest
 from maskedbandit.errors import Disagreement, Forged, TooFew
 from maskedbandit.secagg import key_shares, masks
 from maskedbandit.secagg.client import advertised
-from maskedbandit.secagg.correction import corrected
+from maskedbandit.secagg.key_shares import corrected
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.server import Server

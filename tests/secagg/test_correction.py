@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskedbandit.secagg.correction import Correction, corrected
+from maskedbandit.secagg.key_shares import Correction, corrected
 from maskedbandit.secagg.shamir import PRIME, split
 from tests.statistics import seeded
 

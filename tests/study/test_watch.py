@@ -16,7 +16,8 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
 from maskedbandit.core import Recorded
-from maskedbandit.law import Law, deviation
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import deviation
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.watch import Found, Watch

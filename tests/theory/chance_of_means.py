@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from maskedbandit.core import Recorded
-from maskedbandit.law import Law, deviation
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import deviation
 
 CELLS = 1000  # of the range in which the best mean may lie
 FAR = 9.0  # standard deviations: nothing is beyond them

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.law import NO_NOISE, Law, draws, steps
-from maskedbandit.theory.change import Sum, has_changed
+from maskedbandit.theory.chernoff import Sum, has_changed
 from maskedbandit.theory.divergences import kl
 from tests.statistics import at_most
 

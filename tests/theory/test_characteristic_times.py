@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.theory import KINDS, characteristic_time, costs, kl, private_divergence, proportions, transport
+from maskedbandit.theory import (
+    KINDS,
+    characteristic_time,
+    characteristic_times,
+    kl,
+    private_divergence,
+    proportions,
+    transport,
+)
 from maskedbandit.theory.transport import excess
 from tests.thrift import thrifty
 
@@ -177,7 +185,10 @@ def test_hundreds_of_arms(epsilon) -> None:
         rivals = np.delete(means, best)
         v = np.delete(w, best) / w[best]
         top = float(means[best])
-        parts = costs.kl_parts(top, rivals) if epsilon is None else costs.private_parts(top, rivals, min(epsilon, 200))
+        if epsilon is None:
+            parts = characteristic_times.parts_under_kl(top, rivals)
+        else:
+            parts = characteristic_times.parts_under_privacy(top, rivals, min(epsilon, 200))
         with np.errstate(all="ignore"):
             lost, kept = parts(v)
         cost = w[best] * (lost + v * kept)

@@ -6,7 +6,8 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 import maskedbandit as mb
-from maskedbandit.law import LAPLACE, NO_NOISE, Law, log_mgf_of_sum
+from maskedbandit.law import LAPLACE, NO_NOISE, Law
+from maskedbandit.noise_bounds import log_mgf_of_sum
 from maskedbandit.theory.chernoff import chernoff_bound, exponent
 from maskedbandit.theory.divergences import kl_upper, private_upper
 

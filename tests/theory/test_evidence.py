@@ -12,8 +12,7 @@ from scipy.stats import binom
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, draws_of_one
 from maskedbandit.theory.evidence import FIRST, Bets, both, everywhere, evidence, log_weight, shift, tail, weights
 from maskedbandit.theory.likelihood import Releases, allowance, likeliest, log_likelihood
-from maskedbandit.theory.lost_draws import wider_laplace
-from maskedbandit.theory.noise_pmf import log_pmf
+from maskedbandit.theory.noise_pmf import log_pmf, wider_laplace
 from tests.policies.mutants import mutant
 
 LAWS = {

@@ -10,8 +10,7 @@ from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
 from maskedbandit.theory.likelihood import Releases, information, likeliest, log_likelihood, of_release
-from maskedbandit.theory.lost_draws import standing
-from maskedbandit.theory.noise_pmf import log_pmf_of_draws
+from maskedbandit.theory.noise_pmf import log_pmf_of_draws, standing
 from tests.policies.mutants import mutant
 
 LAWS = {

@@ -18,8 +18,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
-from maskedbandit.theory.lost_draws import log_excess, standing, wider_laplace
-from maskedbandit.theory.noise_pmf import log_pmf_of_draws
+from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, standing, wider_laplace
 from tests.policies.mutants import mutant
 
 NOISES = {LAPLACE: DiscreteLaplace, SKELLAM: Skellam, GAUSSIAN: DiscreteGaussian}

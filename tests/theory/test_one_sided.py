@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from maskedbandit.law import Law
+from maskedbandit.theory.evidence import beyond
 from maskedbandit.theory.likelihood import Releases, allowance, likeliest
-from maskedbandit.theory.one_sided import beyond
 from tests.policies.mutants import mutant
 from tests.theory.test_evidence import LAWS, chances
 

@@ -8,8 +8,7 @@ import pytest
 
 from maskedbandit import Release
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.theory.restarts import Restarts
-from maskedbandit.theory.sequences import evidence, sums, worth_of_bets
+from maskedbandit.theory.sequences import Restarts, evidence, sums, worth_of_bets
 from tests.theory.test_evidence import LAWS, chances
 
 EXACT = Law(NO_NOISE)

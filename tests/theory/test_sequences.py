@@ -15,7 +15,8 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.tree import Tree
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, cumulant, log_mgf, steps
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, steps
+from maskedbandit.noise_bounds import cumulant, log_mgf
 from maskedbandit.theory.noise_pmf import log_pmf
 from maskedbandit.theory.sequences import (
     BETS,

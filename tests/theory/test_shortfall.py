@@ -10,7 +10,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.theory.shortfall import epsilon_left
+from maskedbandit.theory.noise_pmf import epsilon_left
 
 FRACTIONS = (0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
 TABLE = {  # by epsilon and steps

@@ -5,7 +5,7 @@ users: nothing is divided by the number of arms or of releases [SS19; CZ23, Thm.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +52,6 @@ class Central(NoisyChannel):
     @staticmethod
     @kernel
     def perturb(
-        parameters: NamedTuple,
-        memory: NamedTuple,
-        law: Law,
-        stream: int,
-        total: float,
-        n: int,
-        noise: int,
-        rng: np.random.Generator,
+        parameters: Any, memory: Any, law: Law, stream: int, total: float, n: int, noise: int, rng: np.random.Generator
     ) -> float:
         return (total + noise) / steps(law, n)

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, PersonalValue, RewardOutOfRange
-from maskedbandit.law import Law, draws, is_one_laplace_draw, is_skellam, radius, steps
+from maskedbandit.law import Law, draws, is_one_laplace_draw, is_skellam, steps
+from maskedbandit.noise_bounds import radius
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.privacy.statistics import REWARD, Statistics

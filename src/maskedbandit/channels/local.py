@@ -5,16 +5,14 @@ trusting nobody. One bit of randomized response costs less; see `Response`.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
+from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import encode
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
-from maskedbandit.core import kernel
-from maskedbandit.law import Law, steps
+from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
@@ -50,16 +48,4 @@ class Local(NoisyChannel):
         check_answers(answers, offer.n)
         return whole_steps(total) / self.steps(offer.n)
 
-    @staticmethod
-    @kernel
-    def perturb(
-        parameters: NamedTuple,
-        memory: NamedTuple,
-        law: Law,
-        stream: int,
-        total: float,
-        n: int,
-        noise: int,
-        rng: np.random.Generator,
-    ) -> float:
-        return (total + noise) / steps(law, n)
+    perturb = Central.perturb

@@ -1,7 +1,7 @@
 """No privacy: the server receives every reward, and the policy plain sums; the baseline of comparisons."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -51,13 +51,6 @@ class Raw(Carrier):
     @staticmethod
     @kernel
     def perturb(
-        parameters: NamedTuple,
-        memory: NamedTuple,
-        law: Law,
-        stream: int,
-        total: float,
-        n: int,
-        noise: int,
-        rng: np.random.Generator,
+        parameters: Any, memory: Any, law: Law, stream: int, total: float, n: int, noise: int, rng: np.random.Generator
     ) -> float:
         return total

@@ -7,7 +7,7 @@ flip + (1 - 2 flip) x, and the sum of n bits is turned into an unbiased estimate
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -69,14 +69,7 @@ class Response(Carrier):
     @staticmethod
     @kernel
     def perturb(
-        parameters: NamedTuple,
-        memory: NamedTuple,
-        law: Law,
-        stream: int,
-        total: float,
-        n: int,
-        noise: int,
-        rng: np.random.Generator,
+        parameters: Any, memory: Any, law: Law, stream: int, total: float, n: int, noise: int, rng: np.random.Generator
     ) -> float:
         ones = rng.binomial(int(total), 1 - law.flip) + rng.binomial(n - int(total), law.flip)
         return (ones - n * law.flip) / (1 - 2 * law.flip)

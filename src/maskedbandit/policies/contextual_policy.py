@@ -22,6 +22,7 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
+from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics, linear, rewards
 
 
@@ -52,6 +53,9 @@ class ContextualPolicy(Policy):
 
     @abstractmethod
     def init(self, k: int, aim: Aim) -> Any: ...
+
+    def means(self, s: Any) -> None:
+        return None
 
     def needs(self, law: Law) -> str:
         return "a grid that is the same for cohorts of every size" if law.root > 0 else ""
@@ -86,3 +90,29 @@ class ContextualPolicy(Policy):
     @kernel
     def arrived(s: Any, arm: int, z: np.ndarray) -> None:
         """A reward has arrived in the open cohort. Only policies that protect rewards alone may use z."""
+
+
+class NoReleasePolicy(ContextualPolicy):
+    """A policy that never closes a cohort.
+
+    **Guarantee**: nothing that it shows depends on a reward, or on the context of any user except the current one.
+    """
+
+    def models(self, k: int) -> int:
+        return 1
+
+    def statistics(self, d: int, signed: bool) -> Statistics:
+        return rewards(d)  # nothing is released, so the smallest statistics will do
+
+    def loss(self, released: Loss, horizon: int) -> Loss:
+        return ZERO
+
+    @staticmethod
+    @kernel
+    def due(s: Any, law: Law, model: int, n: int) -> bool:
+        return False
+
+    @staticmethod
+    @kernel
+    def tell(s: Any, law: Law, model: int, n: int, sums: np.ndarray) -> None:
+        pass

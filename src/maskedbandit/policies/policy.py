@@ -14,6 +14,15 @@ from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
 
 
+def means_of(total: np.ndarray, n: np.ndarray) -> npt.NDArray[np.float64]:
+    """total / n; nan where there is no user.
+
+    >>> means_of(np.array([3.0, 0.0]), np.array([4, 0]))
+    array([0.75,  nan])
+    """
+    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+
+
 class Policy(ABC):
     """A policy. Subclasses are frozen dataclasses of parameters; `ask` and `tell` are kernels."""
 
@@ -43,9 +52,10 @@ class Policy(ABC):
     def means(self, s: Any) -> npt.NDArray[np.float64] | None:
         """The mean reward of each arm in the releases that the policy uses; nan for an arm without a release.
 
-        None: it keeps no means. Only a policy that closes no cohort may say that.
+        Here of all releases, with their `total` and `n` in the state. None: it keeps no means. Only a policy that
+        closes no cohort may say that.
         """
-        return None
+        return means_of(s.total, s.n)
 
     def findings(self, s: Any) -> dict[str, float]:
         """Further results of a run, from the state at its end."""

@@ -23,13 +23,14 @@ from fractions import Fraction
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.conversion import above, additions
 from maskedbandit.privacy.exact import Number, exact, is_exact, whole
 from maskedbandit.privacy.loss_text import parsed, written
 from maskedbandit.privacy.renyi_divergences import (
     INF,
     ORDERS,
     Bound,
+    above,
+    additions,
     discrete_laplace_curve,
     skellam_bound,
     skellam_curve,

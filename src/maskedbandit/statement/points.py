@@ -1,7 +1,7 @@
 """The points by which a guarantee of differential privacy is judged [NDLH25], answered for a study."""
 
 from maskedbandit.channels.channel import Channel, epsilon_of
-from maskedbandit.law import deviation
+from maskedbandit.noise_bounds import deviation
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.statement.content import Points

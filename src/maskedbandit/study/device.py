@@ -2,10 +2,10 @@
 
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.offers import Offer
+from maskedbandit.checks import User, checked_user
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.participation import Participation
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.user import User, checked_user
 
 
 def check_agreed(channel: Channel, n: int, offer: Offer) -> None:

@@ -1,6 +1,6 @@
 """The rule that finds harm: how surprising the releases of an arm's guardrail would be, if the arm did none.
 
-After each release the evidence is S of theory/restarts.py: a mean of processes M of which one begins with each release
+After each release the evidence is S of theory/sequences.py: a mean of processes M of which one begins with each release
 of the arm. M is that of theory/sequences.py, for a mean at the limit, or of theory/differences.py, for a difference at
 the limit. While the mean of the arm's people is within the limit since each of its releases, or the difference is, S is
 at most a non-negative supermartingale from 1, whatever rule chose the cohorts. So it ever reaches 1 / a with
@@ -22,8 +22,7 @@ from maskedbandit.core import Recorded
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.theory.differences import Pair, pair_sums, worth_of_bets_on_pair
-from maskedbandit.theory.restarts import Restarts
-from maskedbandit.theory.sequences import Floats, Sums, failures, of_sums, sums, worth_of_bets
+from maskedbandit.theory.sequences import Floats, Restarts, Sums, failures, of_sums, sums, worth_of_bets
 
 
 class Found(NamedTuple):

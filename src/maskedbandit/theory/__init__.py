@@ -9,9 +9,9 @@ from maskedbandit.theory import guarantees
 from maskedbandit.theory.bounds import INFORMATION, Floats, lower_bound, minimax
 from maskedbandit.theory.characteristic_times import KINDS, characteristic_time, proportions
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
+from maskedbandit.theory.noise_pmf import epsilon_left
 from maskedbandit.theory.samples import TIMES, critical_epsilon, least_samples
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
-from maskedbandit.theory.shortfall import epsilon_left
 from maskedbandit.theory.wrong_answers import least_wrong
 
 LOWER = tuple(INFORMATION)

@@ -17,7 +17,7 @@ lower, because that bound charges more for the noise than the likelihood does:
 over fixed values of lam, and w(q) = q if that is less. So it depends on sizes and on the noise alone.
 
 Where users may be lost with their noise, the likelihood is that of a distribution that stands for all that are possible
-(lost_draws.py), and the level is higher by what the releases are allowed for it.
+(noise_pmf.py), and the level is higher by what the releases are allowed for it.
 
 Lambda need not rise with q, but Lambda(q) / w(q) does: it is minus the slope of the chord of ln L from z(q) to q. ln L
 is concave, and both ends rise with q. And w is concave, as a least value of concave functions. So all of [a, b] is
@@ -27,7 +27,8 @@ refuted if Lambda(a) min{1, w(b) / w(a)} > level, and a search from above misses
 import math
 
 from maskedbandit.core import large_kernel, lean_kernel
-from maskedbandit.law import Law, largest_tilt, log_mgf_of_sum
+from maskedbandit.law import Law, largest_tilt
+from maskedbandit.noise_bounds import log_mgf_of_sum
 from maskedbandit.theory.likelihood import Releases, allowance, of_release
 
 SPARED = 2.0  # nats, in f'

@@ -17,25 +17,29 @@ With `beta` the best arm gets that fraction of the pulls, and only the others ar
 to that. Then T* is larger, at beta = 1/2 at most twice as large.
 
 All costs are solved in the same way. With v_a = w_a / w_best, the cost over w_best is C_a(v) = d(m_best, x) + v d(m_a,
-x), with x where the two arms meet; it grows with v, and its slope is d(m_a, x) (costs.py). At the optimum all C_a are
-y, which is found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1 [GK16, Thm.
-5], or, if beta is given, until 1 / (1 + sum of v_a) is beta.
+x), with x where the two arms meet; it grows with v, and its slope is d(m_a, x). At the optimum all C_a are y, which is
+found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1 [GK16, Thm. 5], or, if
+beta is given, until 1 / (1 + sum of v_a) is beta.
+
+A `Parts` maps the v_a of rivals to d(m_best, x_a) and d(m_a, x_a); `at` says of which, if not of all.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.theory.bounds import positive
-from maskedbandit.theory.costs import Floats, Parts, kl_parts, private_parts, quadratic_parts
+from maskedbandit.theory import transport
+from maskedbandit.theory.bounds import Floats, positive
 from maskedbandit.theory.transport import SAME
 
 KINDS = ("KL", "TV", "TV2", "gaussian")
+Arms = slice | npt.NDArray[np.intp]
+ALL = slice(None)
 CLOSE = 1e-12  # tolerance: costs are equal, and logarithms of sums 0, up to this
 
 
@@ -107,6 +111,29 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
         return Optimum(total / y, np.insert(v[where], best, 1.0) / total)
 
 
+class Parts(Protocol):
+    """Of all rivals of the best arm at once; see the top of the file."""
+
+    def __call__(self, v: Floats, at: Arms = ALL) -> tuple[Floats, Floats]: ...
+
+
+def parts_of_squares(cost: Floats) -> Parts:
+    """d(m, x) = cost ((m - x) / gap)^2."""
+    return lambda v, at=ALL: (cost[at] * np.square(v / (1 + v)), cost[at] / np.square(1 + v))
+
+
+def parts_under_kl(top: float, rivals: Floats) -> Parts:
+    """d = kl: arms meet at the pooled mean."""
+    each = np.vectorize(transport.kl_parts, otypes=[float, float])
+    return lambda v, at=ALL: each(top, rivals[at], v)
+
+
+def parts_under_privacy(top: float, rivals: Floats, epsilon: float) -> Parts:
+    """d = d_eps: transport.py says where arms meet."""
+    each = np.vectorize(transport.private_parts, otypes=[float, float])
+    return lambda v, at=ALL: each(top, rivals[at], v, epsilon)
+
+
 def solve(
     kind: str,
     top: float,
@@ -124,10 +151,10 @@ def solve(
             v *= (1 / beta - 1) / float(count @ v)
         return float(gap[0] * min(1.0, v[0])), v
     if kind == "KL":
-        parts = kl_parts(top, rivals) if epsilon is None else private_parts(top, rivals, epsilon)
+        parts = parts_under_kl(top, rivals) if epsilon is None else parts_under_privacy(top, rivals, epsilon)
     else:
         cost = gap * (gap if epsilon is None else np.minimum(3 * epsilon, gap))
-        parts = quadratic_parts(cost if kind == "TV2" else cost / (2 * variance))
+        parts = parts_of_squares(cost if kind == "TV2" else cost / (2 * variance))
     v = np.full(gap.size, 1.0)
 
     def miss(log_v: float) -> float:

@@ -7,7 +7,7 @@ A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) 
 and releases of one arm multiply. Factors without mu are left out. The sum starts at its largest term and goes outwards
 until terms are negligible, so the number of terms is that of the narrower of the two distributions.
 
-Where users may be lost with their noise, h is a distribution that stands for all that are possible (see lost_draws.py),
+Where users may be lost with their noise, h is a distribution that stands for all that are possible (see noise_pmf.py),
 and whoever compares likelihoods has to grant the `allowance` to the one that is to be ruled out.
 
 ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
@@ -33,8 +33,7 @@ from maskedbandit.law import (
     loses_draws,
     unit_variance,
 )
-from maskedbandit.theory.lost_draws import log_excess, standing
-from maskedbandit.theory.noise_pmf import log_pmf_of_draws
+from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, standing
 
 NOTHING = 1e-15  # terms below this fraction of the largest are left out
 

@@ -18,6 +18,18 @@ Under randomized response all this is done for the bits that devices send. On a 
 the noise in the sum of the first m of them is known, and independent of rewards: M is divided by m (m + 1), and the
 union bound is over m. A sum that wraps around its modulus, with probability at most the channel's `failure`, is not
 covered.
+
+**Restarts.** M begins with the first release. If an arm was far within a limit for long, all that has to be made up for
+before M shows that it is now beyond it. So let M_s be the same process from release s on, 1 before it, and
+
+    S = sum over s = 1, 2, ... of M_s / (s (s + 1)).
+
+The weights add up to 1. If the average over the people since any release was within the limit, each M_s is at most a
+non-negative supermartingale from 1, and so is S. So S ever reaches 1 / a with probability <= a [Vil39], however long
+releases go on. What begins with release s pays ln(s (s + 1)) nats for it: 0.7 with the first, 9 with the hundredth.
+
+M_s is a mean over bets, and what a bet is worth is a product over releases. So one number for each bet is enough,
+whatever the number of releases: (the sum before + the weight of what begins now) x the factor of this release.
 """
 
 import math
@@ -30,17 +42,8 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.law import (
-    Law,
-    cumulant,
-    draws_of_one,
-    is_laplace,
-    is_noiseless,
-    is_response,
-    largest_tilt,
-    log_mgf,
-    log_mgf_of_sum,
-)
+from maskedbandit.law import Law, draws_of_one, is_laplace, is_noiseless, is_response, largest_tilt
+from maskedbandit.noise_bounds import cumulant, log_mgf, log_mgf_of_sum
 
 Floats = npt.NDArray[np.float64]
 
@@ -187,3 +190,37 @@ def mean_intervals(law: Law, arms: Sequence[Sums], alpha: float = 0.05) -> list[
     if is_response(law):  # from bits to rewards
         ends = np.clip((ends - law.flip) / (1 - 2 * law.flip), 0.0, 1.0)
     return [Interval(float(low), float(high)) for low, high in ends.T]
+
+
+class Restarts:
+    """S so far, so that what changes late is found as well, from what each release was worth to each bet.
+
+    Without `anew` it is M alone, which never begins again.
+
+    >>> late, once = Restarts(), Restarts(anew=False)
+    >>> for worth in [-0.5] * 40 + [0.5] * 30:
+    ...     late.add(np.array([worth]))
+    ...     once.add(np.array([worth]))
+    >>> round(late.evidence, 1), once.evidence
+    (9.0, -5.0)
+    """
+
+    def __init__(self, anew: bool = True) -> None:
+        self.anew, self.releases = anew, 0
+        self._worth: Floats | float = -math.inf  # ln of the weighted sum over all that has begun, of each bet
+
+    def add(self, worth: Floats) -> None:
+        """Take in ln of what the next release is worth to each bet."""
+        s = self.releases = self.releases + 1
+        weight = 1 / (s * (s + 1)) if self.anew else float(s == 1)
+        begins = math.log(weight) if weight else -math.inf
+        self._worth = np.logaddexp(self._worth, begins) + worth
+
+    @property
+    def evidence(self) -> float:
+        """ln S, in nats."""
+        if not self.releases:
+            return 0.0
+        begun = log_mean_exp(np.asarray(self._worth))
+        later = -math.log(self.releases + 1) if self.anew else -math.inf  # what begins with releases that are to come
+        return float(np.logaddexp(begun, later))

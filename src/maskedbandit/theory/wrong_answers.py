@@ -35,7 +35,8 @@ from typing import NamedTuple
 
 from maskedbandit.errors import UnknownName
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, deviation, is_response, largest_tilt, log_mgf
+from maskedbandit.law import Law, is_response, largest_tilt
+from maskedbandit.noise_bounds import deviation, log_mgf
 from maskedbandit.theory.bounds import INFORMATION, gapped, positive
 
 STEPS = 80  # of a search for the least value

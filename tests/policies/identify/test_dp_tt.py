@@ -8,7 +8,8 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import LAPLACE, Law, log_mgf_of_sum
+from maskedbandit.law import LAPLACE, Law
+from maskedbandit.noise_bounds import log_mgf_of_sum
 from maskedbandit.policies.identify.dp_tt import (
     LARGEST,
     arm_threshold,

@@ -13,8 +13,7 @@ from scipy.stats import binom
 
 import maskedbandit as mb
 from maskedbandit.core import kernel, large_kernel
-from maskedbandit.law import Law
-from maskedbandit.law.record import LawParameters
+from maskedbandit.law import Law, LawParameters
 from maskedbandit.policies.identify import released_likelihood as subject
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
 from maskedbandit.policies.parts import known_releases, shares

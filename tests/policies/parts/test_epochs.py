@@ -10,7 +10,8 @@ from scipy.stats import hypergeom
 
 import maskedbandit as mb
 from maskedbandit.core import TOGETHER, WAIT, Decision
-from maskedbandit.law import LAPLACE, NO_NOISE, Law, cumulant, largest_tilt
+from maskedbandit.law import LAPLACE, NO_NOISE, Law, largest_tilt
+from maskedbandit.noise_bounds import cumulant
 from maskedbandit.policies.parts.epochs import (
     ROWS,
     arrive,

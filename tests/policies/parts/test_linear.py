@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from maskedbandit.law import GAUSSIAN, KARY, NO_NOISE, Law, deviation
+from maskedbandit.law import GAUSSIAN, KARY, NO_NOISE, Law
+from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.parts.linear import FIRST, LEAF, Models, factored, fit, full, inverted, learn, models
 
 RAW, CENTRAL = Law(NO_NOISE), Law(GAUSSIAN, scale=2.0, grid=1, per_release=1)

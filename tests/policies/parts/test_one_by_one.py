@@ -12,8 +12,8 @@ from maskedbandit.core import WAIT, Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, Law
 from maskedbandit.policies.identify import eb_tci, track_and_stop, ttucb
+from maskedbandit.policies.parts.choice import leads, turns
 from maskedbandit.policies.parts.one_by_one import certain, decided, ones
-from maskedbandit.policies.parts.tracking import leads, turns
 from tests.policies.identify.plain import (
     PlainCumulative,
     PlainElimination,

@@ -7,7 +7,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from tests.golden import interpreted

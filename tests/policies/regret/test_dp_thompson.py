@@ -8,7 +8,8 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, Law, nodes, radius
+from maskedbandit.law import NO_NOISE, Law, nodes
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_thompson import AWAITED, FIRST, PILOT, STEP, THEN, DPThompson, enough, worst
 from tests.golden import interpreted

@@ -7,7 +7,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import radius
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.dpse import epoch
 from tests.golden import interpreted
 from tests.policies.coverage import drops

@@ -9,7 +9,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, NO_NOISE, Law, nodes, radius, width
+from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, NO_NOISE, Law, nodes, width
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.dpucb import noise
 from tests.golden import interpreted
 from tests.policies.mutants import mutant

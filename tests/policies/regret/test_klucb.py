@@ -13,7 +13,8 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.law import NO_NOISE, RESPONSE, Law, radius
+from maskedbandit.law import NO_NOISE, RESPONSE, Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.klucb import above, centre, compute
 from tests.golden import interpreted

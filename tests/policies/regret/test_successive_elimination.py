@@ -7,7 +7,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.successive_elimination import BATCH, SIZE, confidence, eliminate
 from tests.golden import interpreted
 from tests.policies.coverage import drops

@@ -7,7 +7,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import NO_NOISE, Law, radius
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.sw_ucb import SWUCB
 from tests.policies.mutants import mutant
 

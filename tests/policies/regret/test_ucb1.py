@@ -7,7 +7,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.streams import Rewards, Streams, uniform
-from maskedbandit.law import NO_NOISE, Law, radius
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from tests.golden import interpreted
 from tests.policies.mutants import mutant

@@ -11,7 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.policies.select import arms_above as subject
 from maskedbandit.policies.select.arms_above import ABOVE, BELOW, OPEN, ArmsAbove
-from maskedbandit.theory.one_sided import beyond
+from maskedbandit.theory.evidence import beyond
 from tests.policies.identify.test_released_likelihood import CHANNELS, RAW, silent
 from tests.policies.mutants import mutant
 from tests.statistics import at_most

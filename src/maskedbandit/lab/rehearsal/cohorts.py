@@ -19,12 +19,12 @@ from maskedbandit.backends.backend import Aggregate
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.offers import Offer
+from maskedbandit.checks import User
 from maskedbandit.errors import Implausible, InvalidValue, OutOfTurn, ProtocolError, TooFew
-from maskedbandit.privacy.ledger import Ledger
+from maskedbandit.privacy.budget import Ledger
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.participation import Participation
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.user import User
 
 HOPELESS = 20  # cohorts thrown away in a row
 

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from maskedbandit import policies
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.checks import User
 from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -40,7 +41,6 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.user import User
 from maskedbandit.study.device import Device
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.illegal import unknown_size

@@ -1,15 +1,6 @@
 """Worlds are what arms pay: instances of arms, and contexts. A file here is found under its class's name."""
 
-from typing import Any
-
 from maskedbandit.rooms import Room
 
 room = Room("instance", __name__)
-
-
-def __getattr__(name: str) -> Any:
-    return room.attribute(name)
-
-
-def __dir__() -> list[str]:
-    return room.classes()
+__getattr__, __dir__ = room.attribute, room.classes

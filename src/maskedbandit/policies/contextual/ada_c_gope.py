@@ -38,7 +38,8 @@ import numpy as np
 
 from maskedbandit.checks import check_fraction
 from maskedbandit.core import kernel
-from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw, radius
+from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.design import coordinates, information, optimal

@@ -30,7 +30,8 @@ import numpy as np
 
 from maskedbandit.checks import check_fraction, check_positive
 from maskedbandit.core import kernel
-from maskedbandit.law import NO_NOISE, Law, deviation, is_gaussian, is_noiseless, radius
+from maskedbandit.law import NO_NOISE, Law, is_gaussian, is_noiseless
+from maskedbandit.noise_bounds import deviation, radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.linear import Models, fit, highest_bound, models
 from maskedbandit.privacy.statistics import clip

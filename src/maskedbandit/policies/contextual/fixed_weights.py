@@ -15,9 +15,8 @@ import numpy as np
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.contextual_policy import Aim
+from maskedbandit.policies.contextual_policy import Aim, NoReleasePolicy
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.no_release_policy import NoReleasePolicy
 
 
 class State(NamedTuple):

@@ -12,8 +12,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.linear import Models, products, value, width
-from maskedbandit.policies.parts.linear_policy import LinearPolicy
+from maskedbandit.policies.parts.linear import LinearPolicy, Models, products, value, width
 
 
 @dataclass(frozen=True)

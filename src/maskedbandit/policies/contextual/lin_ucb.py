@@ -18,8 +18,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.linear import Models, highest_bound
-from maskedbandit.policies.parts.linear_policy import LinearPolicy
+from maskedbandit.policies.parts.linear import LinearPolicy, Models, highest_bound
 
 
 @dataclass(frozen=True)

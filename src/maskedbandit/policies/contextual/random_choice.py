@@ -10,8 +10,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.policies.parts.no_release_policy import NoReleasePolicy
+from maskedbandit.policies.contextual_policy import Aim, NoReleasePolicy
 
 
 class State(NamedTuple):

@@ -43,8 +43,9 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
-from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.choice import NONE_YET, consider, highest
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, highest, leads, turns
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
@@ -61,7 +62,6 @@ from maskedbandit.policies.parts.phases import (
     settle,
     settled,
 )
-from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_threshold
 

@@ -30,7 +30,8 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
 from maskedbandit.policies.parts.phases import NEWS, check_forced, fail, lack, ready
 from maskedbandit.policies.policy import Policy

@@ -22,27 +22,23 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice
 from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     BEST,
     PROVED,
     RELEASED,
     Coins,
+    OneByOnePolicy,
     certain,
     coins,
-    lack,
     ratio,
-    record,
     recount,
     serve,
 )
-from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
@@ -81,7 +77,7 @@ def eliminate(s: State, law: Law) -> None:
 
 
 @dataclass(frozen=True)
-class BestArmElimination(Policy):
+class BestArmElimination(OneByOnePolicy):
     """Rounds of single pulls; arms that cannot be the best are dropped.
 
     `threshold` is "proved", the sharper rule, or "published", which is proved too.
@@ -92,21 +88,13 @@ class BestArmElimination(Policy):
     Decision(arm=0, n=1, close=1)
     """
 
-    goal = "identify"
-
     threshold: Literal["proved", "published"] = "proved"
 
     def __post_init__(self) -> None:
         check_choice("threshold", self.threshold, ("proved", "published"))
 
-    def needs(self, law: Law) -> str:
-        return lack(law)
-
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), np.ones(k, np.int64), np.zeros(1, np.int64), float(delta))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel
@@ -121,8 +109,3 @@ class BestArmElimination(Policy):
                 return Decision(arm, 0, 0)
         s.turn[0] = arm + 1
         return serve(s.coins, arm)
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s.coins, arm, n, total)

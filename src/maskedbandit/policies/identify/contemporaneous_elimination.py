@@ -30,13 +30,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, radius, steps
+from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, steps
+from maskedbandit.noise_bounds import radius
+from maskedbandit.policies.parts.batches import check_ratio
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
@@ -52,7 +52,6 @@ from maskedbandit.policies.parts.epochs import (
     pairs,
     unlike,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 EPOCHS, RELEASED = range(1, 3)
@@ -148,8 +147,7 @@ class ContemporaneousElimination(Policy):
     least: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
+        check_ratio(self.ratio)
         check_cohort("least", self.least)
 
     def init(self, k: int, delta: float) -> State:
@@ -157,9 +155,6 @@ class ContemporaneousElimination(Policy):
         clock, asked = np.array([k, 0, 0]), np.zeros(1, np.int64)
         known = np.zeros(k), n, flying, np.ones(k, np.int64), plan, pairs(k), flight(k), clock, asked
         return State(*known, float(delta), float(self.ratio), int(self.least))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

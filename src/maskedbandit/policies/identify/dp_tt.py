@@ -51,9 +51,9 @@ from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_laplace, is_response, log_mgf_of_sum, radius
-from maskedbandit.policies.parts.choice import NONE_YET, Choice, consider, highest
-from maskedbandit.policies.parts.means import means_of
+from maskedbandit.law import Law, is_laplace, is_response
+from maskedbandit.noise_bounds import log_mgf_of_sum, radius
+from maskedbandit.policies.parts.choice import NONE_YET, Choice, Turns, consider, highest, leads, turns
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
@@ -71,8 +71,7 @@ from maskedbandit.policies.parts.phases import (
     settle,
     settled,
 )
-from maskedbandit.policies.parts.tracking import Turns, leads, turns
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
 

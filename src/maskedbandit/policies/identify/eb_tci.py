@@ -1,6 +1,6 @@
 """EB-TCI: the arm that looks best against the one that is hardest to tell from it [JDBHK22].
 
-    B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see tracking.py)
+    B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see choice.py)
 
 m_a is the mean of the N_a bits of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
 makes an arm with few pulls the challenger now and then, so every arm is explored. The policy stops with B as soon as
@@ -16,27 +16,22 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, leads, turns
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLDS,
     Coins,
+    OneByOnePolicy,
     coins,
     compare,
     decided,
     first,
-    lack,
     ready,
-    record,
     serve,
 )
-from maskedbandit.policies.parts.tracking import Turns, leads, turns
-from maskedbandit.policies.policy import Policy
 
 
 class State(NamedTuple):
@@ -57,7 +52,7 @@ def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
 
 
 @dataclass(frozen=True)
-class EBTCI(Policy):
+class EBTCI(OneByOnePolicy):
     """Empirical best leader, transportation cost challenger with a penalty, one user at a time.
 
     `beta` is the leader's fraction of pulls; `threshold` is "proved", "published" or "heuristic" (not proved), see
@@ -69,8 +64,6 @@ class EBTCI(Policy):
     Decision(arm=0, n=1, close=1)
     """
 
-    goal = "identify"
-
     beta: float = 0.5
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
@@ -78,14 +71,8 @@ class EBTCI(Policy):
         check_fraction("beta", self.beta)
         check_choice("threshold", self.threshold, THRESHOLDS)
 
-    def needs(self, law: Law) -> str:
-        return lack(law)
-
     def init(self, k: int, delta: float) -> State:
         return State(coins(k, delta, self.threshold), turns(k, self.beta))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel
@@ -96,8 +83,3 @@ class EBTCI(Policy):
         if decided(s.coins):
             return Decision(best, 0, 0)
         return serve(s.coins, best if leads(s.turns, best) else challenger(s.coins, best, rng))
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s.coins, arm, n, total)

@@ -5,7 +5,7 @@ evidence.py) is at least 1 / (delta v) for every rival b, v its share in the bet
 up to at most one, so all bets together gain 1 / delta against the best arm with probability <= delta. So the answer is
 wrong with probability <= delta, plus the channel's `failure` for each sum that may wrap around its modulus. The
 evidence is valid however pulls and cohorts are chosen, and where users may be lost with their noise, whatever noise is
-left (see lost_draws.py). docs/released_likelihood.md has the proofs and the alternatives that were tried.
+left (see noise_pmf.py). docs/released_likelihood.md has the proofs and the alternatives that were tried.
 
 The rest can be chosen freely, because it is post-processing. Every release has its own noise, so cohorts are few:
 
@@ -52,9 +52,8 @@ from maskedbandit.policies.parts.known_releases import (
     releases,
     update_means,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.shares import FEW, bets, equal, give_share, has_share, in_favour, nats_of_share, ranks
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.evidence import everywhere, evidence
 from maskedbandit.theory.likelihood import information
 

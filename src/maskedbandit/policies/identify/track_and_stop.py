@@ -19,27 +19,23 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     RELEASED,
     THRESHOLDS,
     Coins,
+    OneByOnePolicy,
     coins,
     compare,
     decided,
     first,
-    lack,
     ready,
-    record,
     serve,
 )
-from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.transport import kl_proportions
 
 
@@ -100,7 +96,7 @@ def choose(s: State, rng: np.random.Generator) -> int:
 
 
 @dataclass(frozen=True)
-class TrackAndStop(Policy):
+class TrackAndStop(OneByOnePolicy):
     """The optimal proportions for the estimated means, one user at a time.
 
     `tracking` is "direct" or "cumulative"; `threshold` is "proved", "published" or "heuristic" (not proved), see
@@ -112,8 +108,6 @@ class TrackAndStop(Policy):
     Decision(arm=0, n=1, close=1)
     """
 
-    goal = "identify"
-
     tracking: Literal["direct", "cumulative"] = "direct"
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
@@ -121,15 +115,9 @@ class TrackAndStop(Policy):
         check_choice("threshold", self.threshold, THRESHOLDS)
         check_choice("tracking", self.tracking, ("direct", "cumulative"))
 
-    def needs(self, law: Law) -> str:
-        return lack(law)
-
     def init(self, k: int, delta: float) -> State:
         proportion, due, lag = np.zeros((3, k))
         return State(coins(k, delta, self.threshold), proportion, due, lag, int(self.tracking == "cumulative"))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.coins.total, s.coins.n)
 
     @staticmethod
     @lean_kernel
@@ -140,8 +128,3 @@ class TrackAndStop(Policy):
         if decided(s.coins):
             return Decision(best, 0, 0)
         return serve(s.coins, choose(s, rng) if alone(s.coins.mean, best) else best)
-
-    @staticmethod
-    @lean_kernel
-    def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s.coins, arm, n, total)

@@ -1,7 +1,7 @@
 """TTUCB: the arm of the highest upper confidence bound against the one that is hardest to tell from it [JD23].
 
     B = argmax_a m_a + 2 sigma sqrt(ln n / N_a),      C = argmin_{b != B} W_Bb,      n = number of this pull
-    W_ab = (m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)),      arm = B or C, by tracking (see tracking.py)
+    W_ab = (m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)),      arm = B or C, by tracking (see choice.py)
 
 It stops with i = argmax_a m_a as soon as for all b
 
@@ -25,15 +25,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, draws, is_gaussian
-from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.means import means_of
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, leads, turns
 from maskedbandit.policies.parts.one_by_one import LAST, RELEASED, first, ones, ready, record, serve
-from maskedbandit.policies.parts.tracking import Turns, leads, turns
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base
 
@@ -151,9 +148,6 @@ class TTUCB(Policy):
         n, clock, noise = np.zeros(k, np.int64), np.zeros(4, np.int64), np.zeros(2)
         led = turns(k, self.beta)
         return State(total, n, mean, inverse, width, clock, noise, led, base, int(heuristic))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     THRESHOLDS,
@@ -57,9 +55,6 @@ class UniformGLR(Policy):
 
     def init(self, k: int, delta: float) -> Coins:
         return coins(k, delta, self.threshold)
-
-    def means(self, s: Coins) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel

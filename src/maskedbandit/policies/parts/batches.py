@@ -16,7 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
+from maskedbandit.checks import number
 from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.parts.choice import fewest
 
 USERS = 0
@@ -35,6 +37,12 @@ class Schedule(Protocol):
     def flight(self) -> np.ndarray: ...  # [k] cohorts in flight
     @property
     def clock(self) -> np.ndarray: ...  # [1] users asked for so far
+
+
+def check_ratio(ratio: float) -> None:
+    """By how much an arm grows with a batch."""
+    if not (number(ratio) and 1 < ratio <= 100):
+        raise InvalidValue("ratio", ratio, "a number above 1 and at most 100")
 
 
 @kernel

@@ -1,10 +1,17 @@
-"""The arm of the highest value, or of the fewest users, with ties broken at random.
+"""The arm of the highest value, or of the fewest users, with ties broken at random; and leaders' turns.
 
 Values are considered one after the other. The i-th arm with the highest value so far replaces the one before it with
 probability 1 / i, so all have the same probability, and random numbers are drawn only for ties.
 
 Before there are rewards all arms are equal. So the order of their numbers may not decide who is served first: where
 users are fewer than arms, the last arms would never be served.
+
+Leader or challenger: the leader gets a fraction beta of the pulls for which it led, without randomization [JD23].
+
+    arm = the leader B if N^B_B <= beta L_B, L_B counting this pull, else its challenger
+
+N^B_B is how often B was pulled while it led, and L_B how often it led. Then -1/2 <= N^B_B - L_B / 2 <= 1 always if beta
+is 1/2 [JD23, Lem. 1].
 """
 
 import math
@@ -100,3 +107,26 @@ def in_turn(asked: np.ndarray, rng: np.random.Generator) -> int:
     arm = fewest(asked, rng)
     asked[arm] += 1
     return arm
+
+
+class Turns(NamedTuple):
+    """How often each arm led, and was pulled while it led."""
+
+    led: np.ndarray  # [k]
+    own: np.ndarray  # [k]
+    beta: float
+
+
+def turns(k: int, beta: float) -> Turns:
+    """The state before the first pull."""
+    return Turns(np.zeros(k, np.int64), np.zeros(k, np.int64), float(beta))
+
+
+@kernel
+def leads(s: Turns, leader: int) -> bool:
+    """Whether the leader gets this pull; counts it."""
+    s.led[leader] += 1
+    mine = s.own[leader] <= s.beta * s.led[leader]
+    if mine:
+        s.own[leader] += 1
+    return mine

@@ -13,7 +13,7 @@ and noise comes in draws of one width. The log-moments of -(S - E S) are at most
     V_a = sum_e w^2 / n_a,     D = sum_e (w / n_a)^2 draws + (w / n_c)^2 draws,     K the cumulant of one draw.
 
 The first part is Bennett's bound [BLM13, Thm. 2.9] for terms of at most w / n <= 1 times a reward, as phi grows; the
-second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law/counts.py; `moments` are those of coins). So
+second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law.py; `moments` are those of coins). So
 
     P(S <= s) <= exp(-I(s)),    I(s) = sup over lam >= 0 of  -lam s - (what is above),
 
@@ -34,17 +34,8 @@ import numpy as np
 
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import (
-    Law,
-    cumulant,
-    draws_of_one,
-    is_coins,
-    is_laplace,
-    is_response,
-    largest_tilt,
-    steps,
-    unit_variance,
-)
+from maskedbandit.law import Law, draws_of_one, is_coins, is_laplace, is_response, largest_tilt, steps, unit_variance
+from maskedbandit.noise_bounds import cumulant
 
 ROWS = 128  # epochs in flight at most
 NEXT = 0  # in the clock of a policy: the next arm of the epoch that it asks for

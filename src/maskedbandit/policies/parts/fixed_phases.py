@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import TOGETHER, WAIT, Decision, large_kernel, lean_kernel
-from maskedbandit.law import Law, deviation
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.wrong_answers import Plan, most_wrong
 
 PHASE, NEXT, AWAITED, PLANNED = range(4)

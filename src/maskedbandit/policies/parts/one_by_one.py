@@ -11,13 +11,15 @@ t)/delta), which is **not proved** but is what papers use in experiments [GK16].
 """
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, is_response
 from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.thresholds import highest_likelihood, redundancy
 
 ASKED, RELEASED, LAST, BEST, RIVAL = range(5)
@@ -166,3 +168,20 @@ def decided(s: Coins) -> bool:
         else:
             b += 1
     return b > 0
+
+
+class OneByOnePolicy(Policy):
+    """A search for the best arm whose state keeps `coins`; a subclass has `init` and `ask`."""
+
+    goal = "identify"
+
+    def needs(self, law: Law) -> str:
+        return lack(law)
+
+    def means(self, s: Any) -> npt.NDArray[np.float64]:
+        return means_of(s.coins.total, s.coins.n)
+
+    @staticmethod
+    @lean_kernel
+    def tell(s: Any, arm: int, n: int, total: float) -> None:
+        record(s.coins, arm, n, total)

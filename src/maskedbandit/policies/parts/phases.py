@@ -1,7 +1,7 @@
 """Phases of arms, filled one user at a time, for policies that compare two arms at a time.
 
 A phase of an arm ends when the arm's pulls reach the next power of `growth`: then its sum is released, and all tests
-are repeated. Until then every user goes to the leader or to its challenger (see tracking.py), also while sums are in
+are repeated. Until then every user goes to the leader or to its challenger (see choice.py), also while sums are in
 flight: which arm is pulled depends on releases and on the numbers of pulls alone, and when a phase ends on the latter
 alone. Until every arm has a release, the arm with the fewest pulls is next, with ties broken at random.
 

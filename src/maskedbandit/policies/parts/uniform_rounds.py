@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import check_cohort, number
+from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import lacking
+from maskedbandit.policies.parts.batches import check_ratio, lacking
 from maskedbandit.policies.parts.known_releases import first_size
 from maskedbandit.theory.chernoff import chernoff_bound
 
@@ -39,8 +38,7 @@ class Rounds(NamedTuple):
 
 def check_rounds(ratio: float, least: int) -> None:
     """How users of an arm grow with a round, and the least size of a cohort."""
-    if not (number(ratio) and 1 < ratio <= 100):
-        raise InvalidValue("ratio", ratio, "a number above 1 and at most 100")
+    check_ratio(ratio)
     check_cohort("least", least)
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest

@@ -26,7 +26,8 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, ready
 from maskedbandit.policies.parts.choice import fewest, highest
 from maskedbandit.policies.policy import Policy
@@ -38,9 +39,7 @@ class Cohorts(Protocol):
     @property
     def n(self) -> np.ndarray: ...  # [k] users of the last full cohort
     @property
-    def told(
-        self,
-    ) -> np.ndarray: ...  # [k] users of the last released cohort
+    def told(self) -> np.ndarray: ...  # [k] users of the last released cohort
     @property
     def flight(self) -> np.ndarray: ...  # [k] full cohorts not yet released
     @property

@@ -40,12 +40,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, large_kernel, lean_kernel
-from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, is_laplace, radius
+from maskedbandit.law import Law, is_laplace
+from maskedbandit.noise_bounds import radius
+from maskedbandit.policies.parts.batches import check_ratio
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.parts.epochs import (
     NEXT,
@@ -62,7 +62,6 @@ from maskedbandit.policies.parts.epochs import (
     standardized,
     unlike,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.pair_bet import MOST, Kept, bet, keep, kept
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.likelihood import is_known
@@ -221,8 +220,7 @@ class ContemporaneousKLUCB(Policy):
     least: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
+        check_ratio(self.ratio)
         check_cohort("least", self.least)
 
     def init(self, k: int, horizon: int) -> State:
@@ -230,9 +228,6 @@ class ContemporaneousKLUCB(Policy):
         clock = np.array([k, -1, 0, 0, 0])
         known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), kept(k), flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @large_kernel

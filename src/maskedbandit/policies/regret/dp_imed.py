@@ -18,13 +18,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.parts.batches import first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped
 from maskedbandit.theory.divergences import kl, private_divergence
@@ -51,9 +49,6 @@ class DPIMED(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         return DPKLUCB(self.ratio).init(k, horizon)
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -24,15 +24,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
-from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.policies.parts.batches import USERS, close, first, grow, ready
+from maskedbandit.policies.parts.batches import USERS, check_ratio, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
 
@@ -77,8 +74,7 @@ class DPKLUCB(Policy):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1, at most 100")
+        check_ratio(self.ratio)
         check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
@@ -89,9 +85,6 @@ class DPKLUCB(Policy):
         n, asked, flight = np.zeros((3, k), np.int64)
         count = n, asked, flight, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.ratio), float(self.beta))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

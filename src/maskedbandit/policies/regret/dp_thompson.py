@@ -42,10 +42,10 @@ import numpy.typing as npt
 
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, KARY, Law, is_laplace, radius
+from maskedbandit.law import BINARY, KARY, Law, is_laplace
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, sampled, update
 
 PILOT, FIRST, THEN = range(3)

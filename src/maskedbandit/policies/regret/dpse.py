@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,

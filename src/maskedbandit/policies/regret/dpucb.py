@@ -30,13 +30,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import BINARY, Law, draws, is_laplace, radius, width
+from maskedbandit.law import BINARY, Law, draws, is_laplace, width
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 INTERVALS = ("corrected", "paper", "chapelle-li")
@@ -133,9 +132,6 @@ class DPUCB(Policy):
         relaxed = log * log * math.log(max(1.0, k * horizon * log / p)) / levels
         interval = INTERVALS.index(self.interval)
         return State(total, n, releases, mean, root, inverse, changed, asked, best, early, x, relaxed, interval)
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

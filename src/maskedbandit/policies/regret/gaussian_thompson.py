@@ -38,13 +38,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.parts.choice import in_turn
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import Number, exact
 from maskedbandit.privacy.gaussian import gaussian_epsilon
@@ -155,9 +153,6 @@ class GaussianThompson(Policy):
         late = np.where(s.n > 0, (s.clock[DRAWS] - s.since) / (s.n + 1), 0.0)
         mu = math.sqrt(float(np.max(s.exposed + late)) / s.inflation)
         return {"mu": mu, "realised_epsilon": gaussian_epsilon(mu, DELTA), "claimed_epsilon": s.claimed}
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

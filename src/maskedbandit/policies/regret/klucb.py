@@ -23,12 +23,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, adds_noise, is_response, radius
+from maskedbandit.law import Law, adds_noise, is_response
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl, kl_upper
 
@@ -103,9 +102,6 @@ class KLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, known, early = np.zeros((3, k), np.int64)
         return State(np.zeros(k), n, np.zeros(k), np.zeros(k), known, np.zeros(2, np.int64), early)
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -28,10 +28,10 @@ import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, ready
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret.anytime_lazy_ucb import early, fill, refill, sizes
 from maskedbandit.policies.regret.thompson_sampling import challenge, peak
 

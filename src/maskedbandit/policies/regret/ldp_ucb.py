@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_laplace, is_one_laplace_draw
 from maskedbandit.policies.parts.choice import fewest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 
@@ -64,9 +62,6 @@ class LDPUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         total, n, width = np.zeros((3, k))
         return State(total, n, np.full(k, -math.inf), width, np.zeros(k, np.int64))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -39,15 +39,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, close, first, grow, ready
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, check_ratio, close, first, grow, ready
 from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
@@ -197,8 +196,7 @@ class NoiseAwareKLUCB(Policy):
     anytime: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 < self.ratio <= 100:
-            raise InvalidValue("ratio", self.ratio, "a number above 1 and at most 100")
+        check_ratio(self.ratio)
         check_cohort("least", self.least)
         if not isinstance(self.anytime, bool):
             raise InvalidValue("anytime", self.anytime, "true or false")
@@ -219,9 +217,6 @@ class NoiseAwareKLUCB(Policy):
             horizon,
             *settings,
         )
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel

@@ -9,8 +9,8 @@ releases of this window only. A window ends, and all that it knows is forgotten,
 
   so that users who are spent on looking again are a part of the others that vanishes, as their square root;
 * when an arm has changed: of its releases in this window, the last 1, 2, 3, 4, 5, 7, ... contradict those before them
-  at the level 15 [theory/change.py], which without a change has probability <= 32 e^-15 in each test. Then windows are
-  short again.
+  at the level 15 [theory/chernoff.py], which without a change has probability <= 32 e^-15 in each test. Then windows
+  are short again.
 
 So that a change shows soon, a cohort has at most as many users as a first one, or a fortieth of the window.
 
@@ -38,11 +38,10 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first, grow, ready
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret import noise_aware_klucb
 from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST, NoiseAwareKLUCB, choose, smallest, store
-from maskedbandit.theory.change import Sum, has_changed
+from maskedbandit.theory.chernoff import Sum, has_changed
 
 NUMBER, LENGTH, END, BEGAN = range(4)
 COHORTS, QUICK = 50, 40  # users of the first window: so many cohorts for each arm, of so many users at least

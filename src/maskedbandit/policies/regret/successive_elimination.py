@@ -31,7 +31,8 @@ import numpy.typing as npt
 from maskedbandit.checks import check_choice, check_cohort, check_fraction
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, radius, steps
+from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, steps
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider
 from maskedbandit.policies.policy import Policy
 

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort, check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, radius
+from maskedbandit.law import Law
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, consider, fewest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 TIME, TOLD = range(2)
@@ -80,9 +79,6 @@ class SWUCB(Policy):
         ring = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
         settings = int(window), int(self.batch), float(self.xi)
         return State(np.zeros(k), n, m, asked, *ring, np.zeros(2, np.int64), *settings)
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.means import means_of
-from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.policy import Policy, means_of
 
 UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import Decision, large_kernel, lean_kernel
-from maskedbandit.law import Law, is_noiseless, radius
+from maskedbandit.law import Law, is_noiseless
+from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 
 
@@ -64,9 +63,6 @@ class UCB1(Policy):
         total, n, width = np.zeros((3, k))
         asked, best, early = (np.zeros(size, np.int64) for size in (2, 1, k))
         return State(total, n, np.full(k, -math.inf), width, asked, np.zeros(1), best, early)
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @lean_kernel

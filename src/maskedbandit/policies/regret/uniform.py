@@ -35,6 +35,9 @@ class Uniform(Policy):
     def init(self, k: int, horizon: int) -> State:
         return State(k)
 
+    def means(self, s: State) -> None:
+        return None
+
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:

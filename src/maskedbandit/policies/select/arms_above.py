@@ -1,7 +1,7 @@
 """All arms above a threshold by the exact likelihood of the releases, for every noise of known distribution.
 
 Every arm has a test of its own: it is above theta once the evidence that its mean is not theta - tolerance or less is
-at least K / delta, and below once the evidence that it is not theta + tolerance or more is (theory/one_sided.py). The
+at least K / delta, and below once the evidence that it is not theta + tolerance or more is (theory/evidence.py). The
 search stops when all arms are decided. All releases count, and the evidence is valid however pulls and cohorts are
 chosen. Of the two tests of an arm only one can err, that of the class in which it must not be, with probability <=
 delta / K; and the union over arms is paid once. So an answer is wrong in any arm with probability <= delta, plus the
@@ -38,9 +38,9 @@ from maskedbandit.policies.parts.known_releases import (
     releases,
     update_means,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.selection import Above, Arms, Selection
-from maskedbandit.theory.one_sided import beyond
+from maskedbandit.policies.policy import means_of
+from maskedbandit.theory.evidence import beyond
 
 BELOW, OPEN, ABOVE = -1, 0, 1
 

@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.choice import NONE_YET, consider, mark_highest
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.one_by_one import LAST, first, lack, ones, ready, record, serve
 from maskedbandit.policies.parts.selection import Arms, Selection, Top
 from maskedbandit.theory.divergences import kl_upper
@@ -85,9 +83,6 @@ class KLLUCB(Selection):
         n, inside = np.zeros((2, k), np.int64)
         clock = np.array([0, 0, 0, 0, -1])
         return State(total, n, mean, low, np.ones(k), inside, clock, math.log(k / delta), min(int(self.m), k))
-
-    def means(self, s: State) -> npt.NDArray[np.float64]:
-        return means_of(s.total, s.n)
 
     def selected(self, s: State) -> Arms:
         answer: Arms = s.inside == 1

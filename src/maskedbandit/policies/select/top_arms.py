@@ -46,8 +46,8 @@ from maskedbandit.policies.parts.known_releases import (
     releases,
     update_means,
 )
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.selection import Arms, Selection, Top
+from maskedbandit.policies.policy import means_of
 from maskedbandit.theory.evidence import Bets, everywhere, evidence
 from maskedbandit.theory.likelihood import information
 

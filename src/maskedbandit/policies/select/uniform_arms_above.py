@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from maskedbandit.core import Decision, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.parts.selection import Above, Arms, Selection
 from maskedbandit.policies.parts.uniform_rounds import (
     Rounds,
@@ -26,6 +25,7 @@ from maskedbandit.policies.parts.uniform_rounds import (
     record,
     rounds,
 )
+from maskedbandit.policies.policy import means_of
 
 
 class State(NamedTuple):

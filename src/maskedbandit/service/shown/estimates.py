@@ -16,7 +16,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from maskedbandit.core import Recorded, Release
-from maskedbandit.law import NO_NOISE, Law, deviation
+from maskedbandit.law import NO_NOISE, Law
+from maskedbandit.noise_bounds import deviation
 from maskedbandit.theory.best import Confidence, confidence_of_best
 from maskedbandit.theory.differences import difference_interval
 from maskedbandit.theory.sequences import Interval, mean_intervals, sums

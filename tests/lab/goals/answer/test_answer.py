@@ -2,7 +2,7 @@
 
 import tomllib
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,6 @@ from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.table import collect
-from maskedbandit.policies.parts.means import means_of
 from maskedbandit.policies.policy import Policy
 from tests.statistics import at_most
 
@@ -101,9 +100,6 @@ class NeverAnswers(Policy):
 
     def init(self, k: int, horizon: int) -> Mute:
         return Mute(np.zeros(k), np.zeros(k), np.zeros(1))
-
-    def means(self, s: Mute) -> Any:
-        return means_of(s.total, s.n)
 
     @staticmethod
     @kernel

@@ -3,9 +3,20 @@
 import math
 
 from maskedbandit.core import large_kernel, lean_kernel
-from maskedbandit.law.counts import draws, steps, width
-from maskedbandit.law.properties import is_laplace, is_response, unit_variance
-from maskedbandit.law.record import COINS, GAUSSIAN, LAPLACE, SKELLAM, SUB_GAMMA, Law
+from maskedbandit.law import (
+    COINS,
+    GAUSSIAN,
+    LAPLACE,
+    SKELLAM,
+    SUB_GAMMA,
+    Law,
+    draws,
+    is_laplace,
+    is_response,
+    steps,
+    unit_variance,
+    width,
+)
 
 
 @lean_kernel
