@@ -249,7 +249,7 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
     """A released cohort that lacks somebody, and arms that are not seen equally often."""
     right = views["running"]
     right = replace(right, counts=replace(right.counts, seen=(90, 90, 90), returned=(10, 10, 10), wasted=24))
-    assert all(check.good for check in sentences.health(right))
+    assert all(check.good for check in sentences.check_health(right))
     first = next(each for each in right.counts.cohorts if each.state == "released")
     fewer = tuple(replace(each, seen=each.seen - 1) if each == first else each for each in right.counts.cohorts)
     for change in (
@@ -259,7 +259,7 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
         {"wasted": 25},
     ):
         wrong = replace(right, counts=replace(right.counts, **change))
-        assert [check.good for check in sentences.health(wrong)].count(False) == 1
+        assert [check.good for check in sentences.check_health(wrong)].count(False) == 1
 
 
 def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, View]) -> None:

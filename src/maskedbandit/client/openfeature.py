@@ -25,8 +25,8 @@ from openfeature.track import TrackingEventDetails
 
 from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
 from maskedbandit.client.calls import Transport
+from maskedbandit.client.clients import DEADLINE, LAST_TRY
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
-from maskedbandit.client.study_client import DEADLINE, LAST_TRY
 from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
 
 if TYPE_CHECKING:

@@ -99,7 +99,8 @@ def render_sign_in(csrf: str, problem: str = "") -> str:
 
 @cache
 def _pages() -> Environment:
-    parts = {"words": words, "charts": charts, "says": sentences, "privacy": privacy, "rows": tables, "guard": guarded}
+    parts = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
+    parts |= {"privacy": privacy, "guard": guarded}
     return environment(Path(__file__).parent / "templates", parts)
 
 

@@ -21,7 +21,7 @@ class Check(NamedTuple):
     text: str
 
 
-def state(view: View) -> Markup:
+def say_state(view: View) -> Markup:
     """How the study stands, and what it has found."""
     return Markup(" ").join(each for each in (_stands(view), _leads(view)) if each)
 
@@ -53,7 +53,7 @@ def _leads(view: View) -> Markup:
         return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
     if view.best is not None:
         text = "<strong>{}</strong> is the best arm in play, wrong with probability at most {}."
-        return Markup(text).format(view.arms[view.best].name, decimal(wrongly_best(view)))
+        return Markup(text).format(view.arms[view.best].name, decimal(bound_wrong_best(view)))
     if any(arm.confidence for arm in view.arms):
         known = "not known" if view.over else "too early to tell"
         return Markup("It is {} which arm is best.").format(known)
@@ -62,7 +62,7 @@ def _leads(view: View) -> Markup:
     return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
 
 
-def wrongly_best(view: View) -> float:
+def bound_wrong_best(view: View) -> float:
     """The probability with which an arm is ever called the best wrongly: twice as much if arms were added."""
     return ALPHA * (2 if view.protocol.added else 1)
 
@@ -73,10 +73,10 @@ def _names(view: View, arms: tuple[int, ...]) -> Markup:
     return Markup(", ").join(names) or Markup("<strong>no arm</strong>")
 
 
-def next_step(view: View) -> Markup:
+def say_next_step(view: View) -> Markup:
     """What happens next, and what people who come now are given."""
     found: list[str] = []
-    waiting = [each.deadline for each in unreleased(view) if each.state == "waiting" and each.deadline is not None]
+    waiting = [each.deadline for each in list_unreleased(view) if each.state == "waiting" and each.deadline is not None]
     if view.state == "paused":
         found.append("No places are given until it is resumed. Reports and releases go on.")
     if waiting and view.state != "archived":
@@ -87,11 +87,11 @@ def next_step(view: View) -> Markup:
         if view.answer is not None:
             found.append("The policy asks for nobody any more.")
         found.append("No more updates can be published for this study.")
-    elif view.state == "running" and (opened := [each for each in unreleased(view) if each.state == "open"]):
+    elif view.state == "running" and (opened := [each for each in list_unreleased(view) if each.state == "open"]):
         left = sum(each.size - each.seen for each in opened)
         places = counted(left, "place that nobody saw", "places that nobody saw")
         has = "The open cohort has" if len(opened) == 1 else f"The {count(len(opened))} open cohorts have"
-        found.append(f"{has} {places} yet. {first_release(view)}")
+        found.append(f"{has} {places} yet. {say_first_release(view)}")
     if view.state in ("paused", "stopped") or view.answer is not None or view.over:
         arm = view.served
         best = "any arm, each with the same probability" if arm is None else view.arms[arm].name
@@ -100,20 +100,20 @@ def next_step(view: View) -> Markup:
     return Markup(" ").join(found)
 
 
-def first_release(view: View) -> str:
+def say_first_release(view: View) -> str:
     """When there may be a release."""
     window = duration(view.protocol.reward.window)
     return f"A cohort is released {window} after its last person saw the arm."
 
 
-def widening(view: View) -> str:
+def say_widening(view: View) -> str:
     """By how much the noise widens the bands."""
     found = [f"×{arm.estimate.widening:.2f}" for arm in view.arms if arm.estimate]
     low, high = min(found, key=lambda each: float(each[1:])), max(found, key=lambda each: float(each[1:]))
     return f"Noise added for privacy widens the bands by {low if low == high else f'{low} to {high}'}."
 
 
-def negative(view: View) -> str:
+def explain_negative(view: View) -> str:
     """Why a mean is below what an outcome can be, or above."""
     means = [arm.estimate.mean for arm in view.arms if arm.estimate]
     least, most = view.protocol.reward.least, view.protocol.reward.highest
@@ -125,19 +125,19 @@ def negative(view: View) -> str:
     return f"{' and '.join(found)} because noise was added; shown as it was released." if found else ""
 
 
-def value(view: View, line: Line) -> str:
+def say_mean(view: View, line: Line) -> str:
     """The mean of a release in the units of the outcome."""
     if line.total is None or not line.n:
         return ""
     return decimal(view.protocol.reward.in_units(line.total / line.n))
 
 
-def unreleased(view: View) -> list[Cohort]:
+def list_unreleased(view: View) -> list[Cohort]:
     """The cohorts that may still be released."""
     return [each for each in view.counts.cohorts if each.state in ("open", "waiting")]
 
 
-def closes(cohort: Cohort) -> Markup:
+def say_closing(cohort: Cohort) -> Markup:
     """When a cohort closes."""
     if cohort.deadline is None:
         return Markup("when it is full and seen")
@@ -146,7 +146,7 @@ def closes(cohort: Cohort) -> Markup:
     return Markup("not before {}").format(clock(cohort.deadline))
 
 
-def cohorts(view: View) -> str:
+def say_cohorts(view: View) -> str:
     """How many cohorts there are in each state."""
     states = [each.state for each in view.counts.cohorts]
     whole = counted(len(states), "cohort")
@@ -159,7 +159,7 @@ def cohorts(view: View) -> str:
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 
-def health(view: View) -> list[Check]:
+def check_health(view: View) -> list[Check]:
     """What should be so."""
     found = []
     released = [each for each in view.counts.cohorts if each.state == "released"]
