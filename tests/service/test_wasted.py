@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.service.host import host as hosts
 from maskedbandit.service.page import sentences
-from maskedbandit.service.shown.wasted import MANY, NEWEST, WASTED, count_wasted
+from maskedbandit.service.shown.health import MANY, NEWEST, WASTED, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
 

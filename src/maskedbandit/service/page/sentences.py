@@ -4,12 +4,14 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from maskedbandit.core import Release
+from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.shown.counts import Cohort
-from maskedbandit.service.shown.estimates import ALPHA
-from maskedbandit.service.shown.health import RARE, exposure_chance
+from maskedbandit.service.shown.estimates import ALPHA, estimates
+from maskedbandit.service.shown.health import MANY, NEWEST, RARE, exposure_chance
 from maskedbandit.service.shown.view import Line, View
-from maskedbandit.service.shown.wasted import MANY, NEWEST
 from maskedbandit.store.book.standing import wrong_at_most
+from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import clock, count, counted, decimal, duration
 
 
@@ -198,4 +200,57 @@ def check_health(view: View) -> list[Check]:
     if view.counts.placed is None:
         text = "The newest entries of the ledger are not at their witness, so nothing after them is shown."
         found.append(Check(False, "The witness is behind.", text))
+    return found
+
+
+def say_harm(protocol: Protocol) -> str:
+    """What harm is, in a sentence."""
+    found = protocol.guardrail
+    assert found is not None
+    width = found.outcome.most - found.outcome.least
+    side, times = "below" if found.below else "above", f"{100 * found.alpha:g} of 100 studies"
+    if found.against is None:
+        what = f"a mean of {found.name} {side} {found.outcome.in_units(found.limit):.4g}"
+    else:
+        name = protocol.arms[found.against][0]
+        what = f"a mean of {found.name} whose difference from that of {name} is {side} {found.limit * width:.4g}"
+    return (
+        f"Harm is {what}, over all its people, or over those since any of its releases. An arm of which the releases "
+        f"show that is put out of play at once, and for good. An arm that does no harm is taken for one that "
+        f"does in at most {times}, however long they go on."
+    )
+
+
+def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
+    """What a study would mean, before it is written down: its cost, and how much noise widens its answer.
+
+    >>> protocol = Protocol.from_table({
+    ...     "name": "example", "people": 1000, "policy": "successive_elimination",
+    ...     "channel": {"name": "central", "epsilon": 1},
+    ...     "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}})
+    >>> [name for name, _ in say_preview(protocol)]
+    ['What a place costs', 'Budget of a person', 'People', 'The answer']
+    """
+    people, reward = protocol.people, protocol.reward
+    loss = protocol.price(max((people or 1000) // protocol.k, 1))
+    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
+    times = in_hundred(best_guess(loss))
+    found = [
+        ("What a place costs", f"{loss}: no guess at an outcome is right more than {times} times in 100."),
+        ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
+    ]
+    if people is None:
+        found.append(("People", "As many as it needs until its answer is certain: that depends on the arms."))
+        return found
+    found.append(("People", f"{count(people)}, for {counted(protocol.k, 'arm')}."))
+    each = max(people // protocol.k, 1)
+    (known,) = estimates(protocol.channel.law(), [[Release(0, each, each / 2)]])
+    assert known is not None
+    both, alone = (reward.width * band.width / 2 for band in (known.outer, known.inner))
+    text = (
+        f"If each arm had {counted(each, 'person', 'people')} in one cohort, its mean would be known to "
+        f"±{decimal(both, 2)} at any time: ±{decimal(alone, 2)} from how much people differ, and "
+        f"×{known.widening:.2f} by privacy noise."
+    )
+    found.append(("The answer", text))
     return found

@@ -21,7 +21,6 @@ from maskedbandit.service.api.ledger import ledger_of, releases_in
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.host.statement import statement
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page import render
 from maskedbandit.service.page.staff import (
     change_arms,
     change_state,
@@ -34,10 +33,10 @@ from maskedbandit.service.page.staff import (
 from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME, end_session, new_session
-from maskedbandit.service.shown.view import View, summaries
-from maskedbandit.statement.content import encoded
+from maskedbandit.service.shown.view import summaries
+from maskedbandit.statement.content import Statement, encoded
 from maskedbandit.statement.facts import published_facts
-from maskedbandit.statement.page import FOLDER, STYLE, printed
+from maskedbandit.statement.page import FOLDER, STYLE, printed, shown
 
 
 async def home(visit: Visit) -> Response:
@@ -59,17 +58,17 @@ async def seen(visit: Visit) -> list[Any]:
 
 async def list_all(visit: Visit) -> Response:
     """All studies that these eyes may see."""
-    return HTMLResponse(render.render_list(await seen(visit), visit.who, visit.csrf))
+    return await visit.show("list", studies=await seen(visit))
 
 
 async def study(visit: Visit) -> Response:
     """A study."""
-    return await visit.drawn(render.render_study, await visit.view(), visit.who, visit.csrf)
+    return await visit.show("study", view=await visit.view())
 
 
 async def ledger_page(visit: Visit) -> Response:
     """Its ledger."""
-    return await visit.drawn(render.render_ledger, await visit.view(), visit.who, visit.csrf)
+    return await visit.show("ledger", view=await visit.view())
 
 
 async def events(visit: Visit) -> Response:
@@ -78,34 +77,34 @@ async def events(visit: Visit) -> Response:
     return await event_stream(visit.host, visit.name, 10**14, visit.who.key, visit.address)
 
 
-def of_statement(show: Callable[[Visit, View], Response]) -> Handler:
+def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Handler:
     """Something made of the privacy statement, unless the ledger contradicts it."""
 
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         try:
             await visit.host.read(partial(published_facts, witness=visit.host.witness, study=visit.name))
-            return show(visit, await visit.view())
+            return await show(visit, statement(await visit.view()))
         except (Corrupted, BehindWitness) as why:
             said = f"No statement can be made, as this does not fit: {why}"
-            return HTMLResponse(render.render_problem("Refused", said, visit.who, visit.csrf), 409)
+            return await visit.show("problem", 409, title="Refused", detail=said)
 
     return answer
 
 
-def statement_page(visit: Visit, view: View) -> Response:
+async def statement_page(visit: Visit, said: Statement) -> Response:
     """The statement, to look at."""
-    return HTMLResponse(render.render_statement(view, visit.who, visit.csrf))
+    return await visit.show("statement", **shown(said))
 
 
-def statement_to_print(visit: Visit, view: View) -> Response:
+async def statement_to_print(visit: Visit, said: Statement) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(printed(statement(view)), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(printed(said), headers=attached(f"{visit.name}-statement.html"))
 
 
-def statement_as_json(visit: Visit, view: View) -> Response:
+async def statement_as_json(visit: Visit, said: Statement) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encoded(statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(encoded(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
@@ -157,7 +156,7 @@ async def sign_in_page(visit: Visit) -> Response:
     """The form that asks for a key."""
     fresh = "" if visit.browser else secrets.token_hex(16)
     visit.browser = visit.browser or fresh
-    answer = HTMLResponse(render.render_sign_in(visit.csrf))
+    answer = await visit.show("sign_in")
     if fresh:
         set_cookie(visit, answer, BEFORE, fresh)
     return answer
@@ -187,7 +186,7 @@ async def sign_in(visit: Visit) -> Response:
             raise Unauthorized("this is the key of an application")
     except Unauthorized:
         text = "This is not the key of an owner or an officer, or it was revoked."
-        return HTMLResponse(render.render_sign_in(visit.csrf, text), 401)
+        return await visit.show("sign_in", 401, problem=text)
     answer = RedirectResponse("/", 303)
     set_cookie(visit, answer, NAME, new_session(host, key))
     return answer

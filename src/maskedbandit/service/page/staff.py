@@ -9,21 +9,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recomputed
 from maskedbandit.service.api.studies import MOVES, checked, made
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page import render
 from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
 from maskedbandit.service.page.render import Notice
+from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.problems import problem
 from maskedbandit.service.request.route import held_here
 from maskedbandit.service.shown.describe import visible
-from maskedbandit.service.shown.preview import preview
 
 PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
@@ -36,7 +35,7 @@ def read_numbers(values: Mapping[str, str]) -> list[float]:
 async def new_page(visit: Visit) -> Response:
     """The form of a new study."""
     visit.allow((OWNER,))
-    return HTMLResponse(render.render_new(EXAMPLE, [], [], visit.who, visit.csrf))
+    return await visit.show("new", values=EXAMPLE, problems=[], preview=[])
 
 
 async def new_study(visit: Visit) -> Response:
@@ -49,14 +48,14 @@ async def new_study(visit: Visit) -> Response:
         if visit.values.get("do") == "create":
             await made(visit.host, protocol)
             return RedirectResponse(f"/studies/{protocol.name}", 303)
-        would = preview(protocol)
+        would = say_preview(protocol)
         if visit.host.forecast is not None:
             async with visit.host.forecasting:
                 would += await visit.host.forecast(protocol, *read_numbers(visit.values))
     except MaskedBanditError as why:
-        content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
-        return HTMLResponse(content, problem(why).status)
-    return HTMLResponse(render.render_new(visit.values, [], would, visit.who, visit.csrf))
+        status = problem(why).status
+        return await visit.show("new", status, values=visit.values, problems=[str(why)], preview=would)
+    return await visit.show("new", values=visit.values, problems=[], preview=would)
 
 
 async def show_plan(visit: Visit) -> Response:
@@ -72,7 +71,9 @@ async def show_plan(visit: Visit) -> Response:
                 found = await visit.host.trust_plan(view.protocol, *numbers)
         except MaskedBanditError as why:
             status, problem_text = problem(why).status, str(why)
-    return HTMLResponse(render.render_trust_plan(view, values, problem_text, found, visit.who, visit.csrf), status)
+    head, rows, about = found
+    given = {"head": head, "rows": rows, "about": about, "problem": problem_text}
+    return await visit.show("trust_plan", status, view=view, values=values, **given)
 
 
 async def show_audit(visit: Visit) -> Response:
@@ -85,7 +86,7 @@ async def show_audit(visit: Visit) -> Response:
                 found = await visit.host.own_audit(view.protocol)
         except MaskedBanditError as why:
             status, problem_text = problem(why).status, str(why)
-    return HTMLResponse(render.render_audit(view, found, problem_text, visit.who, visit.csrf), status)
+    return await visit.show("audit", status, view=view, parts=found, problem=problem_text)
 
 
 async def verify(visit: Visit) -> Response:
@@ -101,8 +102,7 @@ async def verify(visit: Visit) -> Response:
         )
     except (Corrupted, BehindWitness) as why:
         notice = Notice(f"This does not fit: {why}", good=False)
-    content = render.render_ledger(await visit.view(), visit.who, visit.csrf, notice)
-    return HTMLResponse(content, 200 if notice.good else 409)
+    return await visit.show("ledger", 200 if notice.good else 409, view=await visit.view(), notice=notice)
 
 
 def change_state(verb: str) -> Handler:
