@@ -57,7 +57,7 @@ def test_an_unknown_name_is_an_attribute_error_that_suggests_a_near_one(package,
     [
         (mb, "plot"),
         (mb, "fit"),
-        (mb.policies, "explore_then_commit"),
+        (mb.policies, "nothing_like_it"),
         (mb.policies, "exp3"),
         (mb.channels, "secagg"),
     ],

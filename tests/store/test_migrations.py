@@ -219,7 +219,10 @@ def test_a_new_column_in_each_table_is_in_nobodys_way(
 ) -> None:
     """Statements name their columns, so a study is played, erased from, brought back, verified and served as before."""
     database = connect(address)
-    columns = [f"ALTER TABLE {table} ADD COLUMN added_by_a_test TEXT NOT NULL DEFAULT '';" for table in sorted(database.tables())]
+    columns = [
+        f"ALTER TABLE {table} ADD COLUMN added_by_a_test TEXT NOT NULL DEFAULT '';"
+        for table in sorted(database.tables())
+    ]
     database.close()
     known = [*migrate.migrations(), (99, "\n".join(columns))]
     monkeypatch.setattr(migrate, "migrations", lambda: known)
