@@ -84,8 +84,8 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     if "MASKEDBANDIT_URL" not in source:
         yield
         return
+    from maskedbandit.client.clients import StudyClient
     from maskedbandit.client.openfeature import MaskedBanditProvider
-    from maskedbandit.client.study_client import StudyClient
     from maskedbandit.study.protocol import Protocol
     from tests.client.live_service import LiveService
 

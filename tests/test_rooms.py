@@ -104,7 +104,7 @@ def test_a_new_file_is_found_without_touching_another(tmp_path, monkeypatch) -> 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("explore_then_commit", None),
+        ("nothing_like_it", None),
         ("Successive_Eliminaton", "SuccessiveElimination"),
         ("UCB", "UCB1"),
         ("TTUCBB", "TTUCB"),

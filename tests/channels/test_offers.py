@@ -13,6 +13,7 @@ from maskedbandit.channels import room as channels
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.offers import LONGEST, MOST, NoiseShare, Offer, from_lines, to_lines
+from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
@@ -55,10 +56,20 @@ def test_an_offer_comes_back_from_its_text(offer):
     assert "\n" not in text
 
 
+def takes(channel: Channel, n: int) -> bool:
+    """Whether a cohort may have so many people."""
+    try:
+        channel.check_size(n)
+    except InvalidValue:
+        return False
+    return True
+
+
 @given(channel=st.sampled_from(sorted(channels)), n=st.integers(2, 10**6), modulus=st.integers(0, 2**20))
 @fixed
 def test_the_offers_of_every_channel_come_back_and_are_accepted(channel, n, modulus):
     made = channels[channel](**({} if channel == "raw" else {"epsilon": HALF}))
+    n = next(each for each in range(n, n + 1000) if takes(made, each))
     offer = made.offer(n)
     for position in (None, 0, n - 1):
         again = Offer.from_text(offer.at(position).to_text())
@@ -190,8 +201,8 @@ AGREED = [
     SplitAndMix(HALF, honest="4/5"),
     Shuffled(HALF, honest="4/5"),
     Response(HALF),
-    *(channels[name](epsilon=HALF) for name in ("central", "local", "tree", "pure_shuffled")),
 ]
+AGREED += [channels[name](epsilon=HALF) for name in channels if channels[name] not in {Raw, *map(type, AGREED)}]
 each_channel = pytest.mark.parametrize("channel", AGREED, ids=lambda channel: type(channel).__name__)
 
 
@@ -294,7 +305,3 @@ def test_devices_check_without_floats():
     for name in channels:
         for part in (channels[name].offer, channels[name].check_offer):
             assert offences(inspect.getsource(part)) == []
-
-
-def test_every_channel_is_here():
-    assert {type(channel).__name__ for channel in AGREED} | {"Raw"} == {channels[name].__name__ for name in channels}

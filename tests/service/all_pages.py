@@ -3,26 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 
 from msgspec.structs import replace
 
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page.form import EXAMPLE, table_of
-from maskedbandit.service.page.render import (
-    Notice,
-    render_audit,
-    render_ledger,
-    render_list,
-    render_new,
-    render_problem,
-    render_sign_in,
-    render_statement,
-    render_study,
-    render_trust_plan,
-)
+from maskedbandit.service.page.render import Notice, render_page
+from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.shown.counts import Cohort
 from maskedbandit.service.shown.estimates import Estimate
-from maskedbandit.service.shown.preview import preview
 from maskedbandit.service.shown.view import Summary, View, view
+from maskedbandit.statement.page import shown
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
@@ -115,34 +107,34 @@ def all_views() -> Iterator[dict[str, View]]:
 
 def all_pages(views: dict[str, View]) -> dict[str, str]:
     """By the name of the page."""
-    found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
-    found["study, nobody"] = render_study(views["running"], READER, "")
-    found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
-    wasted = replace(views["running"].counts, wasted=37)
-    found["study, places wasted"] = render_study(replace(views["running"], counts=wasted), OFFICER, "token")
+    found = {f"study, {name}": render_page("study", OWNER, "token", view=each) for name, each in views.items()}
+    found["study, nobody"] = render_page("study", READER, "", view=views["running"])
+    notice = Notice(HOSTILE, good=False)
+    found["study, notice"] = render_page("study", OFFICER, "token", view=views["running"], notice=notice)
+    wasted = replace(views["running"], counts=replace(views["running"].counts, wasted=37))
+    found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
-        found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
-        found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")
+        found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice=Notice("It holds."))
+        found[f"statement, {name}"] = render_page("statement", OFFICER, "token", **shown(statement(views[name])))
     listed = [
         Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
         for each in views.values()
     ]
-    found["list"] = render_list(listed, OWNER, "token")
-    found["list, empty"] = render_list([], READER, "")
-    meant = preview(Protocol.from_table(table_of(EXAMPLE)))
-    found["new"] = render_new(EXAMPLE, [], meant, OWNER, "token")
-    found["new, wrong"] = render_new(
-        dict.fromkeys(EXAMPLE, HOSTILE) | {"protocol": HOSTILE}, [HOSTILE], [], OWNER, "token"
-    )
-    found["sign in"] = render_sign_in("token")
-    found["sign in, wrong"] = render_sign_in("token", HOSTILE)
+    found["list"] = render_page("list", OWNER, "token", studies=listed)
+    found["list, empty"] = render_page("list", READER, "", studies=[])
+    meant = say_preview(Protocol.from_table(table_of(EXAMPLE)))
+    found["new"] = render_page("new", OWNER, "token", values=EXAMPLE, problems=[], preview=meant)
+    values = dict.fromkeys(EXAMPLE, HOSTILE) | {"protocol": HOSTILE}
+    found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
+    found["sign in"] = render_page("sign_in", OWNER, "token")
+    found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
     numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}
     rows = [[each, "20 000", "20.0"] for each in ("central", "local")]
-    table = ["Trust", "People", "Days"], rows, "100 simulated studies for each trust model."
-    found["plan"] = render_trust_plan(views["running"], numbers, "", table, OWNER, "token")
-    found["plan, wrong"] = render_trust_plan(
-        views["many"], dict.fromkeys(numbers, HOSTILE), HOSTILE, ([], [], ""), OFFICER, "token"
-    )
+    plan = {"head": ["Trust", "People", "Days"], "rows": rows, "about": "100 simulated studies for each trust model."}
+    nothing = {"head": [], "rows": [], "about": ""}
+    found["plan"] = render_page("trust_plan", OWNER, "token", view=views["running"], values=numbers, **plan)
+    wrong: Any = {"view": views["many"], "values": dict.fromkeys(numbers, HOSTILE), "problem": HOSTILE}
+    found["plan, wrong"] = render_page("trust_plan", OFFICER, "token", **wrong, **nothing)
     part = {
         "part": "the release of a cohort of 4",
         "promised": {"epsilon": 1.0, "delta": 1e-6},
@@ -150,7 +142,14 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
         "violation": False,
         "controls": [{"twin": HOSTILE, "lower_bound": None, "caught": True}],
     }
-    found["audit"] = render_audit(views["running"], [part, part, {"left_out": HOSTILE}], "", OFFICER, "token")
-    found["audit, wrong"] = render_audit(views["many"], [], HOSTILE, OFFICER, "token")
-    found["problem"] = render_problem(HOSTILE, HOSTILE, OWNER, "token")
+    parts = [part, part, {"left_out": HOSTILE}]
+    found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
+    found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
+    found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)
     return found
+
+
+def render_study(view: View, who: Any, csrf: str) -> list[str]:
+    """The pages of a study: itself, its ledger, and its statement."""
+    found = [render_page(name, who, csrf, view=view) for name in ("study", "ledger")]
+    return [*found, render_page("statement", who, csrf, **shown(statement(view)))]

@@ -17,7 +17,7 @@ from maskedbandit.channels.response import Response
 from maskedbandit.cli import main
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.deck import Deck, Places
-from maskedbandit.study.outcome import Outcome
+from maskedbandit.study.guardrail import Outcome
 
 ANALYZE, DEAL = Central.analyze, Deck.deal
 Set = Callable[[Any, str, Any], None]

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.page.render import render_ledger, render_statement, render_study
+from maskedbandit.service.host.statement import statement
+from maskedbandit.service.page.render import render_page
 from maskedbandit.service.shown.view import View, view
+from maskedbandit.statement.page import shown
 from maskedbandit.store.book import asked
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.status import status
+from tests.service.all_pages import render_study
 from tests.service.inside import Inside, inside
 from tests.store.small_study import PROOF
 from tests.store.stage import failing_witness
@@ -148,19 +151,19 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     play(service, {"b": 1}, range(48))
     play(service, {"b": 1}, range(48, 60))
     now = seen(service)
-    page = render_study(now, OWNER, "token")
+    page = render_page("study", OWNER, "token", view=now)
     assert "Harm is a mean of harm above 0.2, over all its people, or over those since any of its releases." in page
     assert "<td>harmful</td>" in page
     assert 'action="/studies/small/arms/a/pause"' in page
     assert 'action="/studies/small/arms/b/' not in page
     assert 'id="do-add-arm"' in page
-    assert "arm_harmful" in render_ledger(now, OWNER, "token")
-    assert "/arms" not in render_study(now, SimpleNamespace(role=None), "token")
+    assert "arm_harmful" in render_page("ledger", OWNER, "token", view=now)
+    assert "/arms" not in render_page("study", SimpleNamespace(role=None), "token", view=now)
     assert "harm, by which harm is seen" in page
     assert "added later" not in page
     service.study("arms", {"name": "d"}, key="owner")
-    assert "added later; no payload" in render_study(seen(service), OWNER, "token")
-    assert render_statement(now, OWNER, "token")
+    assert "added later; no payload" in render_page("study", OWNER, "token", view=seen(service))
+    assert render_page("statement", OWNER, "token", **shown(statement(now)))
 
 
 def test_counts_after_a_stage(service: Inside) -> None:
@@ -232,7 +235,7 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
 def test_arms_of_a_tree_stay_and_the_page_offers_nothing_else(service: Inside) -> None:
     """What the API answers to it is one of the statuses that its document lists."""
     service.begin(channel={"name": "tree", "epsilon": 1, "length": 1000}, policy="ucb1")
-    page = render_study(seen(service), OWNER, "token")
+    page = render_page("study", OWNER, "token", view=seen(service))
     assert 'id="do-add-arm"' not in page
     assert "/arms/a/pause" not in page
     paths = service.ask("GET", "/openapi.json", key=None).json["paths"]
@@ -252,8 +255,8 @@ def test_the_page_of_the_largest_outcomes(service: Inside) -> None:
     service.tick(40)
     found = seen(service)
     assert found.releases
-    for render in (render_study, render_ledger, render_statement):
-        assert "inf" not in render(found, OWNER, "token").replace("information", "")
+    for page in render_study(found, OWNER, "token"):
+        assert "inf" not in page.replace("information", "")
 
 
 def test_all_flags_have_the_offers_with_which_one_flag_came(service: Inside) -> None:

@@ -9,7 +9,7 @@ import pytest
 from maskedbandit.errors import TooMany
 from maskedbandit.service.api import ledger
 from maskedbandit.service.keys import Key
-from maskedbandit.service.page import render
+from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
 from maskedbandit.service.request.limits import Streams
 from maskedbandit.store.study import Study
@@ -128,8 +128,7 @@ def test_what_takes_long_does_not_hold_up_the_rest(service: Inside, monkeypatch:
             return "" if what in ("study", "ledger") else {}
 
         monkeypatch.setattr("maskedbandit.service.request.route.tomllib.loads", waits)
-        monkeypatch.setattr(render, "render_study", waits)
-        monkeypatch.setattr(render, "render_ledger", waits)
+        monkeypatch.setattr(visit, "render_page", waits)
         kind = [("content-type", "application/toml")]
         if what == "toml":
             return (await service.asked("POST", "/v1/studies/validate", b"a = 1", "owner", kind)).status

@@ -11,8 +11,9 @@ import pytest
 from maskedbandit.service.app import application
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.host import Host
+from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.page import visit
-from maskedbandit.service.request import events, signed_out
+from maskedbandit.service.request import events
 from maskedbandit.service.request import sessions as session
 from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME
 from maskedbandit.store.databases.connection import connect
@@ -226,7 +227,7 @@ def test_the_clock_hears_who_signed_out(eyes: Eyes) -> None:
     found = session.session_of(eyes.service.host, eyes.cookie, eyes.service.clock())
     assert found
     database = connect(eyes.service.address)
-    signed_out.end(database, found.text, found.ends, eyes.service.clock())
+    SignedOut().add(database, found.text, found.ends, eyes.service.clock())
     database.close()
     assert eyes.get("/studies/small").status == 200
     eyes.service.tick()

@@ -11,15 +11,16 @@ import msgspec
 import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
-from maskedbandit.service.page.render import render_ledger, render_list, render_statement, render_study
+from maskedbandit.service.page.render import render_page
 from maskedbandit.service.shown.describe import described
+from maskedbandit.service.shown.health import NEWEST
 from maskedbandit.service.shown.tally import DELAYS, Tally
 from maskedbandit.service.shown.view import View, summaries, view
-from maskedbandit.service.shown.wasted import NEWEST
 from maskedbandit.store.book.published import EVER, Horizon, Published, published
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.operation import About
 from maskedbandit.store.status import status
+from tests.service.all_pages import render_study
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 from tests.store.databases import fresh_postgresql
 from tests.store.stage import failing_witness
@@ -46,8 +47,8 @@ def played(folder: Path) -> Iterator[Played]:
 def shown(played: Played, viewer: Viewer = view, **more: Any) -> bytes:
     """Everything that anybody sees, as bytes."""
     found = viewer(played.database, played.witness(), played.protocol.name, played.now, **more)
-    pages = [render(found, OWNER, "token") for render in (render_study, render_ledger, render_statement)]
-    pages.append(render_list(summaries(played.database, played.witness()), OWNER, "token"))
+    pages = render_study(found, OWNER, "token")
+    pages.append(render_page("list", OWNER, "token", studies=summaries(played.database, played.witness())))
     return msgspec.json.encode(found, enc_hook=str) + "".join(pages).encode()
 
 
@@ -288,7 +289,7 @@ def test_what_was_not_published_is_shown_once_it_is(quick: Played) -> None:
     unseen_release(played)
     found = now(played)
     assert found.counts.placed is None
-    assert "not known yet" in render_study(found, OWNER, "")
+    assert "not known yet" in render_page("study", OWNER, "", view=found)
     played.study.tick()
     later = now(played)
     assert len(later.releases) > len(found.releases)

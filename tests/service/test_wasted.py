@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.service.host import host as hosts
 from maskedbandit.service.page import sentences
-from maskedbandit.service.shown.wasted import MANY, NEWEST, WASTED, count_wasted
+from maskedbandit.service.shown.health import MANY, NEWEST, WASTED, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
 
@@ -19,7 +19,7 @@ def told(service: Inside) -> tuple[list[str], float | None, bool]:
     ready = service.ask("GET", "/readyz", None, None)
     assert (ready.status, ready.json["status"]) == (200, "ready")
     gauge = service.host.metrics.registry.get_sample_value("maskedbandit_study_wasted_places", {"study": "small"})
-    page = sentences.health(service.run(service.host.view("small")))
+    page = sentences.check_health(service.run(service.host.view("small")))
     return ready.json["warnings"], gauge, any(each.title == "Places are wasted." for each in page)
 
 

@@ -30,7 +30,7 @@ from maskedbandit.service.request.sessions import NAME, new_session
 from maskedbandit.store import reconcile, status, writer
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.study.outcome import Outcome
+from maskedbandit.study.guardrail import Outcome
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock
 from tests.store.two_worlds_of_batches import difference

@@ -116,7 +116,7 @@ def test_a_judge_that_misses_something_is_noticed(texts: list[bytes]) -> None:
             check_judge(lambda text, lax=lax: bool(lax.is_valid(json.loads(text))), texts)
 
 
-# the fields that the registry of deployments has for a deployment, at the commit that statement/registry.py names
+# the fields that the registry of deployments has for a deployment, at the commit that statement/content.py names
 FIELDS = {
     "basic": "name data_curators description intended_use data_product_type data_product_region data_product_sector "
     "publication_date",

@@ -26,8 +26,7 @@ from maskedbandit.privacy import sampling
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.store import release
-from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.study.outcome import Outcome
+from maskedbandit.study.guardrail import Guardrail, Outcome
 from maskedbandit.study.protocol import Protocol
 from tests.statistics import same_distribution, seeded
 from tests.store.small_study import PROOF, small_protocol

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.service.shown.health import count_wasted
 from maskedbandit.service.shown.tally import Tally
-from maskedbandit.service.shown.wasted import count_wasted
 from maskedbandit.store.reconcile import empty
 from maskedbandit.store.studies import example
 from maskedbandit.store.study import Study

@@ -25,9 +25,9 @@ from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.memory import memory_text
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
-from maskedbandit.study.aim import SEARCHES
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.tables import SEARCHES
 from tests.golden import MULTI_ARMED, interpreted
 from tests.quick import QUICK
 from tests.statistics import seeded

@@ -27,7 +27,7 @@ from maskedbandit.store.requests import name_report
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import opened
 from maskedbandit.store.study import Study
-from maskedbandit.study.outcome import Outcome
+from maskedbandit.study.guardrail import Outcome
 from tests.store.databases import copied_postgresql
 from tests.store.small_study import small_protocol, small_study
 

@@ -72,7 +72,7 @@ def do(options: argparse.Namespace) -> None:
         print(checked(options))
         return
     if options.what[:1] == ["sign"]:
-        print(signed(options))
+        print(write_signature(options))
         return
     if options.what:
         said = of_experiment(options)
@@ -182,16 +182,16 @@ def signature_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.sig")
 
 
-def signed(options: argparse.Namespace) -> Path:
+def write_signature(options: argparse.Namespace) -> Path:
     """Sign a file."""
     from maskedbandit.lab.files import whole_file
+    from maskedbandit.statement.check import sign_statement
     from maskedbandit.statement.content import decoded
-    from maskedbandit.statement.signature import signed
 
     file = named_file(options)
     text = file.read_bytes()
     decoded(text)
-    content = signed(text, os.environ.get("MASKEDBANDIT_SIGNER", ""))
+    content = sign_statement(text, os.environ.get("MASKEDBANDIT_SIGNER", ""))
     with whole_file(signature_of(file)) as out:
         out.write(content)
     return signature_of(file)
@@ -199,7 +199,7 @@ def signed(options: argparse.Namespace) -> Path:
 
 def checked(options: argparse.Namespace) -> str:
     """Compare a file with a ledger."""
-    from maskedbandit.statement.signature import check_signature
+    from maskedbandit.statement.check import check_signature
 
     file = named_file(options)
     text = file.read_bytes()

@@ -13,8 +13,7 @@ from maskedbandit.client.answers import Assigned, Refusal
 from maskedbandit.extras import lacking
 
 try:
-    from maskedbandit.client.asynchronous import AsyncClient
-    from maskedbandit.client.synchronous import Client
+    from maskedbandit.client.clients import AsyncClient, Client
 except ModuleNotFoundError as missing:
     raise lacking(missing) or missing from None
 

@@ -111,7 +111,7 @@ class Engine:
         if not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
             raise InvalidValue("deadline", deadline, "a positive number of seconds")
         if study is not None:
-            checked_study(study)
+            check_name("study", study, "the name of a study, of letters, digits, '_', '.' and '-'")
         check_key(key)
         self.url, self.deadline, self._channels = checked_url(url), deadline, channels
         files = Path(folder or usual_folder()) / of_service(self.url)
@@ -199,7 +199,8 @@ class Engine:
     def expose(self, study: str, ticket: str | None) -> None:
         """Write down that the arm was seen."""
         if ticket is not None:
-            self._running.outbox.put(study, checked_ticket(ticket), "expose")
+            check_ticket(ticket)
+            self._running.outbox.put(study, ticket, "expose")
             self._wake()
 
     def report(
@@ -208,7 +209,7 @@ class Engine:
         """Write an outcome down; of local trust, what it is after noise, or what all that are given are."""
         if ticket is None:
             return
-        checked_ticket(ticket)
+        check_ticket(ticket)
         several = isinstance(value, list | tuple)
         values = cast("Sequence[float]", value if several else [value])
         if not all(isinstance(each, Real) and -LARGEST <= each <= LARGEST for each in values):
@@ -217,7 +218,8 @@ class Engine:
         if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
         if metric:
-            event = f"{checked_metric(metric)}\n{event}"
+            check_name("metric", metric, "the name of the guardrail of the study")
+            event = f"{metric}\n{event}"
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)
         if channel is None and offer is None:
@@ -258,22 +260,13 @@ class Engine:
             running.end()
 
 
-def checked_study(study: str) -> str:
-    """The name of a study, which becomes part of an address."""
-    if not isinstance(study, str) or not STUDY.fullmatch(study):
-        raise InvalidValue("study", study, "the name of a study, of letters, digits, '_', '.' and '-'")
-    return study
+def check_name(what: str, name: str, allowed: str) -> None:
+    """Raise unless this can be the name of a study or of a guardrail, which becomes part of an address."""
+    if not isinstance(name, str) or not STUDY.fullmatch(name):
+        raise InvalidValue(what, name, allowed)
 
 
-def checked_metric(metric: str) -> str:
-    """The name of a guardrail."""
-    if not isinstance(metric, str) or not STUDY.fullmatch(metric):
-        raise InvalidValue("metric", metric, "the name of the guardrail of the study")
-    return metric
-
-
-def checked_ticket(ticket: str) -> str:
-    """A ticket of the service; it is secret, and not shown."""
+def check_ticket(ticket: str) -> None:
+    """Raise unless this can be a ticket of the service; it is secret, and not shown."""
     if not isinstance(ticket, str) or not TICKET.fullmatch(ticket):
         raise PersonalValue("ticket", "a ticket that `assign` gave")
-    return ticket

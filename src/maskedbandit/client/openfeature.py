@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import (
@@ -25,15 +25,14 @@ from openfeature.track import TrackingEventDetails
 
 from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
 from maskedbandit.client.calls import Transport
+from maskedbandit.client.clients import DEADLINE, LAST_TRY
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
-from maskedbandit.client.study_client import DEADLINE, LAST_TRY
 from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
 EXPOSED = "exposed"  # the event that says that the arm was seen, and is no outcome
-Value = TypeVar("Value")
 log = logging.getLogger("maskedbandit.client")
 
 
@@ -144,9 +143,7 @@ class MaskedBanditProvider(AbstractProvider):
         except PersonalValue as why:
             raise InvalidContextError(str(why)) from None
 
-    def _resolve(
-        self, study: str, unit: str, reply: Reply, read: Callable[[Assigned], Value | None]
-    ) -> FlagResolutionDetails[Value]:
+    def _resolve(self, study: str, unit: str, reply: Reply, types: tuple[type, ...]) -> FlagResolutionDetails[Any]:
         try:
             given = self._engine.settle(study, unit, reply, fallback="")
         except (Forbidden, UnknownStudy) as why:  # the key may be for another study
@@ -155,9 +152,7 @@ class MaskedBanditProvider(AbstractProvider):
             raise GeneralError(str(why)) from None
         if not given.arm:
             raise ProviderNotReadyError(f"the service gives no arm ({given.why}), and none is known from before")
-        value = read(given)
-        if value is None:
-            raise TypeMismatchError("the arm has no payload of this type")
+        value = _value(given, *types)
         if self._exposes:
             self._expose(study, given.ticket)
         metadata: dict[str, bool | int | float | str] = {"again": given.again, "source": given.source}
@@ -174,59 +169,55 @@ class MaskedBanditProvider(AbstractProvider):
         except MaskedBanditError as why:  # the person can be served all the same
             log.error("an exposure is dropped: %s", why)
 
-    def _now(
-        self, study: str, context: EvaluationContext | None, read: Callable[[Assigned], Value | None]
-    ) -> FlagResolutionDetails[Value]:
+    def _now(self, study: str, context: EvaluationContext | None, *types: type) -> FlagResolutionDetails[Any]:
         unit, asked = self._ask(study, context)
-        return self._resolve(study, unit, asked.result(), read)
+        return self._resolve(study, unit, asked.result(), types)
 
-    async def _soon(
-        self, study: str, context: EvaluationContext | None, read: Callable[[Assigned], Value | None]
-    ) -> FlagResolutionDetails[Value]:
+    async def _soon(self, study: str, context: EvaluationContext | None, *types: type) -> FlagResolutionDetails[Any]:
         unit, asked = self._ask(study, context)
-        return await asyncio.to_thread(self._resolve, study, unit, await asyncio.wrap_future(asked), read)
+        return await asyncio.to_thread(self._resolve, study, unit, await asyncio.wrap_future(asked), types)
 
     # for each type twice, as OpenFeature asks for
 
     def resolve_boolean_details(
         self, flag_key: str, default_value: bool, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[bool]:
-        return self._now(flag_key, evaluation_context, _boolean)
+        return self._now(flag_key, evaluation_context, bool)
 
     async def resolve_boolean_details_async(
         self, flag_key: str, default_value: bool, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[bool]:
-        return await self._soon(flag_key, evaluation_context, _boolean)
+        return await self._soon(flag_key, evaluation_context, bool)
 
     def resolve_string_details(
         self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[str]:
-        return self._now(flag_key, evaluation_context, _string)
+        return self._now(flag_key, evaluation_context, str)
 
     async def resolve_string_details_async(
         self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[str]:
-        return await self._soon(flag_key, evaluation_context, _string)
+        return await self._soon(flag_key, evaluation_context, str)
 
     def resolve_integer_details(
         self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[int]:
-        return self._now(flag_key, evaluation_context, _integer)
+        return self._now(flag_key, evaluation_context, int)
 
     async def resolve_integer_details_async(
         self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[int]:
-        return await self._soon(flag_key, evaluation_context, _integer)
+        return await self._soon(flag_key, evaluation_context, int)
 
     def resolve_float_details(
         self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[float]:
-        return self._now(flag_key, evaluation_context, _float)
+        return self._now(flag_key, evaluation_context, int, float)
 
     async def resolve_float_details_async(
         self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
     ) -> FlagResolutionDetails[float]:
-        return await self._soon(flag_key, evaluation_context, _float)
+        return await self._soon(flag_key, evaluation_context, int, float)
 
     def resolve_object_details(
         self,
@@ -234,7 +225,7 @@ class MaskedBanditProvider(AbstractProvider):
         default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
-        return self._now(flag_key, evaluation_context, _object)
+        return self._now(flag_key, evaluation_context, list, dict)
 
     async def resolve_object_details_async(
         self,
@@ -242,7 +233,7 @@ class MaskedBanditProvider(AbstractProvider):
         default_value: Sequence[FlagValueType] | Mapping[str, FlagValueType],
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[Sequence[FlagValueType] | Mapping[str, FlagValueType]]:
-        return await self._soon(flag_key, evaluation_context, _object)
+        return await self._soon(flag_key, evaluation_context, list, dict)
 
 
 def _event(name: str, id: str) -> str:
@@ -251,25 +242,9 @@ def _event(name: str, id: str) -> str:
     return event if len(event) <= LONGEST_EVENT and event.isprintable() else sha256(event.encode()).hexdigest()
 
 
-def _value(given: Assigned) -> Any:
-    return given.arm if given.payload is None else given.payload
-
-
-def _boolean(given: Assigned) -> bool | None:
-    return value if isinstance(value := _value(given), bool) else None
-
-
-def _string(given: Assigned) -> str | None:
-    return value if isinstance(value := _value(given), str) else None
-
-
-def _integer(given: Assigned) -> int | None:
-    return value if isinstance(value := _value(given), int) and not isinstance(value, bool) else None
-
-
-def _float(given: Assigned) -> float | None:  # JSON does not tell 1 from 1.0
-    return float(value) if isinstance(value := _value(given), int | float) and not isinstance(value, bool) else None
-
-
-def _object(given: Assigned) -> Sequence[FlagValueType] | Mapping[str, FlagValueType] | None:
-    return value if isinstance(value := _value(given), list | dict) else None
+def _value(given: Assigned, *types: type) -> Any:
+    """The payload of an arm, or its name, if it is of one of these types, and of no other, as is True of int."""
+    value = given.arm if given.payload is None else given.payload
+    if type(value) not in types:
+        raise TypeMismatchError("the arm has no payload of this type")
+    return float(value) if float in types else value  # JSON does not tell 1 from 1.0

@@ -5,6 +5,8 @@
 An owner makes studies and keys, and starts and stops studies. An officer of privacy reads everything that may be shown,
 verifies ledgers, erases people, and pauses and stops studies. A client is an application: it assigns, exposes and
 reports, and reads nothing else. What is not allowed to a role is refused.
+
+What is kept in memory is read again every second, so what another process revokes or ends here too.
 """
 
 import hmac
@@ -49,7 +51,7 @@ def write(database: Database, statement: str, *values: Any) -> None:
 
 
 def hashed(secret: str) -> str:
-    """What is stored of a secret: it has 256 random bits, so a plain hash does."""
+    """What is stored of the secret of a key, or of a session: it has at least 128 random bits, so a plain hash does."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -147,3 +149,31 @@ class Keys:
                 if key and hmac.compare_digest(key.hash, hashed(parts[3])) and key.role == parts[1]:
                     return key.key
         raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
+
+
+class SignedOut:
+    """Sessions of the page that were ended before their time, in memory: whoever signs out is out, in every process.
+
+    >>> from maskedbandit.store.databases.connection import connect
+    >>> database, over = connect("sqlite:///:memory:"), SignedOut()
+    >>> over.add(database, "ann's", ends=2000, now=1000)
+    >>> "ann's" in over, "bob's" in over
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._known = set[str]()
+
+    def read(self, database: Database) -> None:
+        """Read all of them; none is ever taken back."""
+        self._known.update(str(session) for (session,) in database.rows("SELECT session FROM signed_out"))
+
+    def add(self, database: Database, session: str, ends: int, now: int) -> None:
+        """Write down that a session is over, and forget those that would be over anyway."""
+        write(database, "DELETE FROM signed_out WHERE ends <= ?", now)
+        new = "INSERT INTO signed_out (session, ends) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        write(database, new, hashed(session), ends)
+        self.read(database)
+
+    def __contains__(self, session: str) -> bool:
+        return hashed(session) in self._known

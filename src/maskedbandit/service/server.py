@@ -4,6 +4,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,13 +13,14 @@ import uvicorn
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.app import application
-from maskedbandit.service.descriptors import room_for_connections
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.logs import to_standard_error
 from maskedbandit.service.request.connection import IDLE_TIME, Connection
 
 log = logging.getLogger("maskedbandit")
 GRACE = 20  # seconds for requests that are under way
+MOST_CONNECTIONS = 10_000
+RESERVE = 512  # file descriptors for databases, witnesses and other servers, so that these never lack one
 
 
 class Server(uvicorn.Server):
@@ -38,6 +40,33 @@ class Server(uvicorn.Server):
         """End."""
         self._host.stopping.set()
         await super().shutdown(sockets)
+
+
+def raise_connection_limit() -> int:
+    """How many connections may be open at a time; the limit of the process is raised as far as it may be.
+
+    >>> 0 < raise_connection_limit() <= MOST_CONNECTIONS
+    True
+    """
+    if sys.platform == "win32":  # where sockets are no files
+        return MOST_CONNECTIONS
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + RESERVE
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return count_connections(wanted if soft == resource.RLIM_INFINITY else soft)
+
+
+def count_connections(limit: int) -> int:
+    """The connections that so many file descriptors allow: half of them at least.
+
+    >>> count_connections(256), count_connections(4096), count_connections(10**6)
+    (128, 3584, 10000)
+    """
+    return min(max(limit - RESERVE, limit // 2), MOST_CONNECTIONS)
 
 
 def bound(address: str, port: int) -> socket.socket:
@@ -63,7 +92,7 @@ def serve(
     proxies: Sequence[str] = (),
 ) -> None:
     """Serve until the process is told to end. What proxies at these addresses say is believed."""
-    http: Any = partial(Connection, room_for_connections())
+    http: Any = partial(Connection, raise_connection_limit())
     config = uvicorn.Config(
         lambda: application(host, companions, proxies),
         factory=True,

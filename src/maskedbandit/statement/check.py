@@ -1,14 +1,21 @@
-"""Whether a statement is what the ledger says: it is made again from the ledger, up to the entry that it names."""
+"""Whether a statement is what the ledger says, and who signed it.
+
+It is made again from the ledger, up to the entry that it names.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from msgspec import Struct
 
 from maskedbandit import __version__
-from maskedbandit.errors import Contradicted
+from maskedbandit.errors import Contradicted, InvalidValue
 from maskedbandit.statement.content import Statement, decoded, encoded
 from maskedbandit.statement.evidence import audited
 from maskedbandit.statement.facts import published_facts
@@ -109,3 +116,43 @@ def shortened(value: Any) -> str:
     """A value in an error."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:120]}…"
+
+
+class Signature(Struct, frozen=True, forbid_unknown_fields=True):
+    """A signature that is kept beside a statement, for whoever does not sign on paper.
+
+    Signed is `maskedbandit-statement-1 DIGEST`, with the digest that the printed page names; the pair of keys is one
+    that `maskedbandit key signer` makes, and its public key is named.
+    """
+
+    signed_by: str
+    signature: str
+
+
+def signed_text(statement: bytes) -> bytes:
+    """What is signed."""
+    return f"maskedbandit-statement-1 {sha256(statement).hexdigest()}".encode()
+
+
+def sign_statement(statement: bytes, private: str) -> bytes:
+    """The file of the signature.
+
+    >>> file = sign_statement(b"a statement", "11" * 32)
+    >>> check_signature(b"a statement", file, "d04ab232742bb4ab3a1368bd4615e4e6d0224ab71a016baf8520a332c9778737")
+    """
+    try:
+        key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(private))
+    except ValueError:
+        raise InvalidValue("private key", "what was given", "one that `maskedbandit key signer` made") from None
+    public = key.public_key().public_bytes_raw().hex()
+    return msgspec.json.encode(Signature(public, key.sign(signed_text(statement)).hex())) + b"\n"
+
+
+def check_signature(statement: bytes, file: bytes, public: str) -> None:
+    """Raise `Contradicted` unless the file is the signature of the statement with this key."""
+    try:
+        found = msgspec.json.decode(file, type=Signature)
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+        key.verify(bytes.fromhex(found.signature), signed_text(statement))
+    except (InvalidSignature, ValueError):
+        raise Contradicted(f"the signature is not one of this statement with the key {public}") from None

@@ -10,8 +10,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS
-from maskedbandit.statement.content import Amount, Promise
-from maskedbandit.statement.registry import Parameters, Variant
+from maskedbandit.statement.content import Amount, Parameters, Promise, Variant
 
 EXTRA = 1e-6  # the δ that is added where there is no pure ε, as where a loss is printed
 

@@ -3,10 +3,7 @@
 from datetime import UTC, datetime
 
 from maskedbandit import __version__
-from maskedbandit.statement.content import Points
-from maskedbandit.statement.facts import Facts
-from maskedbandit.statement.promises import parameters, variant
-from maskedbandit.statement.registry import (
+from maskedbandit.statement.content import (
     LEFT_OUT,
     Administrative,
     Basic,
@@ -14,10 +11,13 @@ from maskedbandit.statement.registry import (
     DeploymentModel,
     DPVariant,
     Implementation,
+    Points,
     PrivacyLoss,
     Record,
     Registry,
 )
+from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.promises import parameters, variant
 from maskedbandit.statement.sentences import not_protected, one_line, where
 from maskedbandit.statement.trust_picture import STATIONS
 from maskedbandit.study.protocol import Protocol

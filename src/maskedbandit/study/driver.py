@@ -13,7 +13,10 @@ the log, which lists what was asked, with the answers, and what was told:
 
     ("ask", number, arm, n, close)        number counts all asks from 0; each has a generator of its own (decisions.py)
     ("tell", cohort, n, total)            cohorts are numbered from 0 in the order in which they were asked for
-    ("stage", aim, arm, ..., arm)         from here on these arms are in play (stage.py)
+    ("stage", aim, arm, ..., arm)         from here on these arms are in play
+
+In a stage the same arms are in play. A policy that starts anew numbers them as they are listed, and is told nothing of
+the cohorts before, whose releases count for the arm that is served. So what it guarantees holds for the stage.
 
 Which places are dealt to whom is drawn with bits of the caller's, and it is the caller who stores it.
 
@@ -37,17 +40,9 @@ from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.study import illegal
 from maskedbandit.study.decisions import check_seed, decision_generator
 from maskedbandit.study.deck import Deck, Places
-from maskedbandit.study.illegal import (
-    no_such_arm,
-    no_such_close,
-    no_such_count,
-    no_such_deck,
-    nothing_to_wait_for,
-    unknown_size,
-)
-from maskedbandit.study.stage import checked_arms, first_state
 
 
 class Assignment(NamedTuple):
@@ -184,8 +179,13 @@ class Driver:
 
         No place of the cohorts so far is dealt any more. An arm that is alone in play is the answer.
         """
-        arms = checked_arms(arms, self.k)
-        self.state = first_state(self.policy, len(arms), aim)
+        arms = tuple(whole("an arm in play", arm, 0, self.k) for arm in arms)
+        if not arms or list(arms) != sorted(set(arms)):
+            raise InvalidValue("arms", arms, "at least one, each once, in the order of their numbers")
+        try:
+            self.state = self.policy.init(len(arms), aim) if len(arms) > 1 else None
+        except Exception as why:
+            raise IllegalDecision(f"{type(self.policy).__name__} cannot begin a stage of {len(arms)} arms") from why
         self._released += [(0, Fraction(0))] * (arms[-1] + 1 - self.k)
         self.k, self.arms = max(self.k, arms[-1] + 1), arms
         self.deck.end_stage()
@@ -273,20 +273,20 @@ class Driver:
         except (TypeError, ValueError):
             raise IllegalDecision(f"{name} answered {shown(decision)}: a decision is three whole numbers") from None
         if arm == -1 and n == 0 and not self._in_flight:
-            raise nothing_to_wait_for(name)
+            raise illegal.nothing_to_wait_for(name)
         if not 0 <= arm < len(self.arms) and (arm, n) != (-1, 0):
-            raise no_such_arm(name, arm)
+            raise illegal.no_such_arm(name, arm)
         arm = self.arms[arm] if arm >= 0 else arm
         if n < 0:
-            raise no_such_count(name, n)
+            raise illegal.no_such_count(name, n)
         if close not in (0, 1, TOGETHER):
-            raise no_such_close(name, close)
+            raise illegal.no_such_close(name, close)
         growing = self.deck.growing(arm)
         if before or close == TOGETHER:
             if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):
-                raise no_such_deck(name, arm, n)
+                raise illegal.no_such_deck(name, arm, n)
         elif n > 0 and self.law.root > 0.0 and (close == 0 or growing):
-            raise unknown_size(name)
+            raise illegal.unknown_size(name)
         return Decision(arm, n, close)
 
     @contextmanager

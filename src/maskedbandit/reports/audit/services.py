@@ -34,10 +34,10 @@ from maskedbandit.privacy.exact import exact
 from maskedbandit.reports.audit.audit import USUAL, Advance, How, Part
 from maskedbandit.reports.audit.reached import ARMS, NO_WINDOW, TOGETHER, Service
 from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
-from maskedbandit.study.budget_table import MOST
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import table
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.tables import MOST_LOSS
 
 SIZE = 2  # people in a cohort
 PART = "the service: its releases, and its arms"
@@ -52,7 +52,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     if factor > 1:
         channel["epsilon"] = written(factor * epsilon_of(agreed(protocol)))
         for key in budget.keys() & {"epsilon", "rho"}:
-            budget[key] = written(min(1000 * exact(key, budget[key]), Fraction(MOST)))
+            budget[key] = written(min(1000 * exact(key, budget[key]), Fraction(MOST_LOSS)))
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):

@@ -31,12 +31,11 @@ from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
-from maskedbandit.service.keys import Key, Keys
+from maskedbandit.service.keys import Key, Keys, SignedOut
 from maskedbandit.service.request.limits import Buckets, Streams
-from maskedbandit.service.request.signed_out import SignedOut
+from maskedbandit.service.shown.health import MANY, WASTED, count_wasted
 from maskedbandit.service.shown.tally import Tally
 from maskedbandit.service.shown.view import View, view
-from maskedbandit.service.shown.wasted import MANY, WASTED, count_wasted
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import holder_of, lease_of, may_be_alive, own_name, wall_clock

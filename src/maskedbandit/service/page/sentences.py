@@ -4,12 +4,14 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from maskedbandit.core import Release
+from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.shown.counts import Cohort
-from maskedbandit.service.shown.estimates import ALPHA
-from maskedbandit.service.shown.health import RARE, exposure_chance
+from maskedbandit.service.shown.estimates import ALPHA, estimates
+from maskedbandit.service.shown.health import MANY, NEWEST, RARE, exposure_chance
 from maskedbandit.service.shown.view import Line, View
-from maskedbandit.service.shown.wasted import MANY, NEWEST
 from maskedbandit.store.book.standing import wrong_at_most
+from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import clock, count, counted, decimal, duration
 
 
@@ -21,7 +23,7 @@ class Check(NamedTuple):
     text: str
 
 
-def state(view: View) -> Markup:
+def say_state(view: View) -> Markup:
     """How the study stands, and what it has found."""
     return Markup(" ").join(each for each in (_stands(view), _leads(view)) if each)
 
@@ -53,7 +55,7 @@ def _leads(view: View) -> Markup:
         return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
     if view.best is not None:
         text = "<strong>{}</strong> is the best arm in play, wrong with probability at most {}."
-        return Markup(text).format(view.arms[view.best].name, decimal(wrongly_best(view)))
+        return Markup(text).format(view.arms[view.best].name, decimal(bound_wrong_best(view)))
     if any(arm.confidence for arm in view.arms):
         known = "not known" if view.over else "too early to tell"
         return Markup("It is {} which arm is best.").format(known)
@@ -62,7 +64,7 @@ def _leads(view: View) -> Markup:
     return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
 
 
-def wrongly_best(view: View) -> float:
+def bound_wrong_best(view: View) -> float:
     """The probability with which an arm is ever called the best wrongly: twice as much if arms were added."""
     return ALPHA * (2 if view.protocol.added else 1)
 
@@ -73,10 +75,10 @@ def _names(view: View, arms: tuple[int, ...]) -> Markup:
     return Markup(", ").join(names) or Markup("<strong>no arm</strong>")
 
 
-def next_step(view: View) -> Markup:
+def say_next_step(view: View) -> Markup:
     """What happens next, and what people who come now are given."""
     found: list[str] = []
-    waiting = [each.deadline for each in unreleased(view) if each.state == "waiting" and each.deadline is not None]
+    waiting = [each.deadline for each in list_unreleased(view) if each.state == "waiting" and each.deadline is not None]
     if view.state == "paused":
         found.append("No places are given until it is resumed. Reports and releases go on.")
     if waiting and view.state != "archived":
@@ -87,11 +89,11 @@ def next_step(view: View) -> Markup:
         if view.answer is not None:
             found.append("The policy asks for nobody any more.")
         found.append("No more updates can be published for this study.")
-    elif view.state == "running" and (opened := [each for each in unreleased(view) if each.state == "open"]):
+    elif view.state == "running" and (opened := [each for each in list_unreleased(view) if each.state == "open"]):
         left = sum(each.size - each.seen for each in opened)
         places = counted(left, "place that nobody saw", "places that nobody saw")
         has = "The open cohort has" if len(opened) == 1 else f"The {count(len(opened))} open cohorts have"
-        found.append(f"{has} {places} yet. {first_release(view)}")
+        found.append(f"{has} {places} yet. {say_first_release(view)}")
     if view.state in ("paused", "stopped") or view.answer is not None or view.over:
         arm = view.served
         best = "any arm, each with the same probability" if arm is None else view.arms[arm].name
@@ -100,20 +102,20 @@ def next_step(view: View) -> Markup:
     return Markup(" ").join(found)
 
 
-def first_release(view: View) -> str:
+def say_first_release(view: View) -> str:
     """When there may be a release."""
     window = duration(view.protocol.reward.window)
     return f"A cohort is released {window} after its last person saw the arm."
 
 
-def widening(view: View) -> str:
+def say_widening(view: View) -> str:
     """By how much the noise widens the bands."""
     found = [f"×{arm.estimate.widening:.2f}" for arm in view.arms if arm.estimate]
     low, high = min(found, key=lambda each: float(each[1:])), max(found, key=lambda each: float(each[1:]))
     return f"Noise added for privacy widens the bands by {low if low == high else f'{low} to {high}'}."
 
 
-def negative(view: View) -> str:
+def explain_negative(view: View) -> str:
     """Why a mean is below what an outcome can be, or above."""
     means = [arm.estimate.mean for arm in view.arms if arm.estimate]
     least, most = view.protocol.reward.least, view.protocol.reward.highest
@@ -125,19 +127,19 @@ def negative(view: View) -> str:
     return f"{' and '.join(found)} because noise was added; shown as it was released." if found else ""
 
 
-def value(view: View, line: Line) -> str:
+def say_mean(view: View, line: Line) -> str:
     """The mean of a release in the units of the outcome."""
     if line.total is None or not line.n:
         return ""
     return decimal(view.protocol.reward.in_units(line.total / line.n))
 
 
-def unreleased(view: View) -> list[Cohort]:
+def list_unreleased(view: View) -> list[Cohort]:
     """The cohorts that may still be released."""
     return [each for each in view.counts.cohorts if each.state in ("open", "waiting")]
 
 
-def closes(cohort: Cohort) -> Markup:
+def say_closing(cohort: Cohort) -> Markup:
     """When a cohort closes."""
     if cohort.deadline is None:
         return Markup("when it is full and seen")
@@ -146,7 +148,7 @@ def closes(cohort: Cohort) -> Markup:
     return Markup("not before {}").format(clock(cohort.deadline))
 
 
-def cohorts(view: View) -> str:
+def say_cohorts(view: View) -> str:
     """How many cohorts there are in each state."""
     states = [each.state for each in view.counts.cohorts]
     whole = counted(len(states), "cohort")
@@ -159,7 +161,7 @@ def cohorts(view: View) -> str:
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 
-def health(view: View) -> list[Check]:
+def check_health(view: View) -> list[Check]:
     """What should be so."""
     found = []
     released = [each for each in view.counts.cohorts if each.state == "released"]
@@ -198,4 +200,57 @@ def health(view: View) -> list[Check]:
     if view.counts.placed is None:
         text = "The newest entries of the ledger are not at their witness, so nothing after them is shown."
         found.append(Check(False, "The witness is behind.", text))
+    return found
+
+
+def say_harm(protocol: Protocol) -> str:
+    """What harm is, in a sentence."""
+    found = protocol.guardrail
+    assert found is not None
+    width = found.outcome.most - found.outcome.least
+    side, times = "below" if found.below else "above", f"{100 * found.alpha:g} of 100 studies"
+    if found.against is None:
+        what = f"a mean of {found.name} {side} {found.outcome.in_units(found.limit):.4g}"
+    else:
+        name = protocol.arms[found.against][0]
+        what = f"a mean of {found.name} whose difference from that of {name} is {side} {found.limit * width:.4g}"
+    return (
+        f"Harm is {what}, over all its people, or over those since any of its releases. An arm of which the releases "
+        f"show that is put out of play at once, and for good. An arm that does no harm is taken for one that "
+        f"does in at most {times}, however long they go on."
+    )
+
+
+def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
+    """What a study would mean, before it is written down: its cost, and how much noise widens its answer.
+
+    >>> protocol = Protocol.from_table({
+    ...     "name": "example", "people": 1000, "policy": "successive_elimination",
+    ...     "channel": {"name": "central", "epsilon": 1},
+    ...     "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}})
+    >>> [name for name, _ in say_preview(protocol)]
+    ['What a place costs', 'Budget of a person', 'People', 'The answer']
+    """
+    people, reward = protocol.people, protocol.reward
+    loss = protocol.price(max((people or 1000) // protocol.k, 1))
+    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
+    times = in_hundred(best_guess(loss))
+    found = [
+        ("What a place costs", f"{loss}: no guess at an outcome is right more than {times} times in 100."),
+        ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
+    ]
+    if people is None:
+        found.append(("People", "As many as it needs until its answer is certain: that depends on the arms."))
+        return found
+    found.append(("People", f"{count(people)}, for {counted(protocol.k, 'arm')}."))
+    each = max(people // protocol.k, 1)
+    (known,) = estimates(protocol.channel.law(), [[Release(0, each, each / 2)]])
+    assert known is not None
+    both, alone = (reward.width * band.width / 2 for band in (known.outer, known.inner))
+    text = (
+        f"If each arm had {counted(each, 'person', 'people')} in one cohort, its mean would be known to "
+        f"±{decimal(both, 2)} at any time: ±{decimal(alone, 2)} from how much people differ, and "
+        f"×{known.widening:.2f} by privacy noise."
+    )
+    found.append(("The answer", text))
     return found

@@ -3,7 +3,6 @@
 Whoever has no session sees simulated studies only. What changes something is a form with the token of its session.
 """
 
-import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -17,28 +16,27 @@ from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as Path_
 from starlette.staticfiles import StaticFiles
 
-from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Unauthorized
-from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
-from maskedbandit.service.api.studies import MOVES, checked, made
-from maskedbandit.service.host.elsewhere import RELAYED
+from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
+from maskedbandit.service.api.ledger import ledger_of, releases_in
+from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.host.statement import statement
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page import render
-from maskedbandit.service.page.arms import changed
-from maskedbandit.service.page.asked import PLANNED, audit_page, plan_page, plan_table
-from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
-from maskedbandit.service.page.render import Notice
+from maskedbandit.service.page.staff import (
+    change_arms,
+    change_state,
+    new_page,
+    new_study,
+    show_audit,
+    show_plan,
+    verify,
+)
 from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
 from maskedbandit.service.request.events import event_stream
-from maskedbandit.service.request.problems import problem
-from maskedbandit.service.request.route import held_here
 from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME, end_session, new_session
-from maskedbandit.service.shown.describe import visible
-from maskedbandit.service.shown.preview import preview
-from maskedbandit.service.shown.view import View, summaries
-from maskedbandit.statement.content import encoded
+from maskedbandit.service.shown.view import summaries
+from maskedbandit.statement.content import Statement, encoded
 from maskedbandit.statement.facts import published_facts
-from maskedbandit.statement.page import FOLDER, STYLE, printed
+from maskedbandit.statement.page import FOLDER, STYLE, printed, shown
 
 
 async def home(visit: Visit) -> Response:
@@ -60,17 +58,17 @@ async def seen(visit: Visit) -> list[Any]:
 
 async def list_all(visit: Visit) -> Response:
     """All studies that these eyes may see."""
-    return HTMLResponse(render.render_list(await seen(visit), visit.who, visit.csrf))
+    return await visit.show("list", studies=await seen(visit))
 
 
 async def study(visit: Visit) -> Response:
     """A study."""
-    return await visit.drawn(render.render_study, await visit.view(), visit.who, visit.csrf)
+    return await visit.show("study", view=await visit.view())
 
 
 async def ledger_page(visit: Visit) -> Response:
     """Its ledger."""
-    return await visit.drawn(render.render_ledger, await visit.view(), visit.who, visit.csrf)
+    return await visit.show("ledger", view=await visit.view())
 
 
 async def events(visit: Visit) -> Response:
@@ -79,34 +77,34 @@ async def events(visit: Visit) -> Response:
     return await event_stream(visit.host, visit.name, 10**14, visit.who.key, visit.address)
 
 
-def of_statement(show: Callable[[Visit, View], Response]) -> Handler:
+def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Handler:
     """Something made of the privacy statement, unless the ledger contradicts it."""
 
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         try:
             await visit.host.read(partial(published_facts, witness=visit.host.witness, study=visit.name))
-            return show(visit, await visit.view())
+            return await show(visit, statement(await visit.view()))
         except (Corrupted, BehindWitness) as why:
             said = f"No statement can be made, as this does not fit: {why}"
-            return HTMLResponse(render.render_problem("Refused", said, visit.who, visit.csrf), 409)
+            return await visit.show("problem", 409, title="Refused", detail=said)
 
     return answer
 
 
-def statement_page(visit: Visit, view: View) -> Response:
+async def statement_page(visit: Visit, said: Statement) -> Response:
     """The statement, to look at."""
-    return HTMLResponse(render.render_statement(view, visit.who, visit.csrf))
+    return await visit.show("statement", **shown(said))
 
 
-def statement_to_print(visit: Visit, view: View) -> Response:
+async def statement_to_print(visit: Visit, said: Statement) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(printed(statement(view)), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(printed(said), headers=attached(f"{visit.name}-statement.html"))
 
 
-def statement_as_json(visit: Visit, view: View) -> Response:
+async def statement_as_json(visit: Visit, said: Statement) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encoded(statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(encoded(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
@@ -158,7 +156,7 @@ async def sign_in_page(visit: Visit) -> Response:
     """The form that asks for a key."""
     fresh = "" if visit.browser else secrets.token_hex(16)
     visit.browser = visit.browser or fresh
-    answer = HTMLResponse(render.render_sign_in(visit.csrf))
+    answer = await visit.show("sign_in")
     if fresh:
         set_cookie(visit, answer, BEFORE, fresh)
     return answer
@@ -188,7 +186,7 @@ async def sign_in(visit: Visit) -> Response:
             raise Unauthorized("this is the key of an application")
     except Unauthorized:
         text = "This is not the key of an owner or an officer, or it was revoked."
-        return HTMLResponse(render.render_sign_in(visit.csrf, text), 401)
+        return await visit.show("sign_in", 401, problem=text)
     answer = RedirectResponse("/", 303)
     set_cookie(visit, answer, NAME, new_session(host, key))
     return answer
@@ -200,64 +198,6 @@ async def sign_out(visit: Visit) -> Response:
     answer = RedirectResponse("/sign-in", 303)
     answer.delete_cookie(NAME, httponly=True, samesite="strict")
     return answer
-
-
-async def new_page(visit: Visit) -> Response:
-    """The form of a new study."""
-    visit.allow((OWNER,))
-    return HTMLResponse(render.render_new(EXAMPLE, [], [], visit.who, visit.csrf))
-
-
-async def new_study(visit: Visit) -> Response:
-    """Say what a study would mean, or write it down as a draft."""
-    visit.allow((OWNER,))
-    would: list[tuple[str, str]] = []
-    try:
-        protocol = checked(await asyncio.to_thread(table_of, visit.values))
-        visible(visit.who.key, protocol.name)
-        if visit.values.get("do") == "create":
-            await made(visit.host, protocol)
-            return RedirectResponse(f"/studies/{protocol.name}", 303)
-        would = preview(protocol)
-        if visit.host.forecast is not None:
-            numbers = [as_number(name, visit.values.get(name, "")) for name in PLANNED]
-            async with visit.host.forecasting:
-                would += await visit.host.forecast(protocol, *numbers)
-    except MaskedBanditError as why:
-        content = render.render_new(visit.values, [str(why)], would, visit.who, visit.csrf)
-        return HTMLResponse(content, problem(why).status)
-    return HTMLResponse(render.render_new(visit.values, [], would, visit.who, visit.csrf))
-
-
-async def verify(visit: Visit) -> Response:
-    """Recompute all that is stored of the study, and say what came of it."""
-    visit.allow(STAFF)
-    visible(visit.who.key, visit.name)
-    try:
-        found = await recomputed(visit.host, visit.name)
-        notice = Notice(
-            f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
-            f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
-            f"than {found.worst}."
-        )
-    except (Corrupted, BehindWitness) as why:
-        notice = Notice(f"This does not fit: {why}", good=False)
-    content = render.render_ledger(await visit.view(), visit.who, visit.csrf, notice)
-    return HTMLResponse(content, 200 if notice.good else 409)
-
-
-def moved(verb: str) -> Handler:
-    """A form that moves a study to another state."""
-    operation, roles, _ = MOVES[verb]
-
-    async def move(visit: Visit) -> Response:
-        visit.allow(roles)
-        visible(visit.who.key, visit.name)
-        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
-        await held.do(partial(operation, held.study))
-        return RedirectResponse(f"/studies/{visit.name}", 303)
-
-    return move
 
 
 def routes() -> list[BaseRoute]:
@@ -279,14 +219,14 @@ def routes() -> list[BaseRoute]:
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
-        ("GET", f"{one}/plan"): plan_page,
-        ("POST", f"{one}/plan"): plan_table,
-        ("GET", f"{one}/audit"): audit_page,
+        ("GET", f"{one}/plan"): show_plan,
+        ("POST", f"{one}/plan"): show_plan,
+        ("GET", f"{one}/audit"): show_audit,
         ("POST", f"{one}/verify"): verify,
-        ("POST", f"{one}/arms"): changed("add", (OWNER,)),
-        ("POST", f"{one}/arms/{{arm}}/pause"): changed("pause", STAFF),
-        ("POST", f"{one}/arms/{{arm}}/resume"): changed("resume", (OWNER,)),
-        **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
+        ("POST", f"{one}/arms"): change_arms("add", (OWNER,)),
+        ("POST", f"{one}/arms/{{arm}}/pause"): change_arms("pause", STAFF),
+        ("POST", f"{one}/arms/{{arm}}/resume"): change_arms("resume", (OWNER,)),
+        **{("POST", f"{one}/{verb}"): change_state(verb) for verb in MOVES},
     }
     return [
         *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),

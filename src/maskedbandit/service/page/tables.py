@@ -6,14 +6,14 @@ from maskedbandit.service.shown.tally import DELAYS
 from maskedbandit.service.shown.view import View
 from maskedbandit.words import clock, count, decimal, duration, percent
 
-Rows = list[list[Any]]
-LAST = 100  # releases, and cohorts, that a table lists
-MOST = 8  # arms that are told apart over time
+Table = list[list[Any]]
+LAST_LISTED = 100  # releases, and cohorts, that a table lists
+MOST_GROUPS = 8  # arms that are told apart over time
 
 
-def estimates(view: View) -> Rows:
+def tabulate_estimates(view: View) -> Table:
     """The estimates of the arms."""
-    scale, found = view.protocol.reward.in_units, Rows()
+    scale, found = view.protocol.reward.in_units, Table()
     for arm in view.arms:
         if (each := arm.estimate) is None:
             found.append([arm.name, "0", "0", *["–"] * 6])
@@ -23,7 +23,7 @@ def estimates(view: View) -> Rows:
     return found
 
 
-def differences(view: View) -> Rows:
+def tabulate_differences(view: View) -> Table:
     """What arms have more than the first one."""
     units = view.protocol.reward.width
     return [
@@ -33,60 +33,60 @@ def differences(view: View) -> Rows:
     ]
 
 
-def confidences(view: View) -> Rows:
+def tabulate_confidences(view: View) -> Table:
     """How surely another arm is better than each, and how surely it is the best."""
     return [
         [arm.name, percent(arm.confidence.beaten), percent(arm.confidence.best)] for arm in view.arms if arm.confidence
     ]
 
 
-def groups(view: View) -> list[tuple[str, tuple[int, ...]]]:
+def group_arms(view: View) -> list[tuple[str, tuple[int, ...]]]:
     """The arms that are told apart over time, by name: those with most people, and all others together."""
     arms = range(len(view.arms))
-    if len(view.arms) <= MOST:
+    if len(view.arms) <= MOST_GROUPS:
         return [(view.arms[arm].name, (arm,)) for arm in arms]
-    first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST - 1])
+    first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST_GROUPS - 1])
     rest = tuple(arm for arm in arms if arm not in first)
     return [*((view.arms[arm].name, (arm,)) for arm in first), (f"{len(rest)} other arms", rest)]
 
 
-def allocation_head(view: View) -> list[str]:
-    """The names of the columns of `allocation`."""
-    return ["From", *(name for name, _ in groups(view))]
+def head_allocation(view: View) -> list[str]:
+    """The names of the columns of `tabulate_allocation`."""
+    return ["From", *(name for name, _ in group_arms(view))]
 
 
-def allocation(view: View) -> Rows:
+def tabulate_allocation(view: View) -> Table:
     """People of each arm over time."""
-    parts = groups(view)
+    parts = group_arms(view)
     return [
         [clock(each.at), *(count(sum(each.arms[arm] for arm in arms)) for _, arms in parts)]
         for each in view.counts.columns
     ]
 
 
-def release_times(view: View) -> Rows:
+def tabulate_releases(view: View) -> Table:
     """When something was released, the last times."""
-    return [[clock(line.at), line.cohort, view.arms[line.arm or 0].name] for line in view.releases[-LAST:]]
+    return [[clock(line.at), line.cohort, view.arms[line.arm or 0].name] for line in view.releases[-LAST_LISTED:]]
 
 
-def arrivals(view: View) -> Rows:
+def tabulate_arrivals(view: View) -> Table:
     """People over time."""
     return [[clock(each.at), count(sum(each.arms))] for each in view.counts.columns]
 
 
-def delay_names() -> list[str]:
+def name_delays() -> list[str]:
     """What each of the delays means."""
     return [*(f"up to {duration(1000 * each)}" for each in DELAYS), "longer"]
 
 
-def delays(view: View) -> Rows:
+def tabulate_delays(view: View) -> Table:
     """How long it took until the arm was seen."""
-    return [[name, count(people)] for name, people in zip(delay_names(), view.counts.delays, strict=True)]
+    return [[name, count(people)] for name, people in zip(name_delays(), view.counts.delays, strict=True)]
 
 
-def exposures(view: View) -> Rows:
+def tabulate_exposures(view: View) -> Table:
     """Who saw the arm."""
-    found = Rows()
+    found = Table()
     for arm, dealt, seen, back in zip(
         view.arms, view.counts.dealt, view.counts.seen, view.counts.returned, strict=True
     ):
@@ -95,7 +95,7 @@ def exposures(view: View) -> Rows:
     return found
 
 
-def plan(view: View) -> list[tuple[str, str]]:
+def tabulate_protocol(view: View) -> list[tuple[str, str]]:
     """What was decided before the study."""
     protocol, reward = view.protocol, view.protocol.reward
     people = "until the answer is certain" if protocol.people is None else count(protocol.people)

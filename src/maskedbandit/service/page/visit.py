@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
 from maskedbandit.service.keys import Key
-from maskedbandit.service.page import render
+from maskedbandit.service.page.render import render_page
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.route import HeldElsewhere, said_of, study_name
 from maskedbandit.service.request.sessions import browser_of, form_token, is_form_token, key_of_session
@@ -85,9 +85,9 @@ class Visit:
         await self.may_see()
         return await self.host.view(self.name)
 
-    async def drawn(self, draw: Callable[..., str], *given: Any) -> HTMLResponse:
-        """A page that takes a while to draw, while the server goes on."""
-        return HTMLResponse(await asyncio.to_thread(draw, *given))
+    async def show(self, page: str, status: int = 200, **given: Any) -> HTMLResponse:
+        """A page, which may take a while to draw, while the server goes on."""
+        return HTMLResponse(await asyncio.to_thread(render_page, page, self.who, self.csrf, **given), status)
 
     async def read_form(self) -> None:
         """Read the form, or raise unless it comes from a page of this session."""
@@ -138,7 +138,7 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
             found = RedirectResponse("/sign-in", 303)
         except Exception as why:
             said = said_of(f"page {request.url.path}", why)
-            found = HTMLResponse(render.render_problem(said.title, said.detail, visit.who, visit.csrf), said.status)
+            found = await visit.show("problem", said.status, title=said.title, detail=said.detail)
         found.headers.update(HEADERS)
         return found
 

@@ -7,14 +7,13 @@ it; before there is a session, a random cookie stands for the browser.
 
 import hmac
 import secrets
+from functools import partial
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import STAFF, Key
-from maskedbandit.service.request import signed_out
-from maskedbandit.store.databases.database import Database
 
 NAME, LENGTH = "maskedbandit", 12 * 3_600_000  # milliseconds
 BEFORE = "maskedbandit-before"  # the cookie of whoever is about to sign in
@@ -60,12 +59,7 @@ async def end_session(host: Host, cookie: str | None) -> None:
     now = host.clock()
     if (session := session_of(host, cookie, now)) is None:
         return
-
-    def question(database: Database) -> None:
-        signed_out.end(database, session.text, session.ends, now)
-        host.signed_out.read(database)
-
-    await host.read(question)
+    await host.read(partial(host.signed_out.add, session=session.text, ends=session.ends, now=now))
 
 
 def named(cookie: str | None, name: str) -> str:

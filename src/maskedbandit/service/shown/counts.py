@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from maskedbandit.service.shown.health import count_wasted
 from maskedbandit.service.shown.tally import STEPS, Counted, Tally, merge
-from maskedbandit.service.shown.wasted import count_wasted
 from maskedbandit.store.book.asked import asked
 from maskedbandit.store.book.published import Horizon
 from maskedbandit.store.databases.database import Database, Row
@@ -54,7 +54,7 @@ class Counts(Struct, frozen=True):
     seen: tuple[int, ...]  # those of them who saw the arm
     unseen: int  # those who may still see it
     returned: tuple[int, ...]  # places that nobody saw in time
-    wasted: int  # the same of the newest places: see wasted.py
+    wasted: int  # the same of the newest places: see health.py
     inside: int  # people whose window is not over
     cohorts: tuple[Cohort, ...]
     step: int  # milliseconds of a column

@@ -43,21 +43,3 @@ def of_arm(guardrail: Guardrail, law: Law, released: tuple[tuple[int, float], ..
     n, units = sum(size for size, _ in released), guardrail.outcome.in_units
     low, high = mean_interval(law, [Release(0, *each) for each in released])
     return Guarded(n, units(sum(total for _, total in released) / n), units(low), units(high))
-
-
-def rule(protocol: Protocol) -> str:
-    """What harm is, in a sentence."""
-    found = protocol.guardrail
-    assert found is not None
-    width = found.outcome.most - found.outcome.least
-    side, times = "below" if found.below else "above", f"{100 * found.alpha:g} of 100 studies"
-    if found.against is None:
-        what = f"a mean of {found.name} {side} {found.outcome.in_units(found.limit):.4g}"
-    else:
-        name = protocol.arms[found.against][0]
-        what = f"a mean of {found.name} whose difference from that of {name} is {side} {found.limit * width:.4g}"
-    return (
-        f"Harm is {what}, over all its people, or over those since any of its releases. An arm of which the releases "
-        f"show that is put out of play at once, and for good. An arm that does no harm is taken for one that "
-        f"does in at most {times}, however long they go on."
-    )

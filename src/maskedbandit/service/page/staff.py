@@ -1,0 +1,134 @@
+"""What owners and officers do on the page: new studies, their plans and audits, and changes of those that there are.
+
+What is computed when somebody asks, a forecast, a plan and an audit, depends on no outcome. It is computed in another
+process (cli/parts/computed.py), one at a time, and other pages are answered meanwhile.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
+from maskedbandit.service.api.ledger import recomputed
+from maskedbandit.service.api.studies import MOVES, checked, made
+from maskedbandit.service.host.elsewhere import RELAYED
+from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
+from maskedbandit.service.page.render import Notice
+from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.visit import Handler, Visit
+from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.route import held_here
+from maskedbandit.service.shown.describe import visible
+
+PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
+
+
+def read_numbers(values: Mapping[str, str]) -> list[float]:
+    """The numbers that a forecast and a plan need, as they were typed."""
+    return [as_number(name, values.get(name, "")) for name in PLANNED]
+
+
+async def new_page(visit: Visit) -> Response:
+    """The form of a new study."""
+    visit.allow((OWNER,))
+    return await visit.show("new", values=EXAMPLE, problems=[], preview=[])
+
+
+async def new_study(visit: Visit) -> Response:
+    """Say what a study would mean, or write it down as a draft."""
+    visit.allow((OWNER,))
+    would: list[tuple[str, str]] = []
+    try:
+        protocol = checked(await asyncio.to_thread(table_of, visit.values))
+        visible(visit.who.key, protocol.name)
+        if visit.values.get("do") == "create":
+            await made(visit.host, protocol)
+            return RedirectResponse(f"/studies/{protocol.name}", 303)
+        would = say_preview(protocol)
+        if visit.host.forecast is not None:
+            async with visit.host.forecasting:
+                would += await visit.host.forecast(protocol, *read_numbers(visit.values))
+    except MaskedBanditError as why:
+        status = problem(why).status
+        return await visit.show("new", status, values=visit.values, problems=[str(why)], preview=would)
+    return await visit.show("new", values=visit.values, problems=[], preview=would)
+
+
+async def show_plan(visit: Visit) -> Response:
+    """The form that asks what a study would take under each trust model, and what it would take once it was sent."""
+    visit.allow(STAFF)
+    sent = visit.request.method == "POST"
+    values = visit.values if sent else {name: EXAMPLE[name] for name in PLANNED}
+    view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
+    if sent and visit.host.trust_plan is not None:
+        try:
+            numbers = read_numbers(values)
+            async with visit.host.forecasting:
+                found = await visit.host.trust_plan(view.protocol, *numbers)
+        except MaskedBanditError as why:
+            status, problem_text = problem(why).status, str(why)
+    head, rows, about = found
+    given = {"head": head, "rows": rows, "about": about, "problem": problem_text}
+    return await visit.show("trust_plan", status, view=view, values=values, **given)
+
+
+async def show_audit(visit: Visit) -> Response:
+    """What an audit of the study shows."""
+    visit.allow(STAFF)
+    view, found, status, problem_text = await visit.view(), list[dict[str, Any]](), 200, ""
+    if visit.host.own_audit is not None:
+        try:
+            async with visit.host.forecasting:
+                found = await visit.host.own_audit(view.protocol)
+        except MaskedBanditError as why:
+            status, problem_text = problem(why).status, str(why)
+    return await visit.show("audit", status, view=view, parts=found, problem=problem_text)
+
+
+async def verify(visit: Visit) -> Response:
+    """Recompute all that is stored of the study, and say what came of it."""
+    visit.allow(STAFF)
+    await visit.may_see()
+    try:
+        found = await recomputed(visit.host, visit.name)
+        notice = Notice(
+            f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
+            f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
+            f"than {found.worst}."
+        )
+    except (Corrupted, BehindWitness) as why:
+        notice = Notice(f"This does not fit: {why}", good=False)
+    return await visit.show("ledger", 200 if notice.good else 409, view=await visit.view(), notice=notice)
+
+
+def change_state(verb: str) -> Handler:
+    """A form that moves a study to another state."""
+    operation, roles, _ = MOVES[verb]
+    return change_study(roles, lambda visit, study: partial(operation, study))
+
+
+def change_arms(what: str, roles: tuple[str, ...]) -> Handler:
+    """A form that changes the arms of a study."""
+
+    def change(visit: Visit, study: Any) -> Callable[..., Any]:
+        name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
+        return partial(study.op_change_arms, what, name, arm_payload(visit.values.get("payload", "")))
+
+    return change_study(roles, change)
+
+
+def change_study(roles: tuple[str, ...], change: Callable[[Visit, Any], Callable[..., Any]]) -> Handler:
+    """A form that has an operation done in a study, wherever it is held, and leads back to its page."""
+
+    async def answer(visit: Visit) -> Response:
+        visit.allow(roles)
+        visible(visit.who.key, visit.name)
+        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
+        await held.do(change(visit, held.study))
+        return RedirectResponse(f"/studies/{visit.name}", 303)
+
+    return answer

@@ -1,0 +1,114 @@
+"""The tables of a protocol that name its arms, its people and their budget."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maskedbandit.checks import number
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.exact import exact, whole
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.study.naming import checked_name, refuse_number_texts, refuse_unknown
+from maskedbandit.study.reward import UNITS, duration
+
+SEARCHES = ("identify", "select")  # goals of policies that stop by themselves
+MOST_PEOPLE = 10**12
+MOST_ARMS = 1000
+MOST_LOSS = 10**6  # of ε or rho: a person who loses 1 each hour takes a century for it, so more is a mistake
+
+
+def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
+    """The [[arms]] tables.
+
+    >>> read_arms([{"name": "short", "payload": 7}, {"name": "long"}])
+    (('short', 7), ('long', None))
+    """
+    if not isinstance(given, list) or not 2 <= len(given) <= MOST_ARMS:
+        raise InvalidValue("arms", given, f"2 to {MOST_ARMS} [[arms]] tables")
+    found: list[tuple[Any, Any]] = []
+    for arm in given:
+        if not isinstance(arm, dict):
+            raise InvalidValue("arms", given, "[[arms]] tables, each with a name and perhaps a payload")
+        refuse_unknown("key of [[arms]]", arm, ("name", "payload"))
+        found.append((arm.get("name"), arm.get("payload")))
+    check_arms(found)
+    return tuple(found)
+
+
+def check_arms(arms: Sequence[tuple[Any, Any]]) -> None:
+    """Raise `InvalidValue` unless a study can have these arms."""
+    names = [checked_name("name of an arm", name) for name, _ in arms]
+    if len(set(names)) < len(names):
+        raise InvalidValue("names of the arms", names, "different from one another")
+    if len(arms) > MOST_ARMS:
+        raise InvalidValue("the number of arms", len(arms), f"at most {MOST_ARMS}")
+    for _, payload in arms:
+        try:
+            json.dumps(payload, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as wrong:
+            raise InvalidValue("payload", type(payload).__name__, f"of what JSON has ({wrong})") from None
+
+
+def read_people(table: Mapping[str, Any], goal: str) -> int | None:
+    """How many people get a place in all; None if the study ends with the answer of a search.
+
+    >>> read_people({"people": 1000}, "regret"), read_people({"delta": 0.1}, "identify")
+    (1000, None)
+    """
+    if goal in SEARCHES:
+        if "people" in table:
+            raise InvalidValue("people", table["people"], "left out: this policy stops by itself, see delta")
+        return None
+    if "delta" in table:
+        raise InvalidValue("delta", table["delta"], "left out: this policy has a number of people instead")
+    return whole("people", table.get("people"), 2, MOST_PEOPLE)
+
+
+def read_aim(table: Mapping[str, Any], goal: str) -> int | float:
+    """What the policy's `init` gets: the horizon, or the probability of a wrong answer."""
+    if (people := read_people(table, goal)) is not None:
+        return people
+    delta = table.get("delta", 0.05)
+    if not number(delta) or not 0 < delta < 1:
+        raise InvalidValue("delta", delta, "a probability between 0 and 1")
+    return float(delta)
+
+
+def read_budget(given: Any) -> Loss:
+    """What each person may lose in a period.
+
+    >>> read_budget({"epsilon": 1, "period": "90 days"})
+    Loss(ε = 1)
+    """
+    given = check_budget_table(given)
+    if "rho" in given:
+        if given.keys() & {"epsilon", "delta"}:
+            raise InvalidValue("budget", given, "either rho, or epsilon and perhaps delta")
+        return Loss.zcdp(given["rho"])
+    if "epsilon" not in given:
+        raise InvalidValue("budget", given, "a [budget] table with epsilon, or with rho")
+    return Loss.approximate(given["epsilon"], given.get("delta", 0))
+
+
+def check_new_budget(given: dict[str, Any]) -> None:
+    """Raise if a budget that is good is that of no new study: it is written as no number is, or beyond all use."""
+    numbers = {key: value for key, value in given.items() if key != "period"}
+    refuse_number_texts(numbers)
+    for key in numbers.keys() & {"epsilon", "rho"}:
+        if exact(key, numbers[key]) > MOST_LOSS:
+            allowed = f"at most {MOST_LOSS}: whoever loses 1 each hour takes a century for it"
+            raise InvalidValue(f"{key} of the budget", numbers[key], allowed)
+
+
+def read_period(given: Any) -> int | None:
+    """After how many milliseconds a person has a new budget; None: never."""
+    period = check_budget_table(given).get("period")
+    return None if period is None else duration("period", period, UNITS["hour"])
+
+
+def check_budget_table(given: Any) -> dict[str, Any]:
+    """The table, without keys that nobody reads."""
+    if not isinstance(given, dict):
+        raise InvalidValue("budget", given, "a [budget] table")
+    refuse_unknown("key of [budget]", given, ("epsilon", "delta", "rho", "period"))
+    return given
