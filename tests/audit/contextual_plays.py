@@ -5,10 +5,8 @@ The loop itself plays them, as Python.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,12 +16,14 @@ from maskedbandit.channels.tree import Tree, perturbed_with
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay, drawn
+from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.engine.context_loop import DONE, loop
 from maskedbandit.lab.engine.context_play import NAMES, Play
 from maskedbandit.lab.worlds.contexts import Answer, Contexts
 from maskedbandit.law import draws_of_one, steps
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.statistics import clip
+from maskedbandit.reports.audit.runs import Twin, sound
 
 KEYS = np.zeros(2, np.uint64)
 
@@ -142,15 +142,13 @@ def listen(
     delay: Delay = AT_ONCE,
     like: Heard | None = None,
     arms: Sequence[int] | None = None,
-    engine: Any = loop,
+    twin: Twin = sound,
     horizon: int | None = None,
 ) -> Heard:
     """A run of all users; if it is `like` another, its delays and what is told are those of that one.
 
     Then, or if `arms` are given, arms are not asked for.
     """
-    if type(guests).bare:
-        engine = broken((next(line for line in inspect.getsource(loop).splitlines() if "clip(p.z" in line), ""))
     horizon = len(guests.rewards) if horizon is None else horizon
     play = Play(policy, channel, guests, horizon, np.array([horizon]), delay)
     size = play.progress.release.size
@@ -215,8 +213,9 @@ def listen(
     kernels = {name: getattr(policy, name) for name in NAMES}
     heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
     shown = {"present": guests.present, "answer": guests.answer, "drawn": late}
-    scope = {**engine.__globals__, **kernels, **heard, **shown, "draws_of_one": draws_of_one, "steps": steps}
-    go = FunctionType(engine.__code__, scope)
+    calls = {**loop.__globals__, **kernels, **heard, **shown, "draws_of_one": draws_of_one, "steps": steps}
+    bare = {"clip": lambda z, signed: None} if type(guests).bare else {}
+    go = bind_hooks(loop, calls | bare | twin(calls))
     signed = guests.signed or policy.protects == "rewards"
     how = horizon, horizon, 1.0, float(policy.products), signed, play.marks, play.progress
     parts = play.state, play.law, play.parameters, play.memory, guests.parameters(), play.delay
@@ -225,13 +224,3 @@ def listen(
         assert go(*parts, *how, KEYS, rng, rng, rng, of_delays) == DONE
     there = sorted((t + 1 + delays[t], t) for t in range(horizon))
     return Heard(play, served, sent, closed, [t for at, t in there if at < horizon])
-
-
-def broken(*changes: tuple[str, str]) -> Any:
-    """The loop with some lines changed."""
-    source, scope = inspect.getsource(loop), dict(loop.__globals__)
-    for old, new in changes:
-        assert old in source, old
-        source = source.replace(old, new)
-    exec(source, scope)
-    return scope["loop"]

@@ -18,10 +18,10 @@ from maskedbandit.channels.counters import needed
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.tree import Tree
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.context_loop import loop
 from maskedbandit.law import LAPLACE, NO_NOISE, draws_of_one
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
 from maskedbandit.privacy.statistics import clipped
+from maskedbandit.reports.audit.runs import Twin, sound
 from tests.audit.contextual_plays import Guests, Heard, listen
 
 USERS, MANY, ARMS, D = 26, 300, 3, 2
@@ -154,13 +154,13 @@ def neighbours(
 
 
 def check_neighbours(
-    policy: Any, channel: Channel, guests: Guests, others: Any, delay: Delay, engine: Any = loop
+    policy: Any, channel: Channel, guests: Guests, others: Any, delay: Delay, twin: Twin = sound
 ) -> float:
     """Nothing but the user's sums differs, and these by no more than the loss; the largest fraction of it."""
-    first, worst = listen(policy, channel, guests, generator(1), delay, engine=engine), 0.0
+    first, worst = listen(policy, channel, guests, generator(1), delay, twin=twin), 0.0
     for user, other, arm in others:
         arms = [*first.arms[:user], first.arms[user] if arm is None else arm, *first.arms[user + 1 :]]
-        again = listen(policy, channel, other, generator(1), delay, like=first, arms=arms, engine=engine)
+        again = listen(policy, channel, other, generator(1), delay, like=first, arms=arms, twin=twin)
         apart, widths = distance(first, again, user, guests)
         limits, g = policy.statistics(guests.d, guests.signed), first.play.law.grid or 1.0
         assert np.abs(apart).sum() <= limits.l1 * g, "further apart than l1"
@@ -170,13 +170,13 @@ def check_neighbours(
     return worst
 
 
-def check(policy: Any, channel: Channel, delay: Delay, engine: Any = loop, kind: type[Guests] = Guests) -> None:
+def check(policy: Any, channel: Channel, delay: Delay, twin: Twin = sound, kind: type[Guests] = Guests) -> None:
     """All rules, on a random log and random neighbours."""
     rng = generator(7)
     guests = log_for(policy, rng, kind)
-    heard = listen(policy, channel, guests, generator(1), delay, engine=engine)
+    heard = listen(policy, channel, guests, generator(1), delay, twin=twin)
     assert len(heard.sent) > (3 if policy.protects == "users" else 0)
     check_releases(heard)
-    check_neighbours(policy, channel, guests, neighbours(policy, guests, rng, 3), delay, engine)
+    check_neighbours(policy, channel, guests, neighbours(policy, guests, rng, 3), delay, twin)
     if not isinstance(policy, AdaCGOPE):  # whose rewards are multiplied with something else than contexts
         check_sums(heard, guests)

@@ -21,7 +21,6 @@ from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.delays.geometric import Geometric
-from maskedbandit.lab.engine.context_loop import loop
 from maskedbandit.law import LAPLACE
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
@@ -32,7 +31,7 @@ from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual.random_choice import RandomChoice
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.statistics import linear, rewards
-from tests.audit.contextual_plays import Bare, Guests, Wild, broken, listen
+from tests.audit.contextual_plays import Bare, Guests, Wild, listen
 from tests.audit.contextual_rules import (
     ARMS,
     USERS,
@@ -46,6 +45,15 @@ from tests.audit.contextual_rules import (
     log_for,
     neighbours,
     stated,
+)
+from tests.audit.contextual_twins import (
+    add_twice,
+    count_own_cohort,
+    deliver_twice,
+    draw_once,
+    draw_twice,
+    keep_sums,
+    release_unfinished,
 )
 from tests.thrift import thrifty
 
@@ -151,11 +159,11 @@ HALF = [0.5] * 4
 AT_120_DEGREES = [np.cos(np.radians(105)), np.sin(np.radians(105))], [np.cos(np.radians(-15)), np.sin(np.radians(-15))]
 
 
-def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any, engine: Any = loop) -> float:
+def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any) -> float:
     """Its fraction of the loss; the first user has arm 0."""
-    guided = listen(policy, channel, guests, generator(1), arms=[0] * 6, engine=engine)
+    guided = listen(policy, channel, guests, generator(1), arms=[0] * 6)
     (user, other, arm), *_ = others
-    again = listen(policy, channel, other, generator(1), like=guided, arms=[arm, *[0] * 5], engine=engine)
+    again = listen(policy, channel, other, generator(1), like=guided, arms=[arm, *[0] * 5])
     apart, widths = distance(guided, again, user, guests)
     return cost(apart, widths, guided.play.channel) / stated(channel)
 
@@ -204,36 +212,24 @@ class BareAndSaidToBePositive(SaidToBePositive):
 
 
 POLICY = POLICIES["lin_ucb"]
-OWN_ALONE = broken(("if not hidden or m == 1:", "if True:"))
-SAME_DRAW = broken(("z = noise(wide, count, of_noise)", "z = noise(wide, count, of_noise) if j == 0 else z"))
-AGAIN = broken(("z = noise(wide, count, of_noise)", "z = noise(wide, count, of_noise) + noise(wide, count, of_noise)"))
-STAYS = broken(
-    ("stream, m, size =", "twice = False\n    stream, m, size ="),
-    ("slot = pop(p.flight)", "twice = not twice\n            slot = p.flight.heap[0] if twice else pop(p.flight)"),
-)
-TWICE = broken((" p.paid[slot], products)", " 2 * p.paid[slot], products)"))
-KEPT = broken(("p.sums[model, j] = 0.0", "pass"))
-CUT_OFF = broken(
-    ("if not due(s, law, model, n):", "if not (due(s, law, model, n) or t == horizon - 1):"),
-)
-ENGINES = {
-    "the shown arm's cohort alone": (OWN_ALONE, "betray the arm|users who are"),
-    "one draw for all numbers": (SAME_DRAW, "draws of noise"),
-    "two draws for a number": (AGAIN, "draws of noise"),
-    "a reward that stays in flight": (STAYS, "users who are|cohort|several|further"),
-    "a reward that counts twice": (TWICE, "further apart|times what is stated|not the sum"),
-    "sums that are kept": (KEPT, "several cohorts|cohort of others"),
-    "a cohort cut off by the horizon": (CUT_OFF, "not whole"),
+TWINS = {
+    "the shown arm's cohort alone": (count_own_cohort, "betray the arm|users who are"),
+    "one draw for all numbers": (draw_once, "draws of noise"),
+    "two draws for a number": (draw_twice, "draws of noise"),
+    "a reward that stays in flight": (deliver_twice, "users who are|cohort|several|further"),
+    "a reward that counts twice": (add_twice, "further apart|times what is stated|not the sum"),
+    "sums that are kept": (keep_sums, "several cohorts|cohort of others"),
+    "a cohort cut off by the horizon": (release_unfinished, "not whole"),
 }
 
 
 @each_delay
-@pytest.mark.parametrize("wrong", ENGINES)
+@pytest.mark.parametrize("wrong", TWINS)
 def test_broken_loops_are_rejected(wrong, delay):
-    engine, why = ENGINES[wrong]
+    twin, why = TWINS[wrong]
     check(POLICY, CENTRAL, delay)
     with pytest.raises(AssertionError, match=why):
-        check(POLICY, CENTRAL, delay, engine)
+        check(POLICY, CENTRAL, delay, twin)
 
 
 @each_policy

@@ -19,13 +19,13 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Decision, kernel
-from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.law import Law, steps
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.audit.bounds import seen_epsilon
-from maskedbandit.reports.audit.runs import Table, beginnings, broken, play
+from maskedbandit.reports.audit.runs import Table, Twin, beginnings, play, sound
+from tests.audit.twins import keep_rewards
 from tests.golden import MULTI_ARMED, channel_for
 from tests.thrift import thrifty
 
@@ -63,10 +63,10 @@ class Probe(Policy):
             s.total[0] = total
 
 
-def sample(policy: Policy, channel: Channel, rows: Any, runs: int, engine: Any) -> Counter[Hashable]:
+def sample(policy: Policy, channel: Channel, rows: Any, runs: int, twin: Twin) -> Counter[Hashable]:
     """The decisions of many runs."""
     rng = np.random.Generator(np.random.PCG64(1 + int(rows[0][0])))
-    return beginnings([play(policy, channel, rows, rng, engine=engine).arms for _ in range(runs)])
+    return beginnings([play(policy, channel, rows, rng, twin=twin).arms for _ in range(runs)])
 
 
 def compiled_sample(policy: Policy, channel: Channel, rows: Any, runs: int) -> Counter[Hashable]:
@@ -84,10 +84,10 @@ def check(a: Counter[Hashable], b: Counter[Hashable], loss: Loss, users: int = U
     return seen
 
 
-def audit(policy: Policy, channel: Channel, loss: Loss, engine: Any = loop, more: int = 0, runs: int = 2000) -> float:
+def audit(policy: Policy, channel: Channel, loss: Loss, twin: Twin = sound, more: int = 0, runs: int = 2000) -> float:
     """The check for runs as Python; after the first users come `more` without rewards."""
     tables = ((*rows, *((0.0, 0.0),) * more) for rows in (ONE, NOUGHT))
-    return check(*(sample(policy, channel, rows, runs, engine) for rows in tables), loss, USERS + more)
+    return check(*(sample(policy, channel, rows, runs, twin) for rows in tables), loss, USERS + more)
 
 
 CHANNELS = {
@@ -169,26 +169,22 @@ class TooNarrow(Central):
         return Central(2 * self.epsilon, self.noise).law()
 
 
-KEPT = """if before > 0:
-                        open_n[arm], open_total[arm] = 0, 0.0
-"""
-REUSED = (KEPT, "open_n[arm], open_total[arm] = 0, total\n")
 MUTANTS = {
-    "noise redrawn every round": (Redraws(), mb.channels.Raw(), loop),
-    "no noise in the first release": (Probe(), FirstFree(1), loop),
-    "a budget multiplied by the number of arms": (Probe(), TooNarrow(1), loop),
-    "noise shares calibrated to all users": (Probe(), FewHonest(1), loop),
-    "rewards that enter every later release": (Probe(), Central(1), broken(*REUSED)),
+    "noise redrawn every round": (Redraws(), mb.channels.Raw(), sound),
+    "no noise in the first release": (Probe(), FirstFree(1), sound),
+    "a budget multiplied by the number of arms": (Probe(), TooNarrow(1), sound),
+    "noise shares calibrated to all users": (Probe(), FewHonest(1), sound),
+    "rewards that enter every later release": (Probe(), Central(1), keep_rewards),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", thrifty(MUTANTS, lambda wrong: not wrong.startswith(("no noise", "noise redrawn"))))
 def test_mutants_show_more_than_they_claim(wrong):
-    policy, channel, engine = MUTANTS[wrong]
+    policy, channel, twin = MUTANTS[wrong]
     loss = Loss.pure(1) if isinstance(policy, Redraws) else channel.loss(1)
     with pytest.raises(AssertionError, match="the decisions show"):
-        audit(policy, channel, loss, engine=engine, runs=1000)
+        audit(policy, channel, loss, twin=twin, runs=1000)
 
 
 @pytest.mark.slow

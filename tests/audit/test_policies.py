@@ -14,10 +14,9 @@ import maskedbandit as mb
 from maskedbandit.core import TOGETHER, Decision
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import Play, broken, play
-from tests.audit.test_decisions import REUSED
+from maskedbandit.reports.audit.runs import Play, Twin, count_twice, keep_sums, play, sound
+from tests.audit.twins import deal_again, draw_twice, earn_twice, keep_rewards, release_unfinished
 from tests.golden import MULTI_ARMED, channel_for
 
 USERS, ARMS = 250, 3
@@ -35,8 +34,8 @@ def late(request):
     return mb.delays.Constant(request.param)
 
 
-def run(policy: Policy, rows: Any, forced: Sequence[Decision] = (), engine: Any = loop, delay: Delay = AT_ONCE) -> Play:
-    return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, engine, delay)
+def run(policy: Policy, rows: Any, forced: Sequence[Decision] = (), twin: Twin = sound, delay: Delay = AT_ONCE) -> Play:
+    return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, twin, delay)
 
 
 def changed(t: int) -> tuple[tuple[float, ...], ...]:
@@ -66,27 +65,27 @@ def due(found: Play, horizon: int, wait: int) -> list[tuple[int, list[int]]]:
     return cohorts
 
 
-def check_sensitivity(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE) -> None:
+def check_sensitivity(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE) -> None:
     """The reward of a user moves one sum by one, that of the user's cohort, if it is released."""
-    first = run(policy, OTHERS, engine=engine, delay=delay)
+    first = run(policy, OTHERS, twin=twin, delay=delay)
     cohorts = due(first, USERS, delay.parameters().longest)
     for t in (*range(6), *range(6, USERS, 41), USERS - 1):
-        again = run(policy, changed(t), first.decisions, engine, delay)
+        again = run(policy, changed(t), first.decisions, twin, delay)
         moved = [abs(x - y) for (_, _, x), (_, _, y) in zip(first.sums, again.sums, strict=True)]
         own = [float(t in users) for _, users in cohorts]
         assert moved == own, f"the reward of user {t} moves released sums by {moved}"
 
 
-def check_draws(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE) -> None:
+def check_draws(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE) -> None:
     """A release has one draw of noise, and is told once."""
-    found = run(policy, OTHERS, engine=engine, delay=delay)
+    found = run(policy, OTHERS, twin=twin, delay=delay)
     assert found.draws == found.releases == len(found.sums) == len(found.released), f"{found.draws} draws of noise"
 
 
-def check_unfinished(policy: Policy, engine: Any = loop, delay: Delay = AT_ONCE) -> None:
+def check_unfinished(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE) -> None:
     """Wherever the users run out: the cohorts that were due before are released, whole, and nothing else is."""
     for horizon in (1, 2, 3, 10, 37, 100, 223, USERS):
-        found = run(policy, OTHERS[:horizon], engine=engine, delay=delay)
+        found = run(policy, OTHERS[:horizon], twin=twin, delay=delay)
         whole = [(arm, len(users)) for arm, users in due(found, horizon, delay.parameters().longest)]
         assert [release[:2] for release in found.sums] == whole, f"not whole cohorts, of {horizon} users"
 
@@ -108,36 +107,29 @@ def test_an_unfinished_cohort_is_not_released(policy, late):
 PLAIN = mb.policies.UCB1()
 
 
-def test_a_sum_that_is_kept_after_its_release_is_rejected():
+@pytest.mark.parametrize("twin", [keep_sums, count_twice, keep_rewards, earn_twice])
+def test_a_reward_that_is_released_again_or_twice_is_rejected(twin):
     check_sensitivity(PLAIN)
     with pytest.raises(AssertionError, match="moves released sums"):
-        check_sensitivity(PLAIN, engine=broken(*REUSED))
+        check_sensitivity(PLAIN, twin)
 
 
 def test_rewards_that_are_released_again_in_the_next_phase_are_rejected():
-    policy, dealt = (
-        mb.policies.PooledElimination(),
-        "if not sent(books, t + wait, deck.arm[i], deck.n[i], deck.total[i]",
-    )
-    again = f"open_total[deck.arm[i]] += deck.total[i]; deck.total[i] = open_total[deck.arm[i]]\n{' ' * 20}{dealt}"
+    policy = mb.policies.PooledElimination()
     check_sensitivity(policy)
     with pytest.raises(AssertionError, match="moves released sums"):
-        check_sensitivity(policy, engine=broken(dealt, again))
-
-
-def test_a_reward_that_counts_twice_is_rejected():
-    with pytest.raises(AssertionError, match="moves released sums"):
-        check_sensitivity(PLAIN, engine=broken("total += told\n", "total += 2 * told\n"))
+        check_sensitivity(policy, deal_again)
 
 
 def test_noise_that_is_drawn_again_is_rejected():
     check_draws(PLAIN)
-    again = "z = noise(width, count, of_noise)"
     with pytest.raises(AssertionError, match="draws of noise"):
-        check_draws(PLAIN, broken(again, f"{again}; {again}"))
+        check_draws(PLAIN, draw_twice)
 
 
 def test_an_unfinished_cohort_that_is_released_is_rejected():
     check_unfinished(PLAIN)
+    policy = mb.policies.SuccessiveElimination(unfinished="start")
+    check_unfinished(policy)
     with pytest.raises(AssertionError, match="not whole"):
-        check_unfinished(mb.policies.SuccessiveElimination(unfinished="start"), broken("if complete:", "if True:"))
+        check_unfinished(policy, release_unfinished)

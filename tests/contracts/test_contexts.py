@@ -6,7 +6,6 @@ random assertion rejects a correct world with probability ALPHA = 1e-9.
 
 import inspect
 import tomllib
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 
 import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import bind_hooks, compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds import linear_contexts
@@ -51,7 +50,7 @@ def drawn(world: Contexts, size: int = N, plain: bool = True) -> Draws:
     stream, kernels = Rewards(generator, keys), {"present": world.present, "answer": world.answer}
     out = Draws(np.zeros((size, world.rows, world.d)), np.zeros(size, np.int64), np.zeros((size, world.k, 4)))
     parts = world.parameters()
-    go: Any = FunctionType(fill.__code__, {**globals(), **kernels})
+    go: Any = bind_hooks(fill, kernels)
     if not plain:
         go = compiled(fill, **kernels)
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64

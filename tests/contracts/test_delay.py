@@ -6,7 +6,6 @@ ALPHA = 1e-9.
 """
 
 import tomllib
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from maskedbandit.errors import UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay, at_once, beyond, drawn, last, later
 from maskedbandit.lab.delays.geometric import Geometric
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import bind_hooks, compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import TABLES
 from tests.contracts.added import added, changed
@@ -99,7 +98,7 @@ def check_plain_python(delay: Delay) -> None:
     for n in SIZES:
         fast, python = np.zeros((2, 200), np.int64)
         compiled(waits, **kernels)(d, n, fast, rng(n))
-        FunctionType(waits.__code__, {**globals(), **kernels})(d, n, python, rng(n))
+        bind_hooks(waits, kernels)(d, n, python, rng(n))
         np.testing.assert_array_equal(fast, python, "compiled kernels give other numbers")
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
 from functools import partial
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import pytest
 
 import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import UnknownName
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import bind_hooks, compiled
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.streams import Rewards, Streams
@@ -52,7 +51,7 @@ def drawn(
     stream, kernels = Rewards(generator, keys), {"one": world.one, "many": world.many}
     parts, singles, sums = world.parameters(), np.zeros(size), np.zeros(size)
     if plain:
-        go: Any = FunctionType(fill.__code__, {**globals(), **kernels})
+        go: Any = bind_hooks(fill, kernels)
     else:
         go = compiled(fill, **kernels)
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64

@@ -6,7 +6,6 @@ The engine's own loop makes them, run as Python: kernels are functions there, so
 import json
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +14,13 @@ import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import loop
-from maskedbandit.lab.engine.books import blank
 from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.engine.outcomes import DONE, Out
+from maskedbandit.lab.engine.outcomes import DONE, blank_out
 from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import aim
+from maskedbandit.reports.audit.runs import aim, run_loop
 
 FILE = Path(__file__).with_name("policies.json")
 INSTANCE, HORIZON, SEED = mb.Bernoulli([0.2, 0.8]), 3000, 7
@@ -68,10 +65,8 @@ def interpreted(
     seed: int = 0,
     run: int = 0,
     delay: Delay = AT_ONCE,
-    engine: Any = loop,
 ) -> Trail:
     """What `simulate` or `identify` compiles, run as Python on the streams of one of its runs."""
-    names: dict[str, Any] = dict(kernels(policy, channel, instance, delay))
     decisions: list[list[int]] = []
     released: list[tuple[int, int, float]] = []
 
@@ -84,25 +79,15 @@ def interpreted(
         released.append((int(arm), int(n), float(total)))
         policy.tell(s, arm, n, total)
 
-    go = FunctionType(engine.__code__, {**engine.__globals__, **names, "ask": ask, "tell": tell})
     limit = horizon + delay.parameters().longest + 1 if policy.goal == "answer" else horizon
     marks = checkpoints(horizon) if policy.goal == "regret" else np.array([limit])
     k = len(instance.true_means())
-    pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
-    out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
-    numbers = (
-        policy.init(k, aim(policy, horizon)),
-        channel.law(),
-        channel.parameters(),
-        channel.memory(k),
-        instance.parameters(),
-    )
-    whole = *numbers, delay.parameters(), limit, policy.goal == "regret"
-    books = blank(k, k + min(limit, delay.parameters().longest))
-    with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-        status = go(*whole, marks, out, *Streams(seed, "").of(run), books)
+    hooks = {**kernels(policy, channel, instance, delay), "ask": ask, "tell": tell}
+    state, out = policy.init(k, aim(policy, horizon)), blank_out(k, marks)
+    parts = state, channel, instance.parameters(), delay, policy.goal == "regret"
+    status = run_loop(*parts, marks, out, Streams(seed, "").of(run), hooks)
     curves = out.regret.tolist(), out.realised.tolist()
-    return Trail(status, decisions, released, pulls.tolist(), int(releases[0]), *curves, last.tolist())
+    return Trail(status, decisions, released, out.pulls.tolist(), int(out.releases[0]), *curves, out.last.tolist())
 
 
 @cache

@@ -1,6 +1,5 @@
 """A run of the contextual loop as Python, and what the policy was told in it."""
 
-from types import FunctionType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -10,6 +9,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play as contextual
+from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -67,8 +67,7 @@ def played(
         policy.tell(s, law, model, n, sums)
 
     def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
-        names = {**function.__globals__, **bound, "answer": answer, "tell": tell}
-        return np.errstate(over="ignore")(FunctionType(function.__code__, names))
+        return np.errstate(over="ignore")(bind_hooks(function, bound | {"answer": answer, "tell": tell}))
 
     play = contextual.Play(policy, channel, contexts, horizon, np.array([horizon]), delay)
     with patch.object(contextual, "compiled", interpreted):

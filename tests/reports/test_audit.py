@@ -25,8 +25,7 @@ from maskedbandit.reports.audit.audit import Control, How, Part, Promise
 from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
 from maskedbandit.reports.audit.exact import exact_part, fitting
 from maskedbandit.reports.audit.figure import promised_curve
-from maskedbandit.reports.audit.policies import BROKEN, RELEASE, decisions_part, run_part
-from maskedbandit.reports.audit.runs import broken
+from maskedbandit.reports.audit.policies import BROKEN, decisions_part, run_part
 from maskedbandit.reports.audit.sampled import enough, live_part
 from maskedbandit.reports.audit.targets import audit_channel, described, of_channel, together
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
@@ -141,8 +140,8 @@ def test_a_run_through_a_shuffler_is_enumerated_by_its_sum() -> None:
 
 @pytest.mark.slow
 def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    for line in BROKEN.values():
-        monkeypatch.setattr("maskedbandit.reports.audit.policies.loop", broken(RELEASE, line))
+    for twin in BROKEN.values():
+        monkeypatch.setattr("maskedbandit.reports.audit.policies.sound", twin)
         part, _ = run_part(P.UCB1(), C.Central(1))
         assert part is not None
         assert part.violation

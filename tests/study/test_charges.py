@@ -136,12 +136,14 @@ def test_server_and_device_know_who_took_part() -> None:
         with pytest.raises(AlreadySpent):
             device.send(cohort, attempt, offer, bits)
     cohorts = Cohorts(channel, 2, "study", bits)
-    for user in ("1", "2", "2"):
-        cohorts.charge(user, 3)
-        cohorts.join(1, user)
-    cohort = cohorts.close(1)
-    with pytest.raises(AlreadySpent):  # user 2 waits twice
-        cohorts.begin(cohort)
+    both = []
+    for users in ("12", "32"):
+        for user in users:
+            cohorts.charge(user, 2)
+        both.append(cohorts.close(1, users))
+    cohorts.begin(both[0])
+    with pytest.raises(AlreadySpent):  # user 2 is in both
+        cohorts.begin(both[1])
 
 
 EVENTS: list[str] = []
@@ -310,12 +312,10 @@ def test_an_implausible_sum_is_seen_and_not_tried_again() -> None:
 def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
     """It is no failure of the protocol that another attempt could mend."""
     channel, bits = over(Watched(attempts=2)), seeded(1)
-    cohorts, devices = Cohorts(channel, 2, "study", bits), {}
+    cohorts, devices = Cohorts(channel, 2, "study", bits), [Device(user, 1.0, channel, 3) for user in "012"]
     for user in "012":
-        devices[user] = Device(user, 1.0, channel, 3)
         cohorts.charge(user, 3)
-        cohorts.join(1, user)
-    devices["2"].send(b"elsewhere", 1, channel.offer(3), bits)
+    devices[2].send(b"elsewhere", 1, channel.offer(3), bits)
     with pytest.raises(AlreadySpent, match="this user took part in another cohort"):
         carried(cohorts, 1, devices, bits)
     assert channel.backend.seen == []
@@ -326,8 +326,7 @@ def test_both_books_have_room_for_all_attempts_and_no_more(attempts) -> None:
     channel, bits = over(Watched(attempts=attempts, fails=99)), seeded(1)
     cohorts, device = Cohorts(channel, 2, "study", bits), Device("7", 1.0, channel, 1)
     cohorts.charge("7", 1)
-    cohorts.join(1, "7")
-    assert carried(cohorts, 1, {"7": device}, bits) is None
+    assert carried(cohorts, 1, [device], bits) is None
     assert len(channel.backend.seen) == attempts
     for book in (cohorts._book, device._book):
         for late in (attempts, attempts + 1):

@@ -21,12 +21,15 @@ WIDE = Fraction(1, 1000)  # noise that is never the same twice
 
 def closed(channel, n=4, k=2, arm=1, rewards=1.0):
     """A closed cohort, what holds it, and its devices."""
-    cohorts, devices = Cohorts(channel, k, "study", seeded(1)), {}
-    for user in map(str, range(n)):
-        cohorts.charge(user, n)
-        devices[user] = Device(user, rewards, channel, n)
-        cohorts.join(arm, user)
-    return cohorts, cohorts.close(arm), devices
+    cohorts = Cohorts(channel, k, "study", seeded(1))
+    return cohorts, *closed_of(cohorts, tuple(map(str, range(n))), arm, rewards)
+
+
+def closed_of(cohorts, users, arm=1, rewards=1.0):
+    """A closed cohort of these users, and their devices."""
+    for user in users:
+        cohorts.charge(user, len(users))
+    return cohorts.close(arm, users), {user: Device(user, rewards, cohorts.channel, len(users)) for user in users}
 
 
 def sent(cohort, devices):
@@ -159,20 +162,24 @@ def test_too_few_survivors_are_not_released():
 
 def test_those_who_come_later_are_in_the_next_cohort():
     cohorts, cohort, _ = closed(Central())
-    cohorts.charge("late", 1)
-    cohorts.join(1, "late")
+    later, _ = closed_of(cohorts, ("late",))
     assert cohort.users == tuple("0123")
-    assert cohorts.close(1).users == ("late",)
+    assert later.users == ("late",)
+    assert cohort.name != later.name
 
 
-def test_nobody_joins_who_was_not_charged():
+def test_nobody_is_in_a_cohort_who_was_not_charged():
     cohorts = Cohorts(Central(), 2, "study", seeded(1))
     with pytest.raises(OutOfTurn, match="was not charged"):
-        cohorts.join(1, "ann")
+        cohorts.close(1, ["ann"])
     cohorts.charge("ann", 2)
-    cohorts.join(1, "ann")
+    cohorts.charge("bob", 2)
+    cohorts.close(1, ["ann", "bob"])
     with pytest.raises(OutOfTurn, match="was not charged"):  # a second time
-        cohorts.join(0, "ann")
+        cohorts.close(0, ["ann"])
+    cohorts.charge("cleo", 2)
+    with pytest.raises(OutOfTurn, match="was not charged"):  # twice in one cohort
+        cohorts.close(0, ["cleo", "cleo"])
 
 
 def test_a_cohort_of_another_size_costs_what_was_charged_or_is_refused():
@@ -182,21 +189,19 @@ def test_a_cohort_of_another_size_costs_what_was_charged_or_is_refused():
         (Distributed("1/10", DiscreteGaussian()), 50, True),
         (Distributed("1/10"), 40, True),
     ):
-        cohorts = Cohorts(channel, 2, "study", seeded(1))
-        for user in map(str, range(50)):
+        cohorts, users = Cohorts(channel, 2, "study", seeded(1)), [str(user) for user in range(50)]
+        for user in users:
             cohorts.charge(user, charged)
-            cohorts.join(1, user)
         if closes:
-            assert cohorts.close(1).offer.n == 50
+            assert cohorts.close(1, users).offer.n == 50
         else:
-            with pytest.raises(InvalidValue, match="waiting users were charged for a different cohort size"):
-                cohorts.close(1)
-    cohorts = Cohorts(Distributed("1/10", DiscreteGaussian()), 2, "study", seeded(1))
-    cohorts.charge("ann", 40)
-    cohorts.charge("bob", 50)
-    cohorts.join(1, "ann")
-    with pytest.raises(InvalidValue, match="what a user was charged"):
-        cohorts.join(1, "bob")
+            with pytest.raises(InvalidValue, match="a user was charged for a different cohort size"):
+                cohorts.close(1, users)
+    cohorts, users = Cohorts(Distributed("1/10", DiscreteGaussian()), 2, "study", seeded(1)), list(map(str, range(50)))
+    for user in users:
+        cohorts.charge(user, 40 if user == "49" else 50)  # all of them count
+    with pytest.raises(InvalidValue, match="a user was charged for a different cohort size"):
+        cohorts.close(1, users)
 
 
 def test_channels_without_a_backend_have_noise_from_the_server():
@@ -214,12 +219,7 @@ def test_a_stream_of_releases_has_its_memory_here():
     channel, users = Tree(epsilon=1, length=4), iter(range(100))
     cohorts, bits = Cohorts(channel, 2, "study", seeded(1)), seeded(2)
     for _ in range(4):
-        devices = {str(next(users)): None for _ in range(3)}
-        for user in devices:
-            cohorts.charge(user, 3)
-            devices[user] = Device(user, 1.0, channel, 3)
-            cohorts.join(1, user)
-        cohort = cohorts.close(1)
+        cohort, devices = closed_of(cohorts, tuple(str(next(users)) for _ in range(3)))
         cohorts.begin(cohort)
         values = [devices[user].send(cohort.name, 1, cohort.offer, bits) for user in cohort.users]
         cohorts.analyze(cohort, cohorts.sum(cohort, values))

@@ -20,7 +20,6 @@ most decisions do; rehearsals and services have one for each (study/decisions.py
 """
 
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,8 @@ import numpy.typing as npt
 from maskedbandit.core import TOGETHER, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import marked
-from maskedbandit.lab.engine.books import Books, blank, sent
-from maskedbandit.lab.engine.compiler import checked
+from maskedbandit.lab.engine.books import Books, blank, is_whole, sent
+from maskedbandit.lab.engine.compiler import bind_hooks, checked
 from maskedbandit.lab.engine.deck import Progress, best_released, placed
 from maskedbandit.lab.engine.in_flight import first_due, pop
 from maskedbandit.lab.engine.outcomes import (
@@ -148,11 +147,11 @@ def loop(
             far = deal(deck, cohorts, law, instance, delay, moves(), t, end, marks, far, out, stream, of_delays)
             mark, regret, rewards = far
             next_mark = marks[min(mark, marks.size - 1)]
-            wait, complete, t = 0 if idle else late(delay, left, of_delays), end == t + left, end
+            wait, whole, t = 0 if idle else late(delay, left, of_delays), is_whole(end, t + left), end
             for i in range(0 if idle else cohorts):
                 if not noted(out.sizes, deck.n[i]):
                     return MORE_SIZES
-                if complete:  # a cohort cut off by the horizon is never released
+                if whole:
                     if not sent(books, t + wait, deck.arm[i], deck.n[i], deck.total[i], epoch):
                         return MORE_SLOTS
                     aloft += 1
@@ -160,7 +159,7 @@ def loop(
         else:
             g = steps(law, n)
             end = min(t + n, horizon)
-            planned, complete = before + n, end == t + n
+            planned, whole = before + n, is_whole(end, t + n)
             out.pulls[arm] += end - t
             while t < end:
                 users = 1 if moves() else min(end, next_mark) - t
@@ -184,7 +183,7 @@ def loop(
             if stop:
                 break
             if not idle:
-                if decision.close == 1 and complete:  # a cohort cut off by the horizon is never released
+                if decision.close == 1 and whole:
                     epoch += 1
                     if before > 0:
                         open_n[arm], open_total[arm] = 0, 0.0
@@ -276,4 +275,4 @@ def running(**names: Kernel[Any, Any]) -> Kernel[Any, int]:
     """
     found = {name: checked(name, each) for name, each in names.items()}
     scope = {name: Kernel(each.function, **{"_nrt": True, **each.options}) for name, each in found.items()}
-    return large_kernel(lean_kernel(FunctionType(loop.__code__, {**loop.__globals__, **scope}, loop.__name__)))
+    return large_kernel(lean_kernel(bind_hooks(loop, scope)))

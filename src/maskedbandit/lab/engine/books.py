@@ -29,6 +29,12 @@ def blank(k: int, slots: int) -> Books:
     return Books(open_n, open_total, seen_n, seen_total, empty(slots), np.zeros((slots, 4)), empty_deck(k))
 
 
+@lean_kernel
+def is_whole(end: int, planned: int) -> bool:
+    """Whether a cohort has all its users: one that the horizon cuts off is never released."""
+    return end == planned
+
+
 @large_kernel
 @lean_kernel
 def sent(books: Books, due: int, arm: int, n: int, total: float, epoch: int) -> bool:

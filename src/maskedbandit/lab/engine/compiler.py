@@ -12,18 +12,20 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.engine.digest import digest, nested
+
+R = TypeVar("R")
 
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # of what only compiled code calls
 
@@ -34,6 +36,21 @@ def interpreted() -> bool:
     if asked not in ("compiled", "python"):
         raise InvalidValue("MASKEDBANDIT_KERNELS", asked, "'compiled' or 'python'")
     return asked == "python" or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def bind_hooks(function: Callable[..., R], hooks: Mapping[str, Any]) -> Callable[..., R]:
+    """The same function, in which these names stand for other functions.
+
+    A loop calls hooks: names that stand for the kernels of a policy, of a channel and of a world. Who audits a loop
+    binds functions of its own to them, which write down what they are called with, or break the loop on purpose.
+
+    >>> def greet() -> str:
+    ...     return hook()
+    >>> bind_hooks(greet, {"hook": lambda: "hello"})()
+    'hello'
+    """
+    own: Any = FunctionType(function.__code__, {**function.__globals__, **hooks}, function.__name__)
+    return own
 
 
 ONE = Lock()
@@ -160,8 +177,9 @@ def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
     for name, kernel in bound.items():
         checked(name, kernel)
     if interpreted():
-        own = FunctionType(function.__code__, {**function.__globals__, **bound}, function.__name__)
-        return Loop(np.errstate(over="ignore")(own))  # whole numbers count modulo 2^64, as in compiled code
+        return Loop(
+            np.errstate(over="ignore")(bind_hooks(function, bound))
+        )  # whole numbers count modulo 2^64, as in compiled code
     with ONE:  # threads that ask for one loop get one
         return compiled_loop(function, **bound)
 

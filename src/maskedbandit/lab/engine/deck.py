@@ -2,7 +2,6 @@
 
 import math
 from functools import cache
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from maskedbandit.core import Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.account import at_mark
+from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.engine.earnings import Earned
 from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.streams import Rewards
@@ -131,7 +131,4 @@ def deal_some(
 @cache
 def dealing(earn: Kernel[Any, Earned], expected: Kernel[Any, Expected]) -> Kernel[Any, Progress]:
     """The kernel that deals a deck in a world with these kernels: a call, compiled once for all policies."""
-    names = {"earn": earn, "expected": expected}
-    own = FunctionType(deal_some.__code__, {**deal_some.__globals__, **names}, deal_some.__name__)
-    own.__qualname__ = f"{deal_some.__qualname__}_{earn.function.__qualname__}"
-    return large_kernel(own)
+    return large_kernel(bind_hooks(deal_some, {"earn": earn, "expected": expected}))

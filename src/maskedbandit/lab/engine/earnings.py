@@ -1,13 +1,13 @@
 """What users earn, and what is told of it: less where rewards are lost on their way."""
 
 from functools import cache
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delays, default_sum
+from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.streams import Rewards, binomial
 
 one: Any = None  # these stand for the kernels of a world, see `earning`
@@ -50,6 +50,4 @@ def some_lost(
 def earning(one: Kernel[Any, float], many: Kernel[Any, float], loses: bool) -> Kernel[Any, Earned]:
     """The kernel of what users earn in a world with these kernels, and with a delay that loses rewards or does not."""
     kind = some_lost if loses else all_told
-    own = FunctionType(kind.__code__, {**kind.__globals__, "one": one, "many": many}, kind.__name__)
-    own.__qualname__ = f"{kind.__qualname__}_of_{one.function.__qualname__}"
-    return Kernel(own)
+    return Kernel(bind_hooks(kind, {"one": one, "many": many}))

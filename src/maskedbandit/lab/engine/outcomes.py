@@ -25,7 +25,6 @@ from maskedbandit.study.illegal import (
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(9)
 MORE_SIZES, MORE_RELEASES, MORE_SLOTS = range(9, 12)  # the run is to be made again, with more room
 LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
-NOT_KEPT = np.zeros((0, 4))
 WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
 
 
@@ -38,7 +37,13 @@ class Out(NamedTuple):
     releases: npt.NDArray[np.int64]  # [1]
     sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
     last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
-    recorded: npt.NDArray[np.float64] = NOT_KEPT  # [any, 4] the fields of `Recorded`, if releases are kept
+    recorded: npt.NDArray[np.float64]  # [any, 4] the fields of `Recorded`, if releases are kept
+
+
+def blank_out(k: int, marks: npt.NDArray[np.int64], sizes: int = 4096, room: int = 0) -> Out:
+    """Where a run of k arms writes, with room for so many sizes of cohorts, and for so many kept releases."""
+    pulls, releases, noted, last = (np.zeros(size, np.int64) for size in (k, 1, sizes, 2))
+    return Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, noted, last, np.zeros((room, 4)))
 
 
 @kernel

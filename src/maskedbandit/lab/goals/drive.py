@@ -22,7 +22,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
 from maskedbandit.lab.engine.each_run import Task, Workers, each_run
 from maskedbandit.lab.engine.earnings import earning
-from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, check_whole, explain
+from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, blank_out, check_whole, explain
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
@@ -169,9 +169,7 @@ class Drive(Task[Row]):
 
     def empty(self, capacity: int, room: int = 0) -> Out:
         """Where a run writes, with room for so many sizes of cohorts, and for so many releases if they are kept."""
-        pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (self.arms, 1, capacity, 2))
-        recorded = np.zeros((room if self.keep_releases else 0, 4))
-        return Out(np.zeros(self.marks.size), np.zeros(self.marks.size), pulls, releases, sizes, last, recorded)
+        return blank_out(self.arms, self.marks, capacity, room if self.keep_releases else 0)
 
 
 def drive(

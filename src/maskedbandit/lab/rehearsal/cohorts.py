@@ -1,11 +1,13 @@
-"""The cohorts of a study, from the first charge to the release.
+"""What a protocol that adds up values asks of a cohort: its users are charged, and its sum is made, in attempts.
 
-    charge -> join -> close -> begin -> (devices randomize) -> sum -> analyze
+    charge -> close -> begin -> (devices randomize) -> sum -> analyze
 
-Every step is a call of its own, made by whoever carries the messages: the lab's rehearsal, which has all devices in one
-process. The service does not use it: it has a trusted server's sums, or bits that are private when they leave a device.
-There is no clock, no network and no file here, and randomness is passed in. A step that is not
-the cohort's next one is refused, so that no cohort is summed twice in an attempt or released twice.
+Which places a cohort has, who is dealt them, and when it is full, closed and released is up to the deck
+(study/deck.py), of a live study and of a rehearsal alike. What stands here is for rehearsals, which have all devices in
+one process: a live study has a trusted server's sums, or values that are private when they leave a device, so that
+there is nothing to try again. Every step is a call of its own. There is no clock, no network and no file here, and
+randomness is passed in. A step that is not the cohort's next one is refused, so that no cohort is summed twice in an
+attempt or released twice.
 
 An attempt that fails may be followed by another, up to `attempts` of the backend, with the same users. They draw fresh
 noise and are charged again: two sums of the same noisy values over different users would reveal a user's value.
@@ -56,16 +58,14 @@ class Cohorts:
 
     >>> from maskedbandit.channels.central import Central
     >>> from maskedbandit.study.device import Device
-    >>> channel, bits = Central(epsilon=100), Bits()
-    >>> cohorts, devices = Cohorts(channel, 2, "example", bits), {}
-    >>> for user in ("ann", "bob"):
+    >>> channel, bits, users = Central(epsilon=100), Bits(), ("ann", "bob")
+    >>> cohorts = Cohorts(channel, 2, "example", bits)
+    >>> for user in users:
     ...     cohorts.charge(user, 2)  # then the user is shown an arm and has a reward
-    ...     devices[user] = Device(user, 1.0, channel, 2)
-    ...     cohorts.join(1, user)
-    >>> cohort = cohorts.close(1)
+    >>> devices = [Device(user, 1.0, channel, 2) for user in users]
+    >>> cohort = cohorts.close(1, users)
     >>> cohorts.begin(cohort)
-    >>> offers = [cohort.offer.at(position) for position in range(2)]
-    >>> sent = [devices[user].send(cohort.name, 1, offer, bits) for user, offer in zip(cohort.users, offers)]
+    >>> sent = [each.send(cohort.name, 1, cohort.offer.at(place), bits) for place, each in enumerate(devices)]
     >>> cohorts.analyze(cohort, cohorts.sum(cohort, sent))
     (2, 2.0)
     """
@@ -75,15 +75,13 @@ class Cohorts:
         self.channel, self.name, self.bits = channel, name, bits
         self.attempts = backend.attempts if backend else 1
         self.memory = channel.memory(k)
-        self.waiting: list[list[User]] = [[] for _ in range(k)]
         self.closed, self.thrown_away = 0, 0
         self._failed = 0  # cohorts thrown away in a row
         self._last: ProtocolError | None = None
         self._book = Participation(attempts=self.attempts)
         once: Any = channel
         self._once: Channel = replace(once, backend=Ideal()) if backend else channel
-        self._charged: dict[User, Loss] = {}  # those who have not joined yet
-        self._paid: list[Loss] = [ZERO] * k  # by each of the arm's waiting users
+        self._charged: dict[User, Loss] = {}  # those who are in no closed cohort yet
         self._prices: dict[int, tuple[Loss, Ledger]] = {}  # by the size of the cohort
         self._ledgers: dict[Loss, Ledger] = {}  # by what a user is promised
 
@@ -110,26 +108,17 @@ class Cohorts:
         ledger.charge(user, price)
         self._charged[user] = price
 
-    def join(self, arm: int, user: User) -> None:
-        """A user who was charged, and shown the arm, waits for its cohort to close."""
-        if user not in self._charged:
-            raise OutOfTurn("this user was not charged: charge users before they join")
-        paid = self._charged.pop(user)
-        if self.waiting[arm] and paid != self._paid[arm]:
-            raise InvalidValue("what a user was charged", paid, f"{self._paid[arm]}, as for all who wait")
-        self.waiting[arm].append(user)
-        self._paid[arm] = paid
-
-    def close(self, arm: int) -> Cohort:
-        """The arm's cohort, whose users are those who wait: nobody joins it any more."""
-        users = tuple(self.waiting[arm])
-        offer = self.channel.offer(len(users))
-        if self.price(len(users)) != self._paid[arm]:
-            allowed = f"one that costs {self._paid[arm]}: waiting users were charged for a different cohort size"
-            raise InvalidValue("the size of a cohort", len(users), allowed)
-        self.waiting[arm] = []
+    def close(self, arm: int, users: Sequence[User]) -> Cohort:
+        """The arm's cohort of these users, in the order of their places: each was charged for it, and shown the arm."""
+        offer, price = self.channel.offer(len(users)), self.price(len(users))
+        for user in users:
+            if user not in self._charged:
+                raise OutOfTurn("this user was not charged: charge users before they get a place")
+            if (paid := self._charged.pop(user)) != price:
+                allowed = f"one that costs {paid}: a user was charged for a different cohort size"
+                raise InvalidValue("the size of a cohort", len(users), allowed)
         self.closed += 1
-        return Cohort(f"{self.name}, arm {arm}, cohort {self.closed}".encode(), arm, users, offer)
+        return Cohort(f"{self.name}, arm {arm}, cohort {self.closed}".encode(), arm, tuple(users), offer)
 
     def begin(self, cohort: Cohort) -> None:
         """Begin the next attempt: write down who takes part, and charge them for every attempt after the first.

@@ -8,7 +8,7 @@ follows the size of the cohort, its distribution is that on the survivors' grid,
 that was used.)
 
 A user is charged before an arm is shown, so before there is a reward. Server and device both write down in which cohort
-the user takes part. A cohort whose protocol fails is tried again with the same users, see `study.cohorts`. After
+the user takes part. A cohort whose protocol fails is tried again with the same users (cohorts.py). After
 `backend.attempts` failures it is thrown away, with its users, and its places are dealt to others. So is a cohort whose
 sum is implausible, at once.
 
@@ -19,7 +19,8 @@ draws decides otherwise there.) Rewards come at once: a cohort is closed when it
 **Guarantee**: no user is charged more than `channel.loss(n)`, n the size of the user's one cohort.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
@@ -72,7 +73,8 @@ def rehearse(
     """One run, as `loop` in arm_loop.py: what the worst user was charged, and cohorts thrown away."""
     policy, world, k, bits = driver.policy, instance.parameters(), out.pulls.size, Bits(of_noise.bytes)
     gaps, best = instance.true_means().max() - instance.true_means(), instance.true_means().max()
-    stream, cohorts, devices = Rewards(of_rewards, keys), Cohorts(channel, k, name, bits), dict[User, Device]()
+    stream, cohorts = Rewards(of_rewards, keys), Cohorts(channel, k, name, bits)
+    devices = defaultdict[int, list[Device]](list)  # of each cohort, by place
     t, mark, rewards = 0, 0, 0.0
 
     def noted(arm: int, users: int, reward: float) -> None:
@@ -92,27 +94,26 @@ def rehearse(
             noted(arm, users, x)
             continue
         dealt = driver.deck.dealing
-        sizes = {places.arm: places.size for places in dealt}
         for places in dealt:
-            waiting = len(cohorts.waiting[places.arm])
+            waiting = len(devices[places.cohort])
             if waiting and cohorts.price(waiting) != cohorts.price(places.size):
                 raise unknown_size(type(policy).__name__)
             if places.complete:
                 with advised(policy, places.size):
                     channel.check_size(places.size, cohorts.memory, places.arm)
         while t < horizon and driver.deck.left:
-            arm, user = driver.assign(bits).arm, str(t)
-            size = sizes[arm]
+            arm, number, *_ = driver.assign(bits)
+            assert number is not None  # there are places left
+            user, size = str(t), driver.deck.cohort(number).size
             cohorts.charge(user, size)
             reward = float(instance.one(world, arm, t, 0, stream))
-            devices[user] = Device(user, reward, channel, size)
-            cohorts.join(arm, user)
+            devices[number].append(Device(user, reward, channel, size))
             noted(arm, 1, reward)
         for places in dealt:
             if places.full:  # one cut off by the horizon is never released
                 driver.close(places.cohort)
                 with advised(policy, places.size):
-                    found = carried(cohorts, places.arm, devices, bits)
+                    found = carried(cohorts, places.arm, devices.pop(places.cohort), bits)
                 if found is None:
                     driver.reopen(places.cohort)
                 else:
@@ -124,15 +125,14 @@ def rehearse(
     return cohorts.loss(), cohorts.thrown_away
 
 
-def carried(cohorts: Cohorts, arm: int, devices: dict[User, Device], bits: Bits) -> tuple[int, float] | None:
-    """How many values are in the sum of the arm's whole cohort, and the released sum; None if it was thrown away."""
-    cohort, more = cohorts.close(arm), True
-    here = {user: devices.pop(user) for user in set(cohort.users)}
+def carried(cohorts: Cohorts, arm: int, devices: Sequence[Device], bits: Bits) -> tuple[int, float] | None:
+    """How many values are in the sum of a cohort of the arm, and the released sum; None if it was thrown away."""
+    cohort, more = cohorts.close(arm, [each.user for each in devices]), True
     while more:
         cohorts.begin(cohort)
         name, attempt, offer = cohort.name, cohort.attempt, cohort.offer
         try:
-            sent = [here[user].send(name, attempt, offer.at(i), bits) for i, user in enumerate(cohort.users)]
+            sent = [each.send(name, attempt, offer.at(place), bits) for place, each in enumerate(devices)]
             return cohorts.analyze(cohort, cohorts.sum(cohort, sent))
         except AlreadySpent:
             raise

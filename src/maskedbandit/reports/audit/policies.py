@@ -5,8 +5,6 @@ their change: a reward that enters one release, once, costs what the channel say
 for two neighbours, and told apart by samples.
 """
 
-from typing import Any
-
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
@@ -16,7 +14,6 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO
@@ -32,15 +29,14 @@ from maskedbandit.reports.audit.exact import (
     shifted,
     shown_by,
 )
-from maskedbandit.reports.audit.runs import Table, broken, play
+from maskedbandit.reports.audit.runs import Table, Twin, count_twice, keep_sums, play, sound
 from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, at_worst, enough, sampled_part
 
 PEOPLE, MOST_PEOPLE, ARMS, TURNED = 250, 16_000, 3, 12
 DECIDING = 12  # people in a run whose decisions are sampled
-RELEASE = "released = perturb(parameters, memory, law, arm, x, n, z, of_noise)"
-BROKEN = {  # by lines of the engine's loop, in runs without delay
-    "a sum that is kept after its release": f"x += seen_total[arm]; seen_total[arm] = x; {RELEASE}",
-    "a reward that counts twice": RELEASE.replace("x, n", "2 * x, n"),
+BROKEN: dict[str, Twin] = {
+    "a sum that is kept after its release": keep_sums,
+    "a reward that counts twice": count_twice,
 }
 Rows = tuple[tuple[float, ...], ...]
 
@@ -63,10 +59,10 @@ def moves(policy: Policy, channel: Channel, rows: Rows) -> dict[str, list[tuple[
     generator = np.random.Generator(np.random.PCG64(3))
     decisions = play(policy, channel, rows, generator).decisions
     found = {}
-    for name, engine in {"": loop, **{name: broken(RELEASE, line) for name, line in BROKEN.items()}}.items():
+    for name, twin in {"": sound, **BROKEN}.items():
 
-        def sums(table: Rows, engine: Any = engine) -> list[tuple[int, int, float]]:
-            return play(policy, channel, table, np.random.Generator(np.random.PCG64(3)), decisions, engine).sums
+        def sums(table: Rows, twin: Twin = twin) -> list[tuple[int, int, float]]:
+            return play(policy, channel, table, np.random.Generator(np.random.PCG64(3)), decisions, twin).sums
 
         first, worst = sums(rows), list[tuple[int, float]]()
         for t in {*range(6), *range(6, len(rows), max(len(rows) // TURNED, 1)), len(rows) - 1}:

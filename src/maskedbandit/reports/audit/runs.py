@@ -1,14 +1,13 @@
 """Whole runs on a table of rewards, with everything that audits look at written down.
 
-The engine's own loop plays them, as Python; `broken` gives the loop with a line changed.
+The engine's own loop plays them, as Python. A broken twin of it calls other functions: it is a function that gets those
+that the loop calls, by name, and returns what is called in their place.
 """
 
-import inspect
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +19,14 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
 from maskedbandit.lab.engine.books import blank
 from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.engine.outcomes import DONE, Out
+from maskedbandit.lab.engine.compiler import bind_hooks
+from maskedbandit.lab.engine.outcomes import DONE, Out, blank_out
 from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
+
+Hooks: TypeAlias = dict[str, Any]  # functions, by the names that the loop has for them
+Twin: TypeAlias = Callable[[Hooks], Hooks]
 
 DELTA = 0.1  # for policies that search, and whose horizon cuts them off
 
@@ -79,23 +82,69 @@ class Play(NamedTuple):
     released: list[tuple[int, int, float]]
 
 
+def sound(calls: Hooks) -> Hooks:
+    """The engine as it is."""
+    return {}
+
+
+def run_loop(
+    state: Any,
+    channel: Channel,
+    world: Any,
+    delay: Delay,
+    serve: bool,
+    marks: npt.NDArray[np.int64],
+    out: Out,
+    streams: Sequence[Any],
+    hooks: Hooks,
+    twin: Twin = sound,
+) -> int:
+    """One run of the engine's loop with these hooks, as Python, up to the last of the marks; how it ended."""
+    k, horizon, lags = out.pulls.size, int(marks[-1]), delay.parameters()
+    parts = state, channel.law(), channel.parameters(), channel.memory(k), world, lags
+    books = blank(k, k + min(horizon, lags.longest))
+    calls = loop.__globals__ | hooks
+    with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
+        return bind_hooks(loop, calls | twin(calls))(*parts, horizon, serve, marks, out, *streams, books)
+
+
+def keep_sums(calls: Hooks) -> Hooks:
+    """A sum is kept after its release, and enters the next one of its arm."""
+    perturb, kept = calls["perturb"], defaultdict[int, float](float)
+
+    def broken(parameters: Any, memory: Any, law: Any, arm: int, total: float, *rest: Any) -> float:
+        kept[arm] += total
+        return float(perturb(parameters, memory, law, arm, kept[arm], *rest))
+
+    return {"perturb": broken}
+
+
+def count_twice(calls: Hooks) -> Hooks:
+    """A reward counts twice."""
+    perturb = calls["perturb"]
+
+    def broken(parameters: Any, memory: Any, law: Any, arm: int, total: float, *rest: Any) -> float:
+        return float(perturb(parameters, memory, law, arm, 2 * total, *rest))
+
+    return {"perturb": broken}
+
+
 def play(
     policy: Policy,
     channel: Channel,
     rows: Sequence[Sequence[float]],
     rng: np.random.Generator,
     forced: Sequence[Decision] = (),
-    engine: Any = loop,
+    twin: Twin = sound,
     delay: Delay = AT_ONCE,
 ) -> Play:
     """A run of as many users as there are rows; decisions are the policy's, unless they are forced."""
-    k, horizon, instance, law = len(rows[0]), len(rows), Table(tuple(map(tuple, rows))), channel.law()
-    names: dict[str, Any] = dict(kernels(policy, channel, instance, delay))
-    table, script = instance.parameters(), iter(forced)
-    decisions, starts, sums, released, draws = [], [], [], [], [0]
+    k, horizon, instance = len(rows[0]), len(rows), Table(tuple(map(tuple, rows)))
+    marks, table, script = checkpoints(horizon), instance.parameters(), iter(forced)
+    decisions, starts, sums, released, draws, out = [], [], [], [], [0], blank_out(k, marks)
 
     def ask(*args: Any) -> Decision:
-        starts.append(int((table.arms >= 0).sum()))
+        starts.append(int(out.pulls.sum()))
         decisions.append(next(script) if forced else Decision(*policy.ask(*args)))
         return decisions[-1]
 
@@ -113,31 +162,12 @@ def play(
         return float(total if forced else channel.perturb(parameters, memory, law, arm, total, n, *rest))
 
     heard = {"ask": ask, "tell": tell, "noise": noise, "perturb": perturb}
-    go = FunctionType(engine.__code__, {**engine.__globals__, **names, **heard})
-    marks = checkpoints(horizon)
-    pulls, releases, sizes, last = (np.zeros(size, np.int64) for size in (k, 1, 4096, 2))
-    out = Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, sizes, last)
-    parts = (
-        policy.init(k, aim(policy, horizon)),
-        law,
-        channel.parameters(),
-        channel.memory(k),
-        table,
-        delay.parameters(),
-    )
+    hooks = {**kernels(policy, channel, instance, delay), **heard}
     dealer = np.random.Generator(np.random.PCG64(rng.integers(2**32)))  # of its own, so that noise does not move users
-    books = blank(k, k + min(horizon, delay.parameters().longest))
-    ends = horizon, True, marks, out, np.zeros(2, np.uint64), rng, rng, rng, dealer, books
-    assert go(*parts, *ends) == DONE
+    streams = np.zeros(2, np.uint64), rng, rng, rng, dealer
+    state = policy.init(k, aim(policy, horizon))
+    assert run_loop(state, channel, table, delay, True, marks, out, streams, hooks, twin) == DONE
     return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
-
-
-def broken(old: str, new: str) -> Any:
-    """The engine with one line changed."""
-    source, scope = inspect.getsource(loop), dict(loop.__globals__)
-    assert old in source
-    exec(source.replace(old, new), scope)
-    return scope["loop"]
 
 
 def beginnings(runs: Sequence[tuple[int, ...]]) -> Counter[Hashable]:
