@@ -12,8 +12,7 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
-from maskedbandit.lab.goals.answer.answer import answer
-from maskedbandit.lab.goals.answer.result import bound
+from maskedbandit.lab.goals.answer.answer import answer, bound
 from maskedbandit.lab.goals.identify.identify import identify
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.lab.goals.select.select import select
@@ -85,7 +84,7 @@ def forecast(
         people = pulls.sum(axis=1).astype(float)
     else:
         search: Callable[..., Any] = select if policy.goal == "select" else identify
-        found = search(policy, channel, world, float(aim), runs, 1, MOST, delay=late, advance=advance)
+        found = search(policy, channel, world, float(aim), runs, seed=1, max_pulls=MOST, delay=late, advance=advance)
         if np.mean(~found.stopped) > LOST:
             allowed = f"one that fewer than {MOST:.0e} people can show"
             if policy.goal == "select":

@@ -15,7 +15,7 @@ from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
-from maskedbandit.lab.goals.identify.result import Found, bound
+from maskedbandit.lab.goals.identify.identify import Found, bound
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN
 from maskedbandit.lab.goals.text import text
@@ -203,8 +203,10 @@ def test_from_one_half_on_there_is_no_bound_to_compare_with(tmp_path) -> None:
 def test_the_bound_is_that_of_the_trust_model() -> None:
     def found(channel: Any, instance: Any) -> Found:
         none = np.zeros(1, np.int64)
-        outcome = none, none, none == 0, none == 0, none, none, channel.loss(1), {}
-        return Found(mb.policies.BestArmDPSE(), channel, instance, 0.1, 10, *outcome)
+        named: dict[str, Any] = dict.fromkeys(("samples", "answer", "pulls", "releases"), none)
+        named |= {"correct": none == 0, "stopped": none == 0, "loss": channel.loss(1), "findings": {}}
+        policy = mb.policies.BestArmDPSE()
+        return Found(policy=policy, channel=channel, instance=instance, delta=0.1, max_pulls=10, **named)
 
     means = [0.1, 0.9]
     for channel, name, epsilon in (
