@@ -97,7 +97,7 @@ class Drive(Task[Row]):
         go: Any = compiled(whole_run, ask=policy.ask, run=running(**names))
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
-        k, horizon, serve = self.arms, int(marks[-1]), policy.goal == "regret"
+        k, horizon, serve = self.arms, int(marks[-1]), policy.purpose.serves
         priced, fitted = dict[int, Loss](), list[Any]()  # the loop for arguments of the types that all runs have
         slots = [8]  # for the cohorts that are in flight at once, as far as runs have shown
 
@@ -153,7 +153,9 @@ class Drive(Task[Row]):
 
     def leader(self, out: Out, state: Any) -> int:
         """The arm of the highest mean, if a policy that has to name an arm was cut off before it did."""
-        means = self.policy.means(state) if self.policy.goal == "answer" and out.last[1] != 0 else None
+        purpose = self.policy.purpose
+        must = purpose.aim == "people" and not purpose.serves and out.last[1] != 0
+        means = self.policy.means(state) if must else None
         return -1 if means is None or np.isnan(means).all() else int(np.nanargmax(means))
 
     def selected(self, state: Any) -> npt.NDArray[np.bool_]:

@@ -84,7 +84,7 @@ def rehearse(
     while t < horizon:
         driver.ask()
         if (arm := driver.answer) is not None:
-            if policy.goal != "regret":
+            if not policy.purpose.serves:
                 break
             users = 1 if instance.moves else int(marks[mark]) - t  # they are served, and nobody asks for their rewards
             one = users == 1

@@ -14,6 +14,7 @@ from jinja2 import Environment
 from maskedbandit import words
 from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page import charts, sentences, tables
+from maskedbandit.service.page.form import CHOICES
 from maskedbandit.service.shown import guardrail as guarded
 from maskedbandit.service.shown.view import Summary, View
 from maskedbandit.statement import sentences as privacy
@@ -65,7 +66,7 @@ def render_new(
     csrf: str,
 ) -> str:
     """The form of a new study, as it was filled in, what is wrong with it, and what the study would mean."""
-    return _page("new.html", values=values, problems=problems, preview=preview, who=who, csrf=csrf)
+    return _page("new.html", values=values, choices=CHOICES, problems=problems, preview=preview, who=who, csrf=csrf)
 
 
 def render_trust_plan(

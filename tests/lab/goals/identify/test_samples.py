@@ -13,6 +13,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
+from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
 from maskedbandit.lab.goals.identify.identify import Found, bound
@@ -279,7 +280,7 @@ def test_the_figure_shows_means_bands_bounds_regimes_and_what_did_not_stop(colle
 
 def test_cost_is_the_mean_over_the_bound(collected) -> None:
     found, _ = collected
-    plot = stopping.cost(found, "title", "said").axes[0]
+    plot = stopping.cost(found, Labels("title", "said")).axes[0]
     rows = samples.summary(found).filter((pl.col("instance.means") == "linspace") & (pl.col("label") == "DP-SE"))
     drawn = {tuple(line.get_ydata()) for line in plot.lines}
     assert tuple(rows.sort("channel.epsilon")["ratio"]) in drawn
@@ -337,7 +338,7 @@ def test_dollars_are_text(collected, tmp_path, monkeypatch) -> None:
     priced = collected[0].with_columns(
         pl.lit("costs $a_ or $\\b").alias("label"), pl.lit("$x_$").alias("instance.means")
     )
-    stopping.samples(priced, "$_$", "$_$").savefig(tmp_path / "figure.png")
+    stopping.samples(priced, Labels("$_$", "$_$")).savefig(tmp_path / "figure.png")
     monkeypatch.delitem(PLAIN, "parse_math")  # the control
     with pytest.raises(ValueError, match="Expected"):
-        stopping.samples(priced, "$_$", "$_$").savefig(tmp_path / "figure.png")
+        stopping.samples(priced, Labels("$_$", "$_$")).savefig(tmp_path / "figure.png")
