@@ -7,7 +7,7 @@ mean in its releases; a run without any release has no answer, which counts as w
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from maskedbandit.privacy.exact import whole
 class Answered(ArmResult):
     """The result of `answer`: one row per run."""
 
-    goal: ClassVar[Literal["answer"]] = "answer"
+    goal: ClassVar[str] = "answer"
 
     horizon: int
     answer: npt.NDArray[np.int64]  # [runs] the arm that was named; -1: none, as nothing was released

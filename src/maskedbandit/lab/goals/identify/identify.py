@@ -8,7 +8,7 @@ towards the fast ones.
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ def best_arm(instance: Instance) -> int:
 class Found(ArmResult):
     """The result of `identify`: one row per run."""
 
-    goal: ClassVar[Literal["identify"]] = "identify"
+    goal: ClassVar[str] = "identify"
 
     delta: float
     max_pulls: int

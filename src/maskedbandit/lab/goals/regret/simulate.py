@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Unpack, overload
+from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from maskedbandit.privacy.exact import whole
 class Regret(Result):
     """A result that comes down to its regret at the horizon."""
 
-    goal: ClassVar[Literal["regret"]] = "regret"
+    goal: ClassVar[str] = "regret"
 
     horizon: int
     t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon

@@ -97,7 +97,7 @@ class Replayed(Result):
     Its loss is that of a user of the study that is replayed; a published replay has no guarantee, see above.
     """
 
-    goal: ClassVar[Literal["replay"]] = "replay"
+    goal: ClassVar[str] = "replay"
 
     policy: ContextualPolicy
     log: Log

@@ -5,7 +5,7 @@ says which arms are asked for: the m best, or those above a threshold.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ def asked(instance: Instance) -> Floats:
 class Selected(ArmResult):
     """The result of `select`: one row per run."""
 
-    goal: ClassVar[Literal["select"]] = "select"
+    goal: ClassVar[str] = "select"
 
     policy: Selection
     delta: float
