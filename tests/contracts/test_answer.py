@@ -18,7 +18,7 @@ import maskedbandit as mb
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.answer.result import Answered
+from maskedbandit.lab.goals.answer.answer import Answered
 from maskedbandit.policies.policy import Policy
 from tests.contracts.rules import (
     LONG,

@@ -15,7 +15,7 @@ import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.runs import DELTA
 from tests.contracts.rules import (

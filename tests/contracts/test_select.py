@@ -16,7 +16,7 @@ import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.select.result import Selected
+from maskedbandit.lab.goals.select.select import Selected
 from maskedbandit.policies.parts.selection import Arms, Selection, Top
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.runs import DELTA

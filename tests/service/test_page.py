@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
-from maskedbandit.reports.plan.forecast import Forecast
+from maskedbandit.lab.goals.planned import Forecast
 from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE, table_of

@@ -13,9 +13,9 @@ from maskedbandit.cli.parts.computed import computed
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.cli.parts.trust_plan import TrustPlan, cells, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
-from maskedbandit.reports.plan.forecast import Forecast
+from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals.planned import Forecast, Row
 from maskedbandit.reports.plan.plan import TRUST
-from maskedbandit.reports.plan.table import Row
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
 from tests.service.test_site import Eyes
@@ -57,7 +57,7 @@ def test_a_forecast_says_how_often_answers_are_wrong(changes: dict[str, object])
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, SEARCH, ANSWER, SELECT])
 def test_a_plan_has_a_row_for_each_trust_model(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]) -> None:
-    monkeypatch.setattr(trust_plan, "RUNS", dict.fromkeys(trust_plan.RUNS, 20))
+    monkeypatch.setattr(trust_plan, "PART", goals()[of(**changes).policy.goal].planned.runs // 20)
     rows = main({"protocol": of(**changes).text, "baseline": 0.1, "difference": 0.6, "per_day": 500.0})
     assert [each["Trust"] for each in rows] == list(TRUST)
     assert len({tuple(each) for each in rows}) == 1  # the same columns
@@ -71,8 +71,9 @@ def test_a_plan_has_a_row_for_each_trust_model(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_search_has_no_least_where_none_is_proved() -> None:
     row = Row("shuffled", 0.3, 1.0, Forecast(226.0, 4.0, 297.0, 34.0, 1.0, 34.0, 0.0), 1.0, 1.0, None, 0.0, "")
-    assert cells(row, "identify")["Every search needs"] == "not known with a δ"
-    assert cells(row._replace(bound=40.0), "identify")["Every search needs"] == "at least 40"
+    asked = question(of(**SEARCH), 0.4, 0.05, 2000)
+    assert cells(row, asked)["Every search needs"] == "not known with a δ"
+    assert cells(row._replace(bound=40.0), asked)["Every search needs"] == "at least 40"
 
 
 def run(what: Awaitable[object]) -> object:

@@ -7,13 +7,6 @@ from pathlib import Path
 
 EXAMPLE = "maskedbandit list"
 INDENT = 24
-GOALS = {
-    "regret": "policy for regret",
-    "identify": "policy for the best arm",
-    "answer": "policy for the best arm with a fixed number of people",
-    "select": "policy for the m best arms, or all above a threshold",
-    "contextual": "policy for contexts",
-}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +20,13 @@ def do(options: argparse.Namespace) -> None:
     """List what experiments can name, and what experiments there are."""
     from maskedbandit import backends, channels, noises, policies
     from maskedbandit.lab.experiments.packaged import STUDIES, described, folder
+    from maskedbandit.policies.parts.purposes import purpose_named, purposes
 
     width = max(60, shutil.get_terminal_size((80, 24)).columns)
-    rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in GOALS.values()}
+    rows: dict[str, list[tuple[str, str]]] = {each.heading: [] for each in purposes().values()}
     for room in (policies.room, channels.room, noises.room, backends.room):
         for name, about in room.about():
-            heading = GOALS[room[name].goal] if room is policies.room else room.kind
+            heading = purpose_named(room[name].goal).heading if room is policies.room else room.kind
             rows.setdefault(heading, []).append((name, about))
     for heading, each in rows.items():
         print(f"{heading}:", *(line(name, about, width) for name, about in each), sep="\n")

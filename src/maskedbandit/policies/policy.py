@@ -5,12 +5,13 @@ over the policy's state, a NamedTuple of arrays and numbers that `init` makes.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.law import Law
+from maskedbandit.policies.parts.purposes import Purpose, purpose_named
 from maskedbandit.privacy.loss import Loss
 
 
@@ -26,7 +27,7 @@ def means_of(total: np.ndarray, n: np.ndarray) -> npt.NDArray[np.float64]:
 class Policy(ABC):
     """A policy. Subclasses are frozen dataclasses of parameters; `ask` and `tell` are kernels."""
 
-    goal: ClassVar[Literal["regret", "identify", "answer", "select", "contextual"]]
+    goal: ClassVar[str]  # the name of a folder of policies
     ask: ClassVar[Any]  # kernel (state, law, rng) -> Decision
     tell: ClassVar[Any]  # kernel (state, arm, n >= 1, total) -> None
 
@@ -34,9 +35,13 @@ class Policy(ABC):
     def init(self, k: int, aim: Any) -> Any:
         """The state before the first pull of k arms.
 
-        The aim is the `horizon`, a number of pulls, if the goal is regret or an answer; else `delta`, the
-        probability of an error.
+        The aim is the `horizon`, a number of pulls, or `delta`, the probability of an error, as the purpose says.
         """
+
+    @property
+    def purpose(self) -> Purpose:
+        """What it is for."""
+        return purpose_named(self.goal)
 
     def needs(self, law: Law) -> str:
         """What a channel with noise of this distribution lacks for the policy; empty if it will do.

@@ -37,6 +37,7 @@ from maskedbandit.checks import number
 from maskedbandit.core import TOGETHER, Decision, Recorded
 from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shown
 from maskedbandit.law import Law
+from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.sampling import Bits
@@ -70,11 +71,11 @@ class Driver:
 
     def __init__(self, policy: Policy, law: Law, k: int, aim: Any, seed: bytes) -> None:
         check_seed(seed)
-        if not isinstance(policy, Policy) or policy.goal == "contextual":
+        if not isinstance(policy, Policy) or isinstance(policy, ContextualPolicy):
             raise InvalidValue("policy", policy, "one of arms without contexts, such as UCB1()")
         self.policy, self.law, self.k, self.seed = policy, law, whole("k", k, 1), seed
         self.arms = tuple(range(self.k))  # in play
-        self.state = policy.init(self.k, aim)
+        self.state, self._serves = policy.init(self.k, aim), policy.purpose.serves
         self.log: list[tuple[Any, ...]] = []
         self.deck = Deck()
         self._asked, self._in_flight = 0, 0  # decisions so far; cohorts that are complete and not told
@@ -94,7 +95,7 @@ class Driver:
     @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, with which all later users are served; None if it may ask for more."""
-        if self._idle is None or self._idle.arm < 0 or (self._in_flight and self.policy.goal == "regret"):
+        if self._idle is None or self._idle.arm < 0 or (self._in_flight and self._serves):
             return None
         return self._idle.arm
 

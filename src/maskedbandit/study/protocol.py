@@ -47,6 +47,7 @@ from typing import Any
 from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, InvalidValue
+from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
@@ -178,7 +179,7 @@ class Protocol:
     def policy(self) -> Policy:
         """The policy, as the experiments of the lab name it."""
         found: Policy = TABLES.made("policy", self.table.get("policy", "contemporaneous_klucb"))
-        if found.goal == "contextual":
+        if isinstance(found, ContextualPolicy):
             raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
         return found
 
@@ -207,7 +208,7 @@ class Protocol:
     def stages(self) -> bool:
         """Whether its arms may change. A running sum over all releases cannot begin anew with a stage; nor can phases
         that are planned for a number of people, of whom the last may have a place by then."""
-        return self.policy.goal != "answer" and not self.channel.law().counter > 0
+        return not self.policy.purpose.phased and not self.channel.law().counter > 0
 
     @cached_property
     def on_devices(self) -> bool:
@@ -284,7 +285,7 @@ class Protocol:
         if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
             allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
             raise InvalidValue("the number of arms", self.k, allowed)
-        if self.policy.goal == "answer" and (self.people or 0) < self.k:
+        if self.policy.purpose.phased and (self.people or 0) < self.k:
             raise InvalidValue("people", self.people, f"at least {self.k}, one for each arm")
         if self.guardrail and not self.stages:
             allowed = "one for regret or a search, if there is a guardrail: with this one no arm can be put out of play"

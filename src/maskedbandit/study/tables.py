@@ -6,12 +6,12 @@ from typing import Any
 
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue
+from maskedbandit.policies.parts.purposes import purpose_named
 from maskedbandit.privacy.exact import exact, whole
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.naming import checked_name, refuse_number_texts, refuse_unknown
 from maskedbandit.study.reward import UNITS, duration
 
-SEARCHES = ("identify", "select")  # goals of policies that stop by themselves
 MOST_PEOPLE = 10**12
 MOST_ARMS = 1000
 MOST_LOSS = 10**6  # of ε or rho: a person who loses 1 each hour takes a century for it, so more is a mistake
@@ -55,7 +55,7 @@ def read_people(table: Mapping[str, Any], goal: str) -> int | None:
     >>> read_people({"people": 1000}, "regret"), read_people({"delta": 0.1}, "identify")
     (1000, None)
     """
-    if goal in SEARCHES:
+    if purpose_named(goal).aim == "delta":
         if "people" in table:
             raise InvalidValue("people", table["people"], "left out: this policy stops by itself, see delta")
         return None

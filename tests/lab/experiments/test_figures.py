@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
-from maskedbandit.lab.goals.regret.curves import average, regret, values
+from maskedbandit.lab.goals.goal import Labels
+from maskedbandit.lab.goals.regret.figure import average, regret, values
 from maskedbandit.lab.goals.regret.rows import summary
 from maskedbandit.lab.goals.style import PLAIN, THEORY, name_ends
 from tests.lab.experiments.test_table import LEAGUE, TEXT
@@ -45,7 +46,7 @@ def test_a_league_shows_every_cell_and_marks_the_best(tmp_path) -> None:
 
 def test_the_average_is_regret_by_time_and_theory_is_thin(tmp_path) -> None:
     found, _ = collected(tmp_path, LEAGUE)
-    figure = average(found, "title")
+    figure = average(found, Labels("title"))
     assert [plot.get_title() for plot in figure.axes] == [f"{c}, ε = {e}" for c in ("C1", "C2") for e in (0.5, 2.0)]
     bound, elimination, _ = figure.axes[2].lines
     assert bound.get_color() == THEORY
@@ -63,17 +64,19 @@ def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
     one = value.draw(final).axes[0].lines[0]
     assert one.get_xdata().tolist() == [500, 1000, 10_000]
     assert one.get_ydata().tolist() == [0.5] * 3
-    both = values(final, {"ε": "pure_epsilon", "lost": "regret"})
+    both = values(final, Labels(columns={"ε": "pure_epsilon", "lost": "regret"}))
     assert {text.get_text() for text in both.axes[0].texts} == {"ε", "lost"}
     assert both.axes[0].get_ylabel() == "value"
-    every = values(found.filter(pl.col("pure_epsilon") < np.inf), {"ε": "pure_epsilon", "lost": "regret"})
-    other = values(found.with_columns(pl.lit(1.0).alias("one")), {"one": "one", "regret": "regret"})
+    every = values(
+        found.filter(pl.col("pure_epsilon") < np.inf), Labels(columns={"ε": "pure_epsilon", "lost": "regret"})
+    )
+    other = values(found.with_columns(pl.lit(1.0).alias("one")), Labels(columns={"one": "one", "regret": "regret"}))
     assert len(every.axes[0].lines) == 2
     assert {text.get_text() for text in other.axes[0].texts} == {
         f"{label}, {name}" for label in ("raw", "central") for name in ("one", "regret")
     }
     with pytest.raises(InvalidValue, match=r"value is .trust.: it must be a column of numbers: .*regret"):
-        values(found, {"trust": "trust"})
+        values(found, Labels(columns={"trust": "trust"}))
     mean = (
         found.filter((pl.col("t") == pl.col("horizon")) & (pl.col("label") == "raw"))
         .group_by("horizon")
@@ -160,7 +163,7 @@ def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:
 def test_a_figure_is_a_pure_function_of_the_table(tmp_path) -> None:
     found, _ = collected(tmp_path)
     before = found.clone()
-    first, second = regret(found, "title"), regret(found, "title")
+    first, second = regret(found, Labels("title")), regret(found, Labels("title"))
     assert found.equals(before)
     assert len(first.axes) == 2  # a panel for each epsilon
     for one, two in zip(first.axes, second.axes, strict=True):
@@ -189,7 +192,8 @@ def test_dollars_are_text(tmp_path, monkeypatch) -> None:
     """What lies between two of them is not parsed as a formula, which fails where it is none."""
     found, league = collected(tmp_path, LEAGUE.replace("a small league", "$_$"))
     priced = found.with_columns(pl.lit("costs $a_ or $\\b").alias("label"), pl.lit("$x_$").alias("instance.means"))
-    for figure in (regret(priced, "$_$"), league.draw(priced), values(priced, {"$_$": "regret"}, "$_$")):
+    said = Labels("$_$")
+    for figure in (regret(priced, said), league.draw(priced), values(priced, said._replace(columns={"$_$": "regret"}))):
         figure.savefig(tmp_path / "figure.png")
     monkeypatch.delitem(PLAIN, "parse_math")  # the control
     with pytest.raises(ValueError, match="Expected"):

@@ -44,10 +44,10 @@ def together(path: Path, broken: bool, barrier: Any, drawn: Any, done: Any) -> N
     def draw(curve: Any) -> pl.DataFrame:
         barrier.wait(LATE)
         drawn.put(curve.id)
-        return experiment.goal.drawn(curve)
+        return experiment.shown.drawn(curve)
 
-    goal = replace(experiment.goal, drawn=draw)
-    found = table.collect(replace(experiment, goal=goal), experiment.settings, path.parent / "out", resume=True)
+    shown = replace(experiment.shown, drawn=draw)
+    found = table.collect(replace(experiment, shown=shown), experiment.settings, path.parent / "out", resume=True)
     done.put(found["id"].unique(maintain_order=True).to_list())
 
 
@@ -88,7 +88,7 @@ def gathers(path: Path, broken: bool, number: int, inside: Any, other: Any) -> N
     """Process 0 stops between reading the parts and writing the table until process 1 is done, or has to wait."""
     if broken:
         files.Locks.held = nobody
-    experiment, summary = read(path), read(path).goal.summary
+    experiment, summary = read(path), read(path).shown.summary
 
     def slow(rows: pl.DataFrame) -> pl.DataFrame:
         if number == 0:
@@ -99,9 +99,9 @@ def gathers(path: Path, broken: bool, number: int, inside: Any, other: Any) -> N
     if number == 1:
         assert inside.wait(LATE)
         files.time.sleep = partial(lambda sleep, pause: (other.set(), sleep(pause)), files.time.sleep)
-    goal = replace(experiment.goal, summary=slow)
+    shown = replace(experiment.shown, summary=slow)
     only = experiment.settings[number : number + 1]
-    table.collect(replace(experiment, goal=goal), only, path.parent / "out", resume=True, note=lambda said: None)
+    table.collect(replace(experiment, shown=shown), only, path.parent / "out", resume=True, note=lambda said: None)
     other.set()
 
 

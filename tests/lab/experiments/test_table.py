@@ -15,7 +15,7 @@ from maskedbandit.errors import ResultsExist
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import parts, table
 from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.goals.regret.curves import average, regret
+from maskedbandit.lab.goals.regret.figure import average, regret
 from maskedbandit.lab.goals.regret.rows import summary
 
 TEXT = """
@@ -82,7 +82,8 @@ def test_results_are_not_overwritten_and_resuming_redoes_only_what_is_missing(ex
     lost = sorted((out / "parts").iterdir())[1]
     lost.unlink()
     ran: list[str] = []
-    heard = replace(experiment.goal, run=lambda each, **how: (ran.append(each.id), experiment.goal.run(each, **how))[1])
+    verb = experiment.goal.verb
+    heard = replace(experiment.goal, verb=lambda *on, **how: (ran.append(how["study"]), verb(*on, **how))[1])
     again = table.collect(replace(experiment, goal=heard), experiment.settings, out, resume=True)
     assert ran == ["small/1"]
     assert again.equals(whole)
@@ -203,12 +204,12 @@ def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment
 
 
 def test_an_interrupted_run_leaves_whole_parts_and_no_table(experiment, tmp_path) -> None:
-    def stop(setting, **how):
-        if setting.id == "small/2":
+    def stop(*on, **how):
+        if how["study"] == "small/2":
             raise KeyboardInterrupt
-        return experiment.goal.run(setting, **how)
+        return experiment.goal.verb(*on, **how)
 
-    stopped = replace(experiment, goal=replace(experiment.goal, run=stop))
+    stopped = replace(experiment, goal=replace(experiment.goal, verb=stop))
     with pytest.raises(KeyboardInterrupt):
         table.collect(stopped, experiment.settings, tmp_path / "out")
     assert not (tmp_path / "out" / "table.parquet").exists()

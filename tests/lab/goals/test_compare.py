@@ -15,7 +15,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.extras import NotInstalled
-from maskedbandit.lab.goals.comparison import Comparison
+from maskedbandit.lab.goals.compare import Comparison
 from maskedbandit.lab.goals.result import Outcome
 
 matplotlib.use("Agg")

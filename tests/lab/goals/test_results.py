@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.lab.goals.identify.result import Found
-from maskedbandit.lab.goals.regret.result import ContextualRun, Run
-from maskedbandit.lab.goals.replay.result import Replayed
+from maskedbandit.lab.goals.identify.identify import Found
+from maskedbandit.lab.goals.regret.simulate import ContextualRun, Run
+from maskedbandit.lab.goals.replay.replay import Replayed
 
 MILLION = np.arange(1_000_000)
 TABLE = MILLION[None].astype(float)

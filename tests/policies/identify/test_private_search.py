@@ -13,7 +13,7 @@ import maskedbandit as mb
 import maskedbandit.policies.identify.ada_p_tt as ada_p_tt
 import maskedbandit.policies.identify.ada_p_tt_star as ada_p_tt_star
 from maskedbandit.core import kernel
-from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.policies.regret import dpse
 from tests.policies.mutants import mutant
 from tests.statistics import at_most

@@ -13,8 +13,9 @@ import numpy as np
 
 from maskedbandit.cli.parts.computed import answer, computed
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.goals.planned import Forecast
 from maskedbandit.policies.parts.selection import Selection
-from maskedbandit.reports.plan.forecast import RUNS, Forecast, forecast, waits
+from maskedbandit.reports.plan.forecast import forecast, planned_goal, waits
 from maskedbandit.reports.plan.means import hardest
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
@@ -51,19 +52,14 @@ def day(now: datetime, days: float) -> str:
 
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
-    window, goal = protocol.reward.window / UNITS["day"], protocol.policy.goal
+    window, planned = protocol.reward.window / UNITS["day"], planned_goal(protocol.policy.goal)
     phases = waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
     ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
-    finish, search = f"about {ends}", list[tuple[str, str]]()
-    if goal == "answer":
-        finish += ", as it waits for the outcomes of each phase: who comes meanwhile has no place"
-    elif goal == "regret":
-        finish += ", later if people come while the policy waits, as they have no place"
-    else:
+    finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
+    if protocol.people is None:
         people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
-        finish += f"; in nine of ten studies by {late}"
-    name = "Wrong answers" if goal in ("answer", "select") else "Ends with another arm than the best"
+    name = planned.wrong or "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
     scaled = "" if protocol.reward.width == 1 else f" (outcomes of {decimal(protocol.reward.width)} count as 1 here)"
     return [
@@ -78,7 +74,7 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
             f"{found.regret:,.1f} ± {found.regret_error:,.1f}; an equal split would lose {found.equal:,.0f}{scaled}",
         ),
         (name, f"{found.wrong:.1%} of studies{proved}"),
-        ("How this was found", f"{RUNS[goal]} simulated studies with this policy, noise and delay"),
+        ("How this was found", f"{planned.runs} simulated studies with this policy, noise and delay"),
     ]
 
 

@@ -27,5 +27,5 @@ def show(experiment: Experiment, table: pl.DataFrame, out: Path) -> None:
     if experiment.about:
         print(f"\n{experiment.about}\n")
     width = shutil.get_terminal_size((80, 24)).columns
-    print(text(experiment.goal.summary(table), experiment.goal.cells, width))
+    print(text(experiment.shown.summary(table), experiment.shown.cells, width))
     print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")

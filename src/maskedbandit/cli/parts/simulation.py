@@ -120,7 +120,7 @@ def came(study: Study, every: int) -> int:
 
 def people_to_come(protocol: Protocol) -> int | None:
     """How many people come in all; None if they come until the study has its answer, some while nobody gets a place."""
-    return protocol.people if protocol.policy.goal == "regret" else None
+    return protocol.people if protocol.policy.purpose.serves else None
 
 
 def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:

@@ -7,9 +7,8 @@ from typing import Any
 
 from maskedbandit.cli.parts.computed import Kept, answer
 from maskedbandit.cli.parts.forecast import instance
-from maskedbandit.reports.plan.forecast import RUNS
+from maskedbandit.lab.goals.planned import Row
 from maskedbandit.reports.plan.plan import TRUST, Question, plan
-from maskedbandit.reports.plan.table import Row
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
 from maskedbandit.words import count
@@ -18,8 +17,8 @@ PART = 2  # of the simulated studies of a plan: a page waits for them
 
 
 def question(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Question:
-    """What is asked: for the policies of plans, or that of a selection, at the ε of the study's channel."""
-    goal, selects = protocol.policy.goal, protocol.policy.goal == "select"
+    """What is asked, at the ε of the study's channel: for the policy of plans, or its own if there is none for all."""
+    policy = None if protocol.policy.purpose.live else protocol.policy
     return Question(
         arms=protocol.k,
         baseline=baseline,
@@ -29,9 +28,9 @@ def question(protocol: Protocol, baseline: float, difference: float, per_day: fl
         delta=min(float(protocol.aim), 0.5) if protocol.people is None else 0.05,
         per_day=per_day,
         window=protocol.reward.window / UNITS["day"],
-        goal=goal,
-        means=instance(protocol, baseline, difference) if selects else None,
-        policy=protocol.policy if selects else None,
+        goal=protocol.policy.goal,
+        means=instance(protocol, baseline, difference) if policy else None,
+        policy=policy,
     )
 
 
@@ -40,10 +39,10 @@ def main(given: Any) -> list[dict[str, str]]:
     protocol = Protocol.from_text(given.pop("protocol"))
     asked = question(protocol, **given)
     fit = [each for each, made in TRUST.items() if not asked.played.needs(made(1.0, asked.privacy_delta).law())]
-    return [cells(each, asked.goal) for each in plan(asked, trust=fit, runs=RUNS[asked.goal] // PART).rows]
+    return [cells(each, asked) for each in plan(asked, trust=fit, runs=asked.planned.runs // PART).rows]
 
 
-def cells(row: Row, goal: str) -> dict[str, str]:
+def cells(row: Row, asked: Question) -> dict[str, str]:
     """What is said of a trust model."""
     found = row.expected
     people, most = {"People": count(round(found.people))}, found.at_most
@@ -57,9 +56,9 @@ def cells(row: Row, goal: str) -> dict[str, str]:
         "An equal split would lose": count(round(found.equal)),
     }
     same = {"Trust": row.trust, "Days": f"{row.days:,.1f}"}
-    wrong = {"Wrong answers": f"{found.wrong:.1%}"} if goal in ("answer", "select") else {}
+    wrong = {name: f"{found.wrong:.1%}"} if (name := asked.planned.wrong) else {}
     proved = {} if most is None else {"Proved of wrong answers": f"at most {most:.1%}"}
-    return {**same, **(people if goal in ("answer", "regret") else search), **wrong, **proved, **lost}
+    return {**same, **(search if asked.searches else people), **wrong, **proved, **lost}
 
 
 class TrustPlan:
@@ -75,7 +74,7 @@ class TrustPlan:
         asked = question(protocol, baseline, difference, per_day)
         rows = await self._kept(protocol, baseline=baseline, difference=difference, per_day=per_day)
         about = (
-            f"{RUNS[asked.goal] // PART} simulated studies for each trust model, with {type(asked.played).__name__}, "
+            f"{asked.planned.runs // PART} simulated studies for each trust model, with {type(asked.played).__name__}, "
             "ε as in this study, and the delay of its window. All arms but the best, or the best ones if several are "
             "named, have the lower mean, which is the hardest case."
         )

@@ -67,9 +67,10 @@ from typing import TYPE_CHECKING, Any
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.experiments.names import PARTS, TABLES
 from maskedbandit.lab.goals import goal_named, goals
-from maskedbandit.lab.goals.goal import Goal, Labels
+from maskedbandit.lab.goals.goal import Goal, Labels, Shown
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
 from maskedbandit.lab.worlds.instance import Instance
@@ -94,6 +95,7 @@ class Experiment:
     text: str
     settings: list[Setting | TheoryCurve | PublishedPoint]
     goal: Goal
+    shown: Shown
     figure: str
     value: dict[str, str] = field(default_factory=dict)  # columns that the figure shows, by what it calls them
     caption: str = ""
@@ -101,7 +103,7 @@ class Experiment:
 
     def draw(self, table: pl.DataFrame) -> Figure:
         """The figure that the experiment asks for."""
-        return self.goal.figures[self.figure](table, Labels(self.about, self.caption, self.value))
+        return self.shown.figures[self.figure](table, Labels(self.about, self.caption, self.value))
 
 
 def read(path: Path) -> Experiment:
@@ -162,12 +164,13 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
             continue
         for values in combinations(curve, vary):
             settings.append(setting(f"{name}/{len(settings)}", goal, curve, values, data.get("seed", 0)))
-    figure, value = data.get("figure", next(iter(goal.figures))), columns(data.get("value", []))
-    refuse_unknown("figure", [str(figure)], goal.figures)
+    shown = goal.shown
+    figure, value = data.get("figure", next(iter(shown.figures))), columns(data.get("value", []))
+    refuse_unknown("figure", [str(figure)], shown.figures)
     if bool(value) != (figure == "value"):
         raise InvalidValue("value", list(value.values()) or None, 'given if figure = "value", and only then')
     about, source, caption = (str(data.get(key, "")) for key in ("about", "source", "caption"))
-    return Experiment(name, about, source, text, settings, goal, figure, value, caption)
+    return Experiment(name, about, source, text, settings, goal, shown, figure, value, caption)
 
 
 def refuse_keys(kind: str, given: dict[str, Any], known: tuple[str, ...], goal: Goal) -> None:
@@ -228,7 +231,7 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
         epsilon = math.inf if channel is None else float(channel.epsilon)
         return TheoryCurve(id, label_of(curve), curve["theory"], epsilon, instance, asked, values)
     policy, channel = TABLES.made("policy", own["policy"]), TABLES.made("channel", own["channel"])
-    goal.check(policy, channel, instance, asked)
+    goal.check(policy, channel, instance, AT_ONCE, asked)
     delay = TABLES.made("delay", values.get("delay", curve.get("delay", 0)))
     refuse_unrehearsed(channel, instance, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)

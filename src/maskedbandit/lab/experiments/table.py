@@ -78,7 +78,7 @@ class Results:
             with whole_file(self.out / "experiment.toml") as file:
                 file.write(self.experiment.text.encode())
             with whole_file(self.out / "summary.csv") as file:
-                file.write(self.experiment.goal.summary(table).write_csv().encode())
+                file.write(self.experiment.shown.summary(table).write_csv().encode())
             write(table, self.out / "table.parquet", about)  # the last, as it says that the folder holds results
             self.finish(table)
             return table
@@ -176,7 +176,7 @@ def part(
 ) -> pl.DataFrame:
     """The rows of some runs of a setting, or of one that is computed or was published."""
     if isinstance(setting, TheoryCurve | PublishedPoint):
-        found = experiment.goal.drawn(setting)
+        found = experiment.shown.drawn(setting)
     else:
         some = replace(setting, runs=len(runs))
         found = experiment.goal.run(some, runs_from=runs.start, executor=executor, advance=advance).to_frame()

@@ -1,30 +1,69 @@
 """Compare policies and channels: every policy over every channel, on the same instance and the same random streams."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from functools import partial
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
+
+import numpy as np
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.each_run import Workers
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals import drive
-from maskedbandit.lab.goals.answer.answer import answer
-from maskedbandit.lab.goals.comparison import Comparison
-from maskedbandit.lab.goals.identify.identify import identify
-from maskedbandit.lab.goals.regret.simulate import simulate
-from maskedbandit.lab.goals.replay.log_contexts import LogContexts
-from maskedbandit.lab.goals.replay.replay import replay
-from maskedbandit.lab.goals.select.select import check_question, select
+from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals.cells import Cells, table
+from maskedbandit.lab.goals.goal import Goal
+from maskedbandit.lab.goals.result import Result
+from maskedbandit.lab.goals.tidy import Block, Tidy
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Tidy):
+    """The result of `compare`, in the order of policies and channels."""
+
+    results: dict[str, Result]  # by the labels of the pairs
+
+    @property
+    def goal(self) -> str:
+        """That of all policies."""
+        return next(iter(self.results.values())).goal
+
+    def title(self) -> str:
+        """What is compared."""
+        runs = next(iter(self.results.values())).outcome().values.size
+        return f"Comparison of {len(self.results)}, {runs:,} run{'s' * (runs != 1)} each"
+
+    def __repr__(self) -> str:
+        return f"{self.title()}\n{table(self.lines(), 1)}"
+
+    def blocks(self) -> list[Block]:
+        """The rows of all pairs, with a label of each."""
+        return [{"label": label, **block} for label, result in self.results.items() for block in result.blocks()]
+
+    def lines(self) -> list[Cells]:
+        """A line for each pair; differences are those of the same runs, with which they share the random streams."""
+        first, *_ = (each.outcome() for each in self.results.values())
+        lines = []
+        for i, (label, result) in enumerate(self.results.items()):
+            found = result.outcome()
+            less = found._replace(values=found.values - first.values, cut=found.cut + first.cut)
+            more = "" if i == 0 or less.cut else f"{less.values.mean():+,.{less.digits}f}"
+            alone = found.own_error is not None or np.size(found.values) < 2
+            lines.append(
+                {
+                    "curve": label,
+                    f"mean {found.name}": found.mean() + found.error(),
+                    "minus the first": more + ("" if alone or not more else less.error()),
+                    "loss of a user": str(result.loss),
+                }
+            )
+        return lines
 
 
 def compare(
@@ -61,37 +100,32 @@ def compare(
     Central  880.6 ± 28.2    +471.0 ± 30.1         ε = 0.5
     """
     named, carried = labels("policies", policies, Policy), labels("channels", channels, Channel)
-    how: dict[str, Any] = {"runs": runs, "seed": seed, "delay": delay, **more}
-    how |= {"executor": executor, "advance": advance}
-    asked = {getattr(policy, "goal", "") for policy in named.values()}
-    usual, other = ("regret", "answer") if delta is None else ("identify", "select")
-    goal = other if other in asked else usual
     if isinstance(instance, Log):
         if delta is not None:
             raise InvalidValue("delta", delta, "left out for a log: nothing is searched for in it")
-        run: Any = partial(replay, log=instance, horizon=horizon, **how)
     elif (horizon is None) == (delta is None):
         raise InvalidValue("horizon and delta", (horizon, delta), "one of them: serve so many users, or search")
-    else:
-        does: Any = {"regret": simulate, "answer": answer, "identify": identify, "select": select}[goal]
-        aim = {"horizon": horizon} if delta is None else {"delta": delta}
-        run = partial(does, **how | aim | {"instance": instance})
+    aim, value = ("horizon", horizon) if delta is None else ("delta", delta)
+    goal = goal_of(named, instance, aim)
     pairs = {pair(p, c, named, carried): (named[p], carried[c]) for p in named for c in carried}
     for policy, channel in pairs.values():  # all of them before the first is run
-        check(policy, channel, instance, goal, delay, more)
-    return Comparison({label: run(policy, channel) for label, (policy, channel) in pairs.items()})
+        goal.check(policy, channel, instance, delay, more)
+    how: dict[str, Any] = {"runs": runs, "seed": seed, "executor": executor, "advance": advance, "delay": delay, **more}
+    how[aim] = value
+    return Comparison({label: goal.verb(*parts, instance, **how) for label, parts in pairs.items()})
 
 
-def check(policy: Any, channel: Any, instance: Any, goal: str, delay: Delay, more: dict[str, Any]) -> None:
-    """Raise unless they fit together."""
-    if isinstance(instance, Log):
-        context_play.check_compatible(policy, channel, LogContexts(instance, more.get("context", "user")), delay)
-    elif goal == "regret" and isinstance(policy, ContextualPolicy):
-        context_play.check_compatible(policy, channel, instance, delay)
-    elif goal == "select":
-        check_question(policy, channel, instance, delay)
-    else:
-        drive.check_compatible(policy, channel, instance, goal, delay)
+def goal_of(policies: Mapping[str, Policy], instance: Any, aim: str) -> Goal:
+    """The goal of these policies on an instance; if they differ, that of the first which can be given the aim."""
+    could = [each for each in goals().values() if each.aim == aim and isinstance(instance, each.worlds)]
+    known = {name: each for each in could for name in each.policies}
+    for policy in policies.values():
+        if policy.goal in known:
+            return known[policy.goal]
+    if not known:
+        raise InvalidValue("instance", instance, f"one on which policies can be run that are given a {aim}")
+    said = f"policies whose goal is {' or '.join(map(repr, known))}, as they are given a {aim}"
+    raise InvalidValue("policies", list(policies.values()), said)
 
 
 def pair(policy: str, channel: str, policies: Mapping[str, Any], channels: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ def draw(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: str | Pa
         own = axes is None
         if own:
             axes = pyplot.figure(figsize=(WIDTHS[columns], 3), layout="constrained").subplots()
-        found = goal_named(goal).plot(axes, labelled(table))
+        found = goal_named(goal).shown.plot(axes, labelled(table))
         figure = axes.figure
         if own:
             figure.set_figheight(found.height + (ENTRY * len(found.look) if columns == 1 else 0))

@@ -20,16 +20,16 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import running, whole_run
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.lab.engine.deck import dealing
-from maskedbandit.lab.engine.each_run import Task, Workers, each_run
+from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.engine.earnings import earning
 from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, blank_out, check_whole, explain
+from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance, no, yes
 from maskedbandit.law import Law, draws_of_one, steps
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.study.driver import Driver
 
@@ -55,19 +55,16 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
 
 @dataclass(frozen=True)
 class Driven:
-    """The results of all runs, one row each, and the loss of a user."""
+    """What all runs came to, one row each."""
 
     regret: npt.NDArray[np.float64]  # [runs, c]
     realised: npt.NDArray[np.float64]  # [runs, c]
-    pulls: npt.NDArray[np.int64]  # [runs, k]
-    releases: npt.NDArray[np.int64]  # [runs]
+    users: npt.NDArray[np.int64]  # [runs]
     stopped: npt.NDArray[np.bool_]  # [runs] whether the last decision was to stop
     answer: npt.NDArray[np.int64]  # [runs] the arm of the last decision
     leader: npt.NDArray[np.int64]  # [runs] the arm of the highest mean that the policy knows; -1: it knows none
     selected: npt.NDArray[np.bool_]  # [runs, k] the arms that the policy names; none, if it is not asked for several
-    loss: Loss
-    findings: dict[str, npt.NDArray[np.float64]]  # [runs]
-    recorded: tuple[npt.NDArray[np.float64], ...] | None  # [runs] of [releases, 4]
+    shared: dict[str, Any]  # the fields of every `ArmResult`
 
 
 class Row(NamedTuple):
@@ -100,7 +97,7 @@ class Drive(Task[Row]):
         go: Any = compiled(whole_run, ask=policy.ask, run=running(**names))
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
-        k, horizon, serve = self.arms, int(marks[-1]), policy.goal == "regret"
+        k, horizon, serve = self.arms, int(marks[-1]), policy.purpose.serves
         priced, fitted = dict[int, Loss](), list[Any]()  # the loop for arguments of the types that all runs have
         slots = [8]  # for the cohorts that are in flight at once, as far as runs have shown
 
@@ -156,7 +153,9 @@ class Drive(Task[Row]):
 
     def leader(self, out: Out, state: Any) -> int:
         """The arm of the highest mean, if a policy that has to name an arm was cut off before it did."""
-        means = self.policy.means(state) if self.policy.goal == "answer" and out.last[1] != 0 else None
+        purpose = self.policy.purpose
+        must = purpose.aim == "people" and not purpose.serves and out.last[1] != 0
+        means = self.policy.means(state) if must else None
         return -1 if means is None or np.isnan(means).all() else int(np.nanargmax(means))
 
     def selected(self, state: Any) -> npt.NDArray[np.bool_]:
@@ -172,29 +171,12 @@ class Drive(Task[Row]):
         return blank_out(self.arms, self.marks, capacity, room if self.keep_releases else 0)
 
 
-def drive(
-    policy: Policy,
-    channel: Channel,
-    instance: Instance,
-    *,
-    aim: float,
-    marks: npt.NDArray[np.int64],
-    runs: range,
-    seed: int,
-    study: str,
-    executor: Workers,
-    advance: Callable[[], object],
-    delay: Delay,
-    keep_releases: bool = False,
-) -> Driven:
+def drive(policy: Policy, channel: Channel, instance: Instance, aim: float, marks: Any, how: Runs) -> Driven:
     """These runs of a policy with this aim; the last of the marks is the horizon."""
-    refuse_unrehearsed(channel, instance, delay)
-    parts: dict[str, Any] = {"policy": policy, "channel": channel, "instance": instance, "delay": delay}
-    if not isinstance(keep_releases, bool):
-        raise InvalidValue("keep_releases", keep_releases, "true or false")
-    named: Any = {"seed": whole("seed", seed, 0), "study": study, "keep_releases": keep_releases}
-    task = Drive(**parts, aim=aim, marks=marks, **named)
-    rows = each_run(task, runs, executor, advance)
+    refuse_unrehearsed(channel, instance, how.delay)
+    parts: dict[str, Any] = {"policy": policy, "channel": channel, "instance": instance, "delay": how.delay}
+    named: Any = {"seed": how.seed, "study": how.study, "keep_releases": how.keep_releases}
+    rows = how.do(Drive(**parts, aim=aim, marks=np.array(marks), **named))
     outs = [row.out for row in rows]
     realised = np.array([out.realised for out in outs])
     rounded = channel.law().grid > 0 and not instance.bits and real(channel) is None
@@ -203,19 +185,24 @@ def drive(
     loss = ZERO
     for each in {name: each for row in rows for name, each in row.losses.items()}.values():
         loss |= each  # different cohorts are different users
-    last = np.array([out.last for out in outs])
+    last, pulls = np.array([out.last for out in outs]), np.array([out.pulls for out in outs])
     return Driven(
         regret=np.array([out.regret for out in outs]),
         realised=realised,
-        pulls=np.array([out.pulls for out in outs]),
-        releases=np.array([out.releases[0] for out in outs]),
+        users=pulls.sum(axis=1),
         stopped=last[:, 1] == 0,
         answer=last[:, 0],
         leader=np.array([row.leader for row in rows]),
         selected=np.array([row.selected for row in rows]),
-        loss=policy.loss(loss, int(marks[-1])),
-        findings={name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings},
-        recorded=tuple(out.recorded for out in outs) if keep_releases else None,
+        shared={
+            **parts,
+            "pulls": pulls,
+            "releases": np.array([out.releases[0] for out in outs]),
+            "loss": policy.loss(loss, int(marks[-1])),
+            "findings": {name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings},
+            "runs_from": how.runs_from,
+            "recorded": tuple(out.recorded for out in outs) if how.keep_releases else None,
+        },
     )
 
 

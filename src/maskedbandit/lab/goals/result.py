@@ -2,8 +2,10 @@
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
@@ -11,6 +13,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.goals.cells import Cells
 from maskedbandit.lab.goals.tidy import Tidy
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 
@@ -40,13 +43,17 @@ class Outcome(NamedTuple):
         return f" ± {error:,.{self.digits}f}"
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Result(Tidy):
     """The result of any number of runs of a policy."""
 
     policy: Policy
     channel: Channel
-    delay: Delay
-    loss: Loss
+    releases: npt.NDArray[np.int64]  # [runs] sums that were released
+    loss: Loss  # of one user, the worst over the cohorts that occurred
+    findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
+    delay: Delay = AT_ONCE
+    runs_from: int = 0  # the number of the first run
 
     @abstractmethod
     def outcome(self) -> Outcome:
@@ -69,6 +76,15 @@ class Result(Tidy):
         found = self.outcome()
         cells = {"policy": type(self.policy).__name__, "channel": type(self.channel).__name__}
         return [cells | {f"mean {found.name}": found.mean() + found.error(), "loss of a user": str(self.loss)}]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ArmResult(Result):
+    """The same, on arms without contexts."""
+
+    instance: Instance
+    pulls: npt.NDArray[np.int64]  # [runs, k] users of each arm
+    recorded: tuple[npt.NDArray[np.float64], ...] | None = None  # [runs] of [releases, 4], if they were kept
 
 
 def private_bound(run: Result) -> tuple[str, float]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import count, cycle
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,15 +15,6 @@ THEORY = "#777777"
 THIN = ((0, (4, 3)), (0, (1, 2)), (0, (8, 2, 1, 2)), (0, (12, 3)))
 TEXT_STAYS_TEXT: Any = {"svg.hashsalt": "maskedbandit", "svg.fonttype": "none", "pdf.fonttype": 42}
 PLAIN: dict[str, Any] = {"parse_math": False}  # what a user wrote is text, also between dollars
-
-
-class Plotted(NamedTuple):
-    """What was drawn into a figure's only panel, for what is drawn around it."""
-
-    note: str  # what bands and marks mean
-    height: float  # inches that it takes
-    look: Mapping[str, Any] = MappingProxyType({})  # how each curve looks, by its label, if curves still need labels
-    ends: Mapping[str, float] = MappingProxyType({})  # where they end
 
 
 def lines_of_labels(plot: Any, labels: list[str], colours: dict[str, Any]) -> dict[str, float]:

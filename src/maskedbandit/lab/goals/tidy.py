@@ -21,7 +21,7 @@ class Tidy(ABC):
     @property
     @abstractmethod
     def goal(self) -> str:
-        """What was asked for: "regret", "identify", "select", "answer" or "replay"."""
+        """What was asked for, by the name of the goal."""
 
     @abstractmethod
     def blocks(self) -> list[Block]:

@@ -30,7 +30,6 @@ import numpy.typing as npt
 
 from maskedbandit import policies
 from maskedbandit.channels.channel import Channel, real
-from maskedbandit.checks import User
 from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -86,7 +85,7 @@ def rehearse(
     while t < horizon:
         driver.ask()
         if (arm := driver.answer) is not None:
-            if policy.goal != "regret":
+            if not policy.purpose.serves:
                 break
             users = 1 if instance.moves else int(marks[mark]) - t  # they are served, and nobody asks for their rewards
             one = users == 1

@@ -1,1 +1,12 @@
 """Policies that answer with a fixed number of people."""
+
+from maskedbandit.policies.parts.purposes import Purpose
+
+PURPOSE = Purpose(
+    heading="policy for the best arm with a fixed number of people",
+    aim="people",
+    phased=True,
+    live="pooled_elimination",
+    choice="The best arm is named at the end",
+    rank=3,
+)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import check_compatible, drive
+from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.policies.policy import Policy
 
@@ -58,21 +58,9 @@ def bias(
     """
     world = Bernoulli((means - APART * np.arange(means.size)).tolist())
     check_compatible(played.policy, channel, world, played.policy.goal, played.delay)
-    recorded = drive(
-        played.policy,
-        channel,
-        world,
-        aim=played.aim,
-        marks=np.array([played.most]),
-        runs=range(runs),
-        seed=1,
-        study="",
-        executor=Threads,
-        advance=advance,
-        delay=played.delay,
-        keep_releases=True,
-    ).recorded
-    all_found = np.array([found(played.cut(rows)) for rows in recorded or ()])
+    how = Runs(runs, seed=1, advance=advance, delay=played.delay, keep_releases=True)
+    recorded = drive(played.policy, channel, world, played.aim, [played.most], how).shared["recorded"]
+    all_found = np.array([found(played.cut(rows)) for rows in recorded])
     usable = all_found[np.isfinite(all_found).all(axis=(1, 2))]
     if not len(usable):
         return np.full((2, means.size), math.nan), 0

@@ -22,9 +22,9 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.checks import check_fraction
 from maskedbandit.core import Recorded, Release
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.identify.result import Found
-from maskedbandit.lab.goals.regret.result import Run
-from maskedbandit.lab.goals.select.result import Selected
+from maskedbandit.lab.goals.identify.identify import Found
+from maskedbandit.lab.goals.regret.simulate import Run
+from maskedbandit.lab.goals.select.select import Selected
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.estimate.bias import bias

@@ -13,9 +13,9 @@ from maskedbandit.checks import LARGEST_COHORT, number
 from maskedbandit.core import Recorded, Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.goals.identify.result import Found
-from maskedbandit.lab.goals.regret.result import Run
-from maskedbandit.lab.goals.select.result import Selected
+from maskedbandit.lab.goals.identify.identify import Found
+from maskedbandit.lab.goals.regret.simulate import Run
+from maskedbandit.lab.goals.select.select import Selected
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.estimate.bias import LONGER, Played

@@ -6,45 +6,18 @@ If people are given to an answer, a curve ends where no simulated study is wrong
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.goals.planned import PEOPLE
 from maskedbandit.lab.goals.style import looks, name_ends
+from maskedbandit.reports.plan.forecast import planned_goal
 from maskedbandit.reports.plan.plan import Question, plan
-from maskedbandit.reports.plan.table import Row, between
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 LEAST_SHARE = 1e-4  # the axis of wrong answers goes no lower
-
-
-class Drawn(NamedTuple):
-    """What is drawn of a row: its name, what a band and a dotted line are, and how these are found."""
-
-    name: str
-    band: str
-    dotted: str
-
-    def values(self, row: Row, runs: int) -> tuple[float, float, float, float]:
-        """The curve, both ends of its band, and the dotted line."""
-        found = row.expected
-        if self.name == "wrong answers":
-            return found.wrong or np.nan, *between(row, runs), np.nan if found.at_most is None else found.at_most
-        if self.name == "regret":
-            return found.regret, found.regret, found.regret, np.nan
-        bound = np.nan if row.bound is None or not self.dotted else row.bound
-        return found.people, found.people, found.people_most, bound
-
-
-def drawn(question: Question) -> Drawn:
-    """What is drawn of the rows of a plan."""
-    if question.goal == "answer":
-        shares = Drawn("wrong answers", "bands: 99 % intervals; ", "dotted: proved of this policy")
-        return Drawn("people", "", "") if question.people is None else shares
-    if question.goal == "regret":
-        return Drawn("regret", "", "")
-    return Drawn("people", "bands: up to what nine of ten studies need; ", "dotted: lower bounds of a pure ε")
 
 
 def save(question: Question, trust: Sequence[str], runs: int | None, path: Path) -> None:
@@ -55,7 +28,7 @@ def save(question: Question, trust: Sequence[str], runs: int | None, path: Path)
     import matplotlib.pyplot as plt
 
     difference = question.difference if question.difference is not None else 0.05
-    what = drawn(question)
+    what = PEOPLE if question.unknown == "people" else planned_goal(question.goal).curve
     curves: dict[str, list[tuple[float, float, float, float, float]]] = {each: [] for each in trust}
     for epsilon in EPSILONS:
         asked = replace(question, difference=difference, epsilon=epsilon)
@@ -77,7 +50,7 @@ def save(question: Question, trust: Sequence[str], runs: int | None, path: Path)
             if points:
                 ends[name] = float(means[-1]) if means[-1] > 0 else LEAST_SHARE
         axes.set(xscale="log", yscale="log", xlabel="ε of each person", ylabel=what.name)
-        if what.name == "wrong answers":
+        if what.share:
             axes.set_ylim(LEAST_SHARE, 1)
         axes.set_xticks(EPSILONS, [f"{each:g}" for each in EPSILONS], minor=False)
         axes.minorticks_off()

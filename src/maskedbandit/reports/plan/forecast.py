@@ -1,44 +1,30 @@
 """What a study would probably bring: its policy runs in the lab many times, with the delay that its window makes.
 
-A policy with a fixed number of people is simulated without a delay. In a live study whoever comes while it waits for
-outcomes has no place and does not count, so the delay costs days and no people: see `waits`.
+A policy with phases for a fixed number of people is simulated without a delay. In a live study whoever comes while it
+waits for outcomes has no place and does not count, so the delay costs days and no people: see `waits`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.constant import Constant
-from maskedbandit.lab.goals.answer.answer import answer
-from maskedbandit.lab.goals.answer.result import bound
-from maskedbandit.lab.goals.identify.identify import identify
-from maskedbandit.lab.goals.regret.simulate import simulate
-from maskedbandit.lab.goals.select.select import select
+from maskedbandit.errors import UnknownName
+from maskedbandit.lab.delays.constant import AT_ONCE, Constant
+from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals.planned import Forecast, Planned
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.fixed_phases import FixedPhases
 from maskedbandit.policies.policy import Policy
 
-# simulated studies: of an answer only a share is unknown, which is less certain than a mean
-RUNS = {"identify": 200, "select": 200, "regret": 200, "answer": 2000}
-MOST = 10**9  # people in a simulated search
-LOST = 0.001  # runs of a search that may not end
 
-
-class Forecast(NamedTuple):
-    """Means over simulated studies with their standard errors, and the people that nine of ten studies need at most."""
-
-    people: float
-    people_error: float
-    people_most: float
-    regret: float
-    regret_error: float
-    equal: float  # the regret if as many people got all arms in equal shares
-    wrong: float  # the share of studies that end with another arm than the best, or with a wrong selection
-    at_most: float | None = None  # what is proved of that, for policies of phases of fixed sizes, if nobody drops out
+def planned_goal(name: str) -> Planned:
+    """How studies with this goal are planned."""
+    known = {each.name: each.planned for each in goals().values() if each.planned is not None}
+    if name not in known:
+        raise UnknownName("goal", name, known)
+    return known[name]
 
 
 def waits(policy: Policy, channel: Channel, arms: int, people: int) -> int:
@@ -72,26 +58,13 @@ def forecast(
     >>> found.people, round(found.equal), 0 < found.regret < found.equal
     (10000.0, 1000, True)
     """
-    runs = RUNS[policy.goal] if runs is None else runs
-    world, late, best = Bernoulli(list(means)), Constant(delay), max(means)
-    gaps, at_most = best - np.asarray(means), None
-    if policy.goal == "regret":
-        run = simulate(policy, channel, world, int(aim), runs, seed=1, delay=late, advance=advance)
-        people, pulls = np.full(runs, float(aim)), run.pulls
-        wrong = float(np.mean(gaps[pulls.argmax(axis=1)] > 0))
-    elif policy.goal == "answer":
-        answered = answer(policy, channel, world, int(aim), runs, seed=1, advance=advance)
-        pulls, wrong, at_most = answered.pulls, 1 - float(answered.correct.mean()), bound(answered)
-        people = pulls.sum(axis=1).astype(float)
-    else:
-        search: Callable[..., Any] = select if policy.goal == "select" else identify
-        found = search(policy, channel, world, float(aim), runs, 1, MOST, delay=late, advance=advance)
-        if np.mean(~found.stopped) > LOST:
-            allowed = f"one that fewer than {MOST:.0e} people can show"
-            if policy.goal == "select":
-                raise InvalidValue("instance", world, allowed)
-            raise InvalidValue("difference", round(float(np.sort(gaps)[1]), 12), allowed)
-        people, pulls, wrong = found.samples.astype(float), found.pulls, 1 - float(found.correct.mean())
+    planned, world = planned_goal(policy.goal), Bernoulli(list(means))
+    runs = planned.runs if runs is None else runs
+    late = Constant(delay) if planned.delayed else AT_ONCE
+    people, pulls, wrong, at_most = planned.play(
+        policy, channel, world, aim, runs=runs, seed=1, delay=late, advance=advance
+    )
+    gaps = max(means) - np.asarray(means)
     regret, root = pulls @ gaps, runs**0.5
     return Forecast(
         float(people.mean()),

@@ -22,14 +22,16 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.lab.goals.planned import MOST, Forecast, Planned, Row
+from maskedbandit.policies import room
+from maskedbandit.policies.parts.purposes import purpose_named
 from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
-from maskedbandit.reports.plan.forecast import MOST, RUNS, Forecast, forecast, waits
-from maskedbandit.reports.plan.goals import GOALS
+from maskedbandit.reports.plan.forecast import forecast, planned_goal, waits
 from maskedbandit.reports.plan.means import described_by, hardest, question_of
-from maskedbandit.reports.plan.table import Row, lines
+from maskedbandit.reports.plan.table import table_lines
 from maskedbandit.theory.bounds import positive
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
@@ -70,8 +72,7 @@ class Question:
     def __post_init__(self) -> None:
         if self.policy is not None and (not isinstance(self.policy, Policy) or self.policy.goal != self.goal):
             raise InvalidValue("policy", self.policy, f"a policy whose goal is {self.goal!r}")
-        if self.goal not in GOALS:
-            raise UnknownName("goal", self.goal, GOALS)
+        finds = self.planned.finds
         if self.means is not None:
             described = described_by(self.means, self.played)
             for name, value in zip(("arms", "baseline", "difference"), described, strict=True):
@@ -83,11 +84,11 @@ class Question:
         if self.people is not None:
             whole("people", self.people, 2)
         missing = [name for name in ("difference", "epsilon") if getattr(self, name) is None]
-        if len(missing) > 1 or (missing and (self.people is None or self.goal == "regret")):
+        if len(missing) > 1 or (missing and (self.people is None or not finds)):
             allowed = "at most one of difference and epsilon left out, and then people given, and no goal of regret"
             raise InvalidValue("what is left out", ", ".join(missing), allowed)
-        if self.goal == "regret" and self.people is None:
-            raise InvalidValue("people", self.people, "given if the goal is regret")
+        if not finds and self.people is None:
+            raise InvalidValue("people", self.people, f"given if the goal is {self.goal}")
         for name, least, most in (
             ("baseline", 0.0, 1.0),
             ("difference", 0.0, 1.0 - self.baseline),
@@ -105,24 +106,34 @@ class Question:
                 raise InvalidValue(name, 0, "above 0")
 
     @property
+    def planned(self) -> Planned:
+        """How its goal is planned."""
+        return planned_goal(self.goal)
+
+    @property
     def played(self) -> Policy:
         """The policy, by default one for live studies."""
-        if (policy := self.policy or GOALS[self.goal].policy) is None:
-            raise InvalidValue("policy", None, "given if the goal is select: it says which arms are asked for")
-        return policy
+        if self.policy is not None:
+            return self.policy
+        if not (live := purpose_named(self.goal).live):
+            raise InvalidValue("policy", None, f"given if the goal is {self.goal}: it says which arms are asked for")
+        found: Policy = room[live]()
+        return found
+
+    @property
+    def searches(self) -> bool:
+        """Whether a study ends by itself."""
+        return purpose_named(self.goal).aim == "delta"
 
     @property
     def unknown(self) -> str | None:
         """What is left out, and is to be found by trying values."""
-        searched = GOALS[self.goal].aim == "people"
-        names = ("people", "difference", "epsilon") if searched else ("difference", "epsilon")
+        names = ("difference", "epsilon") if self.searches else ("people", "difference", "epsilon")
         return next((name for name in names if getattr(self, name) is None), None)
 
     def enough(self, found: Forecast) -> bool:
         """Whether so many people are enough, or answers are wrong as seldom as is allowed."""
-        if GOALS[self.goal].aim == "people":
-            return found.wrong <= self.delta
-        return found.people_most <= (self.people or 0)
+        return found.people_most <= (self.people or 0) if self.searches else found.wrong <= self.delta
 
     @property
     def late(self) -> int:
@@ -133,15 +144,15 @@ class Question:
         """What is expected under a trust model, if nothing is left out."""
         assert self.difference is not None
         assert self.epsilon is not None
-        goal, policy = GOALS[self.goal], self.played
+        planned, policy = self.planned, self.played
         means = list(self.means or hardest(policy, self.arms, self.baseline, self.difference))
-        channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, goal.aim)
+        channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, policy.purpose.aim)
         found = forecast(policy, channel, means, aim, self.late, runs, advance)
         loss = channel.loss(max(round(found.people / self.arms), 1))
-        bound = goal.proved(policy, BOUND.get(trust, "central"), means, aim, loss)
+        bound = planned.prove_least(policy, BOUND.get(trust, "central"), means, aim, loss)
         windows = self.window * waits(policy, channel, self.arms, aim)
         days, days_most = (people / self.per_day + windows for people in (found.people, found.people_most))
-        early = 0 if self.goal == "answer" else min(self.late, found.people)  # who takes part before the first outcome
+        early = min(self.late, found.people) if planned.delayed else 0  # who takes part before the first outcome
         floor = early * (max(means) - sum(means) / self.arms)
         return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, str(loss))
 
@@ -158,7 +169,7 @@ class Plan:
         return str(self)
 
     def __str__(self) -> str:
-        return "\n".join(lines(self.question.goal, self.rows, self.runs, self.question.late))
+        return "\n".join(table_lines(self.question.planned, self.rows, self.runs, self.question.late))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -192,7 +203,7 @@ def plan(
     """Plan a study, under each trust model; `changes` are those of the question.
 
     With the `budget` of a person in a period, and the number of studies that share it, ε is a part of that. A plan
-    simulates so many `runs` for each row, by default as many as in `forecast.RUNS`.
+    simulates so many `runs` for each row, by default as many as its goal needs.
 
     >>> found = plan(baseline=0.2, difference=0.2, epsilon=1, per_day=500, trust=("central",), runs=20)
     >>> found.rows[0].bound < found.rows[0].expected.people < 2000
@@ -206,7 +217,7 @@ def plan(
     for each in trust:
         if each not in TRUST:
             raise UnknownName("trust", each, TRUST)
-    runs = RUNS[asked.goal] if runs is None else runs
+    runs = asked.planned.runs if runs is None else runs
     with compiled_ahead(asked.goal, trust if asked.policy is None else ()):
         return Plan(asked, tuple(_row(asked, each, runs, advance) for each in trust), runs)
 

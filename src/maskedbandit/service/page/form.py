@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.policies.parts.purposes import purposes
 
 EXAMPLE = {
     "name": "newsletter",
     "about": "which of three subject lines is opened most often",
     "arms": "short\nquestion\nnumbers",
     "people": "20000",
-    "goal": "regret",
     "per_day": "2000",
     "baseline": "0.4",
     "difference": "0.05",
@@ -24,11 +24,8 @@ EXAMPLE = {
     "budget": "1",
     "period": "90 days",
 }
-POLICIES = {  # the one for each goal that the form knows
-    "regret": "contemporaneous_klucb",
-    "answer": "pooled_elimination",
-    "identify": "contemporaneous_elimination",
-}
+KNOWN = {goal: each for goal, each in purposes().items() if each.live}  # goals with a policy for live studies
+CHOICES = {goal: each.choice for goal, each in KNOWN.items() if each.choice}
 
 
 def table_of(values: Mapping[str, str]) -> dict[str, Any]:
@@ -44,15 +41,16 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
             return tomllib.loads(text.replace("\r\n", "\n"))
         except (tomllib.TOMLDecodeError, RecursionError) as wrong:
             raise InvalidValue("protocol", "this text", f"TOML ({wrong})") from None
-    goal = given.get("goal", "regret") if given.get("people") else "identify"
-    if goal not in POLICIES:
-        raise UnknownName("goal", goal, POLICIES)
+    search = next(goal for goal, each in KNOWN.items() if each.aim == "delta")
+    goal = given.get("goal", next(iter(CHOICES))) if given.get("people") else search
+    if goal not in KNOWN:
+        raise UnknownName("goal", goal, KNOWN)
     local = given.get("trust") == "local"
     epsilon = as_number("epsilon", given.get("epsilon", ""))
     budget = as_number("budget", given["budget"]) if given.get("budget") else epsilon
     table: dict[str, Any] = {
         "name": given.get("name", ""),
-        "policy": POLICIES[goal],
+        "policy": KNOWN[goal].live,
         "channel": {"name": "response" if local else "central", "epsilon": epsilon},
         "arms": [{"name": line.strip()} for line in given.get("arms", "").splitlines() if line.strip()],
         "reward": {name: given[name] for name in ("window", "exposure") if given.get(name)},

@@ -145,7 +145,7 @@ def test_policies_are_compared():
     assert "mean wrong" in repr(found)
     with pytest.raises(InvalidValue, match="whose goal is 'answer', not 'regret'"):
         mb.compare([POLICY, mb.policies.UCB1()], RAW, FOUR, horizon=200)
-    with pytest.raises(InvalidValue, match="whose goal is 'identify', not 'answer'"):
+    with pytest.raises(InvalidValue, match="whose goal is 'identify' or 'select', as they are given a delta"):
         mb.compare(POLICY, RAW, FOUR, delta=0.1)
 
 
@@ -153,7 +153,7 @@ def test_an_experiment_from_file_to_figure(tmp_path):
     experiment = expand("who", TEXT, tomllib.loads(TEXT))
     assert len(experiment.settings) == 8
     table = collect(experiment, experiment.settings, tmp_path / "out")
-    rows = experiment.goal.summary(table)
+    rows = experiment.shown.summary(table)
     assert rows.height == 8
     runs = rows.filter(pl.col("runs") > 0)
     assert runs["runs"].to_list() == [30] * 4
@@ -161,7 +161,7 @@ def test_an_experiment_from_file_to_figure(tmp_path):
     assert (runs["share"] <= runs["high"]).all()
     theory = rows.filter(pl.col("runs") == 0)
     assert theory["share"][0] == mb.theory.least_wrong("central", [0.8, 0.5, 0.4], 30, 0.5)
-    cells = experiment.goal.cells(next(runs.iter_rows(named=True)))
+    cells = experiment.shown.cells(next(runs.iter_rows(named=True)))
     assert set(cells) >= {"wrong", "99 %", "at most", "runs"}
     drawn = experiment.draw(table)
     titles = [axes.get_title() for axes in drawn.axes]

@@ -15,7 +15,7 @@ import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.policies.policy import Policy
 
 INSTANCE = mb.Bernoulli([0.2, 0.8])

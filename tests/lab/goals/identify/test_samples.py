@@ -13,9 +13,10 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
+from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
-from maskedbandit.lab.goals.identify.result import Found, bound
+from maskedbandit.lab.goals.identify.identify import Found, bound
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN
 from maskedbandit.lab.goals.text import text
@@ -203,8 +204,10 @@ def test_from_one_half_on_there_is_no_bound_to_compare_with(tmp_path) -> None:
 def test_the_bound_is_that_of_the_trust_model() -> None:
     def found(channel: Any, instance: Any) -> Found:
         none = np.zeros(1, np.int64)
-        outcome = none, none, none == 0, none == 0, none, none, channel.loss(1), {}
-        return Found(mb.policies.BestArmDPSE(), channel, instance, 0.1, 10, *outcome)
+        named: dict[str, Any] = dict.fromkeys(("samples", "answer", "pulls", "releases"), none)
+        named |= {"correct": none == 0, "stopped": none == 0, "loss": channel.loss(1), "findings": {}}
+        policy = mb.policies.BestArmDPSE()
+        return Found(policy=policy, channel=channel, instance=instance, delta=0.1, max_pulls=10, **named)
 
     means = [0.1, 0.9]
     for channel, name, epsilon in (
@@ -277,7 +280,7 @@ def test_the_figure_shows_means_bands_bounds_regimes_and_what_did_not_stop(colle
 
 def test_cost_is_the_mean_over_the_bound(collected) -> None:
     found, _ = collected
-    plot = stopping.cost(found, "title", "said").axes[0]
+    plot = stopping.cost(found, Labels("title", "said")).axes[0]
     rows = samples.summary(found).filter((pl.col("instance.means") == "linspace") & (pl.col("label") == "DP-SE"))
     drawn = {tuple(line.get_ydata()) for line in plot.lines}
     assert tuple(rows.sort("channel.epsilon")["ratio"]) in drawn
@@ -335,7 +338,7 @@ def test_dollars_are_text(collected, tmp_path, monkeypatch) -> None:
     priced = collected[0].with_columns(
         pl.lit("costs $a_ or $\\b").alias("label"), pl.lit("$x_$").alias("instance.means")
     )
-    stopping.samples(priced, "$_$", "$_$").savefig(tmp_path / "figure.png")
+    stopping.samples(priced, Labels("$_$", "$_$")).savefig(tmp_path / "figure.png")
     monkeypatch.delitem(PLAIN, "parse_math")  # the control
     with pytest.raises(ValueError, match="Expected"):
-        stopping.samples(priced, "$_$", "$_$").savefig(tmp_path / "figure.png")
+        stopping.samples(priced, Labels("$_$", "$_$")).savefig(tmp_path / "figure.png")

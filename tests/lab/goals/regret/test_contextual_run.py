@@ -8,7 +8,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.regret.result import ContextualRun
+from maskedbandit.lab.goals.regret.simulate import ContextualRun
 from maskedbandit.lab.goals.result import who
 
 POLICY, RAW, CONTEXTS = mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.LinearContexts(d=3, k=4)

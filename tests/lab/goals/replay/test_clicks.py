@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.lab.goals.replay.result import Replayed
+from maskedbandit.lab.goals.replay.replay import Replayed
 from maskedbandit.lab.goals.replay.rows import cells, summary
 from maskedbandit.privacy.loss import Loss
 from tests.lab.corner import Corner
@@ -43,11 +43,11 @@ def rows(*tables: pl.DataFrame) -> list[dict[str, object]]:
 def test_a_replay_is_a_row_for_each_run() -> None:
     policy, channel, twos = mb.policies.RandomChoice(), mb.channels.Central(epsilon=2), np.arange(2)
     found = Replayed(
-        policy,
-        channel,
-        Corner(),
-        np.array([10]),
-        np.full((2, 1), 3.0),
+        policy=policy,
+        channel=channel,
+        log=Corner(),
+        t=np.array([10]),
+        reward=np.full((2, 1), 3.0),
         users=np.array([10, 20]),
         clicks=np.array([2.0, 5.0]),
         matched=twos + 30,

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from matplotlib.axes import Axes
 
+from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.replay.figure import rates
 from maskedbandit.lab.goals.style import COLOURS, THEORY
 from tests.lab.goals.replay.test_clicks import FREE, table
@@ -15,7 +16,7 @@ WIDE = 12.706204736432095  # Student's distribution of one degree: how many erro
 
 
 def drawn(kind: str, *tables: pl.DataFrame, **words: str) -> Axes:
-    (plot,) = rates(pl.concat(tables, how="diagonal"), kind, **words).axes
+    (plot,) = rates(pl.concat(tables, how="diagonal"), Labels(**words), kind).axes
     return plot
 
 

@@ -12,8 +12,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import BiasedLog
 from maskedbandit.lab.goals.replay import log_contexts
-from maskedbandit.lab.goals.replay.replay import replay
-from maskedbandit.lab.goals.replay.result import Replayed
+from maskedbandit.lab.goals.replay.replay import Replayed, replay
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.logs.newsroom import Newsroom

@@ -14,8 +14,7 @@ from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.context_loop import loop
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
-from maskedbandit.lab.goals.replay.replay import replay
-from maskedbandit.lab.goals.replay.result import Replayed
+from maskedbandit.lab.goals.replay.replay import Replayed, replay
 from maskedbandit.lab.logs.log import Chunk
 from tests.lab.corner import POOLS, Corner
 from tests.lab.goals.replay.test_replay import WEIGHTS, WORTH

@@ -13,8 +13,7 @@ from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.replay.replay import replay
-from maskedbandit.lab.goals.replay.result import Replayed
+from maskedbandit.lab.goals.replay.replay import Replayed, replay
 from maskedbandit.lab.logs.log import CHUNK
 from maskedbandit.lab.logs.newsroom import Newsroom
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights

@@ -162,7 +162,7 @@ def test_policies_are_compared():
     assert "mean samples" in repr(found)
     with pytest.raises(InvalidValue, match="whose goal is 'select', not 'identify'"):
         mb.compare([TOP, P.ReleasedLikelihood()], RAW, FOUR, delta=0.1)
-    with pytest.raises(InvalidValue, match="whose goal is 'regret', not 'select'"):
+    with pytest.raises(InvalidValue, match=r"whose goal is 'answer' or .*, as they are given a horizon"):
         mb.compare(TOP, RAW, FOUR, horizon=100)
 
 
@@ -170,10 +170,10 @@ def test_an_experiment_from_file_to_figure(tmp_path):
     experiment = expand("which", TEXT, tomllib.loads(TEXT))
     assert len(experiment.settings) == 4
     table = collect(experiment, experiment.settings, tmp_path / "out")
-    rows = experiment.goal.summary(table)
+    rows = experiment.shown.summary(table)
     assert rows["runs"].to_list() == [5] * 4
     assert (rows["ratio"] > 1).all()
-    assert "over bound" in experiment.goal.cells(next(rows.iter_rows(named=True)))
+    assert "over bound" in experiment.shown.cells(next(rows.iter_rows(named=True)))
     assert "What there is to say of it." in experiment.draw(table).get_supxlabel()
 
 

@@ -6,22 +6,71 @@ before the policy answers, because more came in between than it was prepared for
 mean in its releases; a run without any release has no answer, which counts as wrong.
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, real
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
-from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.each_run import Workers, numbered
-from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.answer.result import Answered
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.identify.identify import best_arm
+from maskedbandit.lab.goals.result import ArmResult, Outcome, who
+from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.law import Law
+from maskedbandit.policies.parts.fixed_phases import FixedPhases
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Answered(ArmResult):
+    """The result of `answer`: one row per run."""
+
+    goal: ClassVar[str] = "answer"
+
+    horizon: int
+    answer: npt.NDArray[np.int64]  # [runs] the arm that was named; -1: none, as nothing was released
+    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best arm
+    stopped: npt.NDArray[np.bool_]  # [runs] whether the policy named it, before the users ran out
+
+    def outcome(self) -> Outcome:
+        """The share of wrong answers."""
+        return Outcome("wrong", (~self.correct).astype(float), digits=4)
+
+    def blocks(self) -> list[Block]:
+        """One row for each run; `bound` is what is proved of the policy, if anything is."""
+        return [
+            {
+                **who(self),
+                "horizon": self.horizon,
+                "bound": bound(self),
+                "run": self.runs_from + np.arange(self.correct.size),
+                "answer": self.answer,
+                "correct": self.correct,
+                "stopped": self.stopped,
+                "users": self.pulls.sum(axis=1),
+                "releases": self.releases,
+                **self.findings,
+            }
+        ]
+
+
+def bound(found: Answered) -> float | None:
+    """A bound on the probability of a wrong answer, where all rewards come at once, and nobody drops out.
+
+    A sum that wraps around may be any: the channel's `failure` is added for each release.
+    """
+    late = found.delay != AT_ONCE or found.instance.moves or not found.instance.tells_all
+    if not isinstance(found.policy, FixedPhases) or late or real(found.channel) is not None:
+        return None
+    law = Law(*found.channel.law())
+    wraps = float(getattr(found.channel, "failure", 0.0)) * int(found.releases.max())
+    return min(1.0, found.policy.most_wrong(found.instance.true_means().tolist(), found.horizon, law) + wraps)
 
 
 def answer(
@@ -31,16 +80,11 @@ def answer(
     horizon: int,
     runs: int = 1,
     seed: int = 0,
-    study: str = "",
-    executor: Workers = Threads,
-    advance: Callable[[], object] = lambda: None,
-    delay: Delay = AT_ONCE,
-    runs_from: int = 0,
-    keep_releases: bool = False,
+    **how: Unpack[ReleaseOptions],
 ) -> Answered:
     """Let a policy name the best arm of an instance after at most `horizon` users, `runs` times independently.
 
-    `study`, `executor`, `advance`, `delay`, `runs_from` and `keep_releases` are those of `simulate`.
+    All else is as for `simulate`.
 
     >>> import maskedbandit as mb
     >>> channel, instance = mb.channels.Central(epsilon=0.5), mb.Bernoulli([0.9, 0.5, 0.4])
@@ -48,39 +92,14 @@ def answer(
     >>> found.loss.epsilon(), found.correct.all(), (found.pulls.sum(axis=1) <= 1000).all()
     (0.5, np.True_, np.True_)
     """
-    check_compatible(policy, channel, instance, "answer", delay)
-    if not isinstance(delay, Constant):
-        raise InvalidValue("delay", delay, "a constant one: how many come while the last rewards are awaited is fixed")
-    channel, best = channel.carrying(instance.statistics), best_arm(instance)
+    given = Runs(runs, seed, **how)
+    check_compatible(policy, channel, instance, "answer", given.delay)
+    if not isinstance(given.delay, Constant):
+        allowed = "a constant one: how many come while the last rewards are awaited is fixed"
+        raise InvalidValue("delay", given.delay, allowed)
+    best = best_arm(instance)
     horizon = whole("horizon", horizon, len(instance.true_means()), LONGEST)
-    found = drive(
-        policy,
-        channel,
-        instance,
-        aim=horizon,
-        marks=np.array([min(horizon + delay.parameters().longest + 1, LONGEST)]),
-        runs=numbered(runs, runs_from),
-        seed=seed,
-        study=study,
-        executor=executor,
-        advance=advance,
-        delay=delay,
-        keep_releases=keep_releases,
-    )
+    end = min(horizon + given.delay.parameters().longest + 1, LONGEST)
+    found = drive(policy, channel.carrying(instance.statistics), instance, horizon, [end], given)
     named = np.where(found.stopped, found.answer, found.leader)
-    return Answered(
-        policy=policy,
-        channel=channel,
-        instance=instance,
-        horizon=horizon,
-        answer=named,
-        correct=named == best,
-        stopped=found.stopped,
-        pulls=found.pulls,
-        releases=found.releases,
-        loss=found.loss,
-        findings=found.findings,
-        delay=delay,
-        runs_from=runs_from,
-        recorded=found.recorded,
-    )
+    return Answered(**found.shared, horizon=horizon, answer=named, correct=named == best, stopped=found.stopped)

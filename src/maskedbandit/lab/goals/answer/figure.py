@@ -11,16 +11,17 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from maskedbandit.lab.goals.answer.rows import summary
+from maskedbandit.lab.goals.answer.rows import cells, drawn, summary
 from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
-from maskedbandit.lab.goals.style import PLAIN, Plotted, at, looks, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
 
 CHARACTERS = 16  # of a caption, per inch
 LEAST = 1e-4  # the axis of shares goes no lower
 
 
-def wrong(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
+def wrong(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     """Shares of wrong answers, in panels."""
     varied = [name for name in axes(table) if table[name].drop_nulls().n_unique() > 1]
     down = varied[0] if varied else None
@@ -28,7 +29,7 @@ def wrong(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
     table = table.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
     shown = panels(table, down)
     across = min(2, len(shown))
-    lines = [fill(line, CHARACTERS * (1 + 6 * across)) for line in (*caption.strip().splitlines(), note(table))]
+    lines = [fill(line, CHARACTERS * (1 + 6 * across)) for line in (*labels.caption.strip().splitlines(), note(table))]
     text = "\n".join(lines)
     size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(shown) / across) + 0.16 * (text.count("\n") + 1)
     figure = Figure(figsize=size, layout="constrained")
@@ -36,11 +37,11 @@ def wrong(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
     for axes_left in plots[len(shown) :]:
         axes_left.set_axis_off()
     for axes_of, value in zip(plots, shown, strict=False):
-        drawn = plot(axes_of, at(table, down, value))
-        name_ends(axes_of, drawn.ends, drawn.look)
+        curves = plot(axes_of, at(table, down, value))
+        name_ends(axes_of, curves.ends, curves.look)
         named = "" if down is None else f"{down.split('.')[-1]} {value}".removeprefix("means ")
         axes_of.set_title(named.replace("epsilon", "ε ="), **PLAIN)
-    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.suptitle(labels.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
@@ -86,3 +87,6 @@ def plot(axes_of: Axes, table: pl.DataFrame) -> Plotted:
     axes_of.grid(which="major", alpha=0.3)
     axes_of.spines[["top", "right"]].set_visible(False)
     return Plotted(note(table), 3.0, look, ends)
+
+
+SHOWN = Shown(drawn, summary, cells, {"wrong": wrong}, plot)

@@ -2,15 +2,30 @@
 
 from typing import Any
 
+import numpy as np
+
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.answer import figure, rows
-from maskedbandit.lab.goals.answer.answer import answer
+from maskedbandit.lab.goals.answer.answer import answer, bound
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible
-from maskedbandit.lab.goals.goal import Goal, how
+from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm
+from maskedbandit.lab.goals.interval import LEVEL
+from maskedbandit.lab.goals.planned import (
+    DAYS,
+    FIRST,
+    LEAST,
+    LOST_REWARDS,
+    Column,
+    Curve,
+    Planned,
+    Played,
+    Row,
+    wrong_interval,
+)
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import whole
 from maskedbandit.theory.bounds import INFORMATION
+from maskedbandit.theory.wrong_answers import least_wrong
 
 
 def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
@@ -21,17 +36,48 @@ def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     return {"horizon": whole("horizon", given["horizon"], len(instance.true_means()), LONGEST)}
 
 
+def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) -> Played:
+    """Studies of as many people."""
+    found = answer(policy, channel, world, people, **how)
+    return Played(found.pulls.sum(axis=1).astype(float), found.pulls, 1 - float(found.correct.mean()), bound(found))
+
+
+def wrong_share(row: Row, runs: int) -> tuple[float, float, float, float]:
+    """The share of wrong answers, its interval, and what is proved of it; no share is drawn where none was wrong."""
+    at_most = row.expected.at_most
+    return row.expected.wrong or np.nan, *wrong_interval(row, runs), np.nan if at_most is None else at_most
+
+
+COLUMNS = (
+    *FIRST,
+    DAYS,
+    Column("wrong", 8, ".2%", lambda row, runs: row.expected.wrong),
+    Column(f"{LEVEL:.0%} interval", 14, "", lambda row, runs: "{:.2%}-{:.2%}".format(*wrong_interval(row, runs))),
+    LEAST._replace(form=".2%"),
+    Column("at most", 8, ".2%", lambda row, runs: row.expected.at_most),
+    *LOST_REWARDS,
+)
 GOAL = Goal(
     name="answer",
+    verb=answer,
+    aim="horizon",
+    worlds=(Instance,),
+    policies=("answer",),
     asks=("horizon",),
     asked=asked,
-    check=lambda policy, channel, instance, asked: check_compatible(policy, channel, instance, "answer"),
-    run=lambda setting, **more: answer(setting.policy, setting.channel, setting.instance, **how(setting), **more),
-    drawn=rows.drawn,
-    summary=rows.summary,
-    cells=rows.cells,
-    figures={"wrong": lambda table, labels: figure.wrong(table, labels.title, labels.caption)},
-    plot=figure.plot,
+    check=lambda policy, channel, world, delay, asked: check_compatible(policy, channel, world, "answer", delay),
+    planned=Planned(
+        play=play,
+        columns=COLUMNS,
+        curve=Curve(
+            "wrong answers", "bands: 99 % intervals; ", "dotted: proved of this policy", wrong_share, share=True
+        ),
+        bound=lambda policy, *which: least_wrong(*which),
+        runs=2000,  # only a share is unknown, which is less certain than a mean
+        delayed=False,
+        finish=", as it waits for the outcomes of each phase: who comes meanwhile has no place",
+        wrong="Wrong answers",
+    ),
     options=("caption",),
     theories=tuple(INFORMATION),
     bounds=tuple(INFORMATION),

@@ -3,6 +3,8 @@
 A panel for each instance that has a name. Bands lie between the 5 % and 95 % quantiles of runs. A triangle means that
 some runs did not stop, and shows how many did: the mean is at least that high. A curve without the parameter that
 varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilon below which privacy costs samples.
+
+Where nothing varies there are boxes of stopping times: what runs needed until they stopped, one box for each curve.
 """
 
 import math
@@ -11,26 +13,28 @@ from textwrap import fill
 from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.columns import axes
-from maskedbandit.lab.goals.identify.rows import summary
-from maskedbandit.lab.goals.style import PLAIN, THEORY, at, looks, name_ends, panels
+from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
+from maskedbandit.lab.goals.identify.rows import cells, drawn, summary
+from maskedbandit.lab.goals.style import PLAIN, THEORY, at, lines_of_labels, looks, name_ends, panels
 
 CHARACTERS = 16  # of a caption, per inch
 
 
-def samples(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
+def samples(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     """Mean samples, with the lower bounds that the table holds."""
-    return stopping(table, "mean", "sample complexity", title, caption)
+    return stopping(table, "mean", "sample complexity", labels)
 
 
-def cost(table: pl.DataFrame, title: str = "", caption: str = "") -> Figure:
+def cost(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     """Mean samples over the lower bound of each trust model."""
-    return stopping(table, "ratio", "mean samples / lower bound", title, caption)
+    return stopping(table, "ratio", "mean samples / lower bound", labels)
 
 
-def stopping(table: pl.DataFrame, column: str, ylabel: str, title: str, caption: str) -> Figure:
+def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Figure:
     """A column of the summary, in panels."""
     rows, varied = summary(table), axes(table)
     against = next((name for name in varied if name.endswith(".epsilon")), "delta")
@@ -47,9 +51,8 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, title: str, caption:
         look[label] |= {"marker": mark, "linestyle": "none", "clip_on": False}
     shown = panels(table, down)
     across = min(2, len(shown))
-    text = "\n".join(
-        fill(line, CHARACTERS * (1 + 6 * across)) for line in (*caption.strip().splitlines(), key(rows, table, column))
-    )
+    words = *said.caption.strip().splitlines(), key(rows, table, column)
+    text = "\n".join(fill(line, CHARACTERS * (1 + 6 * across)) for line in words)
     size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(shown) / across) + 0.16 * (text.count("\n") + 1)
     figure = Figure(figsize=size, layout="constrained")
     plots = figure.subplots(math.ceil(len(shown) / across), across, squeeze=False).ravel()
@@ -63,7 +66,7 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, title: str, caption:
         plot.set_ylabel(ylabel, **PLAIN)
         plot.set_xlabel("ε" if against != "delta" else "δ", **PLAIN)
         name_ends(plot, ends, look)
-    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.suptitle(said.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
@@ -119,3 +122,36 @@ def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[
     plot.grid(which="major", alpha=0.3)
     plot.spines[["top", "right"]].set_visible(False)
     return ends
+
+
+def boxes(plot: Axes, table: pl.DataFrame) -> Plotted:
+    """Quartiles, 5 % and 95 % quantiles, the mean and the lower bound of results on one instance."""
+    rows = summary(table)
+    labels = rows["label"].to_list()
+    look = looks(labels, [])
+    plot.set_xscale("log")
+    heights = lines_of_labels(plot, labels, look)
+    note = "Boxes are quartiles, whiskers reach from 5 % to 95 % of runs, points are means."
+    for row in rows.iter_rows(named=True):
+        label, y, colour = row["label"], heights[row["label"]], look[row["label"]]["color"]
+        mine = table.filter(pl.col("label") == label)
+        lines: dict[str, Any] = {
+            part: {"color": colour, "linewidth": 1} for part in ("boxprops", "whiskerprops", "capprops")
+        }
+        place: dict[str, Any] = {"positions": [y], "widths": 0.3, "orientation": "horizontal", "manage_ticks": False}
+        middle = {"color": colour, "linewidth": 1.6}
+        samples = mine["samples"].to_numpy()
+        plot.boxplot(samples, whis=(5, 95), showfliers=False, medianprops=middle, **place, **lines)
+        plot.plot(row["mean"], y, marker=">" if row["stopped"] < row["runs"] else "o", markersize=3.5, color=colour)
+        bound = mine["bound"][0]
+        if bound is not None:
+            plot.plot([bound, bound], [y - 0.2, y + 0.2], color=THEORY, linestyle=":", linewidth=1.2)
+    if table["bound"].drop_nulls().len():
+        note += " Dotted: lower bounds on means."
+    if (rows["stopped"] < rows["runs"]).any():
+        note += " A triangle: some runs were cut off, and the mean is at least that."
+    plot.set_xlabel("samples until it stops", **PLAIN)
+    return Plotted(note, 0.7 + 0.4 * len(labels))
+
+
+SHOWN = Shown(drawn, summary, cells, {"samples": samples, "cost": cost}, boxes)

@@ -1,13 +1,16 @@
 """The goal of identification: find the best arm, with a fixed probability of error, and stop."""
 
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible
-from maskedbandit.lab.goals.goal import Goal, how
-from maskedbandit.lab.goals.identify import boxes, figure, rows
+from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm, identify, probability
+from maskedbandit.lab.goals.planned import Planned, play_search
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import whole
 
@@ -21,20 +24,26 @@ def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     return {"delta": probability("delta", given["delta"]), "max_pulls": most}
 
 
+def difference(world: Instance) -> tuple[str, float]:
+    """By how much the best arm is better."""
+    low, high = np.sort(world.true_means())[-2:]
+    return "difference", round(float(high - low), 12)
+
+
 GOAL = Goal(
     name="identify",
+    verb=identify,
+    aim="delta",
+    worlds=(Instance,),
+    policies=("identify",),
     asks=("delta", "max_pulls"),
     asked=asked,
-    check=lambda policy, channel, instance, asked: check_compatible(policy, channel, instance, "identify"),
-    run=lambda setting, **more: identify(setting.policy, setting.channel, setting.instance, **how(setting), **more),
-    drawn=rows.drawn,
-    summary=rows.summary,
-    cells=rows.cells,
-    figures={
-        "samples": lambda table, labels: figure.samples(table, labels.title, labels.caption),
-        "cost": lambda table, labels: figure.cost(table, labels.title, labels.caption),
-    },
-    plot=boxes.boxes,
+    check=lambda policy, channel, instance, delay, asked: check_compatible(
+        policy, channel, instance, "identify", delay
+    ),
+    planned=Planned(
+        play=partial(play_search, identify, difference), bound=lambda policy, *which: theory.least_samples(*which)
+    ),
     options=("caption",),
     theories=theory.SAMPLES,
     bounds=theory.SAMPLES,

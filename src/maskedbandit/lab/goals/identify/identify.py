@@ -6,20 +6,20 @@ its policy does not know, is cut off there and reported as not stopped. Leaving 
 towards the fast ones.
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
+from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.each_run import Workers, numbered
-from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
-from maskedbandit.lab.goals.identify.result import Found
+from maskedbandit.lab.goals.result import ArmResult, Outcome, private_bound, who
+from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
@@ -47,6 +47,56 @@ def best_arm(instance: Instance) -> int:
     return int(best[0])
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Found(ArmResult):
+    """The result of `identify`: one row per run."""
+
+    goal: ClassVar[str] = "identify"
+
+    delta: float
+    max_pulls: int
+    samples: npt.NDArray[np.int64]  # [runs] users until the policy stopped; `max_pulls` if it did not
+    answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 if it did not stop
+    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best arm
+    stopped: npt.NDArray[np.bool_]  # [runs]
+
+    def outcome(self) -> Outcome:
+        """Samples until it stopped."""
+        return Outcome("samples", self.samples, cut=int(np.count_nonzero(~self.stopped)))
+
+    def blocks(self) -> list[Block]:
+        """One row for each run.
+
+        `bound` is the lower bound on the mean samples of every policy with the same loss and probability of error.
+        """
+        return [
+            {
+                **who(self),
+                "delta": self.delta,
+                "max_pulls": self.max_pulls,
+                "bound": bound(self),
+                "run": self.runs_from + np.arange(self.samples.size),
+                "samples": self.samples.astype(float),
+                "answer": self.answer,
+                "correct": self.correct,
+                "stopped": self.stopped,
+                "releases": self.releases,
+                **self.findings,
+            }
+        ]
+
+
+def bound(found: Found) -> float | None:
+    """The lower bound of a run's trust model; known for bits alone, and where means stay.
+
+    For delta >= 1/2 there is none: guessing may suffice.
+    """
+    if not found.instance.bits or found.instance.moves:
+        return None
+    name, epsilon = private_bound(found)
+    return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon) or None
+
+
 def identify(
     policy: Policy,
     channel: Channel,
@@ -54,18 +104,13 @@ def identify(
     delta: float = 0.01,
     runs: int = 1,
     seed: int = 0,
+    *,
     max_pulls: int = 10**8,
-    study: str = "",
-    executor: Workers = Threads,
-    advance: Callable[[], object] = lambda: None,
-    delay: Delay = AT_ONCE,
-    runs_from: int = 0,
-    keep_releases: bool = False,
+    **how: Unpack[ReleaseOptions],
 ) -> Found:
     """Let a policy search for the best arm of an instance until it stops, `runs` times independently.
 
-    `delta` is the allowed probability of a wrong answer; `study`, `executor`, `advance`, `delay`,
-    `runs_from` and `keep_releases` are those of `simulate`.
+    `delta` is the allowed probability of a wrong answer; all else is as for `simulate`.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)
@@ -73,40 +118,18 @@ def identify(
     >>> found.loss.epsilon(), found.stopped.all(), found.correct.all(), (found.samples == found.pulls.sum(axis=1)).all()
     (0.5, np.True_, np.True_, np.True_)
     """
-    check_compatible(policy, channel, instance, "identify", delay)
-    channel = channel.carrying(instance.statistics)
+    given = Runs(runs, seed, **how)
+    check_compatible(policy, channel, instance, "identify", given.delay)
     delta, best = probability("delta", delta), best_arm(instance)
     max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
-    found = drive(
-        policy,
-        channel,
-        instance,
-        aim=delta,
-        marks=np.array([max_pulls]),
-        runs=numbered(runs, runs_from),
-        seed=seed,
-        study=study,
-        executor=executor,
-        advance=advance,
-        delay=delay,
-        keep_releases=keep_releases,
-    )
+    found = drive(policy, channel.carrying(instance.statistics), instance, delta, [max_pulls], given)
     answer = np.where(found.stopped, found.answer, -1)
     return Found(
-        policy=policy,
-        channel=channel,
-        instance=instance,
+        **found.shared,
         delta=delta,
         max_pulls=max_pulls,
-        samples=found.pulls.sum(axis=1),
+        samples=found.users,
         answer=answer,
         correct=answer == best,
         stopped=found.stopped,
-        pulls=found.pulls,
-        releases=found.releases,
-        loss=found.loss,
-        findings=found.findings,
-        delay=delay,
-        runs_from=runs_from,
-        recorded=found.recorded,
     )

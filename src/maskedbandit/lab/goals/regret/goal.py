@@ -2,12 +2,17 @@
 
 from typing import Any
 
+import numpy as np
+
 from maskedbandit import theory
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible
-from maskedbandit.lab.goals.goal import Goal, how
-from maskedbandit.lab.goals.regret import curves, league, rows, varied
+from maskedbandit.lab.goals.goal import Goal
+from maskedbandit.lab.goals.planned import DAYS, FIRST, LOST_REWARDS, MOST_PEOPLE, WRONG, Curve, Planned, Played
 from maskedbandit.lab.goals.regret.simulate import simulate
+from maskedbandit.lab.worlds.contexts import Contexts
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.exact import whole
 
 
@@ -16,31 +21,38 @@ def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     return {"horizon": whole("horizon", given["horizon"], 1, LONGEST)}
 
 
-def check(policy: Any, channel: Any, instance: Any, asked: dict[str, Any]) -> None:
+def check(policy: Any, channel: Any, instance: Any, delay: Any, asked: Any) -> None:
     """Raise unless a contextual policy has contexts, and any other policy arms without contexts."""
-    if policy.goal == "contextual":
-        context_play.check_compatible(policy, channel, instance)
+    if isinstance(policy, ContextualPolicy):
+        context_play.check_compatible(policy, channel, instance, delay)
     else:
-        check_compatible(policy, channel, instance, "regret")
+        check_compatible(policy, channel, instance, "regret", delay)
+
+
+def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) -> Played:
+    """Studies of as many people; which arm they got most tells how a study ends."""
+    pulls = simulate(policy, channel, world, people, **how).pulls
+    gaps = world.true_means().max() - world.true_means()
+    return Played(np.full(len(pulls), float(people)), pulls, float(np.mean(gaps[pulls.argmax(axis=1)] > 0)))
 
 
 GOAL = Goal(
     name="regret",
+    verb=simulate,
+    aim="horizon",
+    worlds=(Instance, Contexts),
+    policies=("regret", "contextual"),
     asks=("horizon",),
     asked=asked,
     check=check,
-    run=lambda setting, **more: simulate(setting.policy, setting.channel, setting.instance, **how(setting), **more),
-    drawn=rows.drawn,
-    summary=rows.summary,
-    cells=rows.cells,
-    figures={
-        "regret": lambda table, labels: curves.regret(table, labels.title),
-        "average": lambda table, labels: curves.average(table, labels.title),
-        "value": lambda table, labels: curves.values(table, labels.columns, labels.title),
-        "league": lambda table, labels: league.league(table, labels.title),
-        "varied": lambda table, labels: varied.varied(table, labels.title),
-    },
-    plot=curves.plot,
+    planned=Planned(
+        play=play,
+        columns=(*FIRST, MOST_PEOPLE, DAYS, *LOST_REWARDS, WRONG),
+        curve=Curve("regret", "", "", lambda row, runs: (*(row.expected.regret,) * 3, np.nan)),
+        unbounded="No lower bound is stated: those on regret are proved of ever more people, and not of so many.",
+        finds=False,
+        finish=", later if people come while the policy waits, as they have no place",
+    ),
     options=("value",),
     theories=theory.CURVES,
     bounds=theory.LOWER,

@@ -2,23 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.context_loop import RELEASES
 from maskedbandit.lab.engine.context_play import Finished, Play, gathered, worst
-from maskedbandit.lab.engine.each_run import Task, Workers, each_run, numbered
-from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
-from maskedbandit.lab.goals.regret.result import ContextualRun, Run
+from maskedbandit.lab.goals.result import ArmResult, Outcome, Result, who
+from maskedbandit.lab.goals.runs import ReleaseOptions, RunOptions, Runs
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
@@ -27,98 +27,65 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 
 
-@overload
-def simulate(
-    policy: ContextualPolicy,
-    channel: Channel,
-    instance: Contexts,
-    horizon: int,
-    runs: int = 1,
-    seed: int = 0,
-    study: str = "",
-    executor: Workers = ...,
-    advance: Callable[[], object] = ...,
-    delay: Delay = AT_ONCE,
-    runs_from: int = ...,
-) -> ContextualRun: ...
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Regret(Result):
+    """A result that comes down to its regret at the horizon."""
+
+    goal: ClassVar[str] = "regret"
+
+    horizon: int
+    t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon
+    regret: npt.NDArray[np.float64]  # [runs, c] cumulative
+
+    def outcome(self) -> Outcome:
+        """Regret at the horizon."""
+        return Outcome("regret", self.regret[:, -1])
 
 
-@overload
-def simulate(
-    policy: Policy,
-    channel: Channel,
-    instance: Instance,
-    horizon: int,
-    runs: int = 1,
-    seed: int = 0,
-    study: str = "",
-    executor: Workers = ...,
-    advance: Callable[[], object] = ...,
-    delay: Delay = AT_ONCE,
-    runs_from: int = ...,
-    keep_releases: bool = ...,
-) -> Run: ...
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Run(Regret, ArmResult):
+    """The result of `simulate`: one row per run.
 
-
-def simulate(
-    policy: Policy,
-    channel: Channel,
-    instance: Instance | Contexts,
-    horizon: int,
-    runs: int = 1,
-    seed: int = 0,
-    study: str = "",
-    executor: Workers = Threads,
-    advance: Callable[[], object] = lambda: None,
-    delay: Delay = AT_ONCE,
-    runs_from: int = 0,
-    keep_releases: bool = False,
-) -> Run | ContextualRun:
-    """Run a policy through a channel on an instance, `runs` times independently.
-
-    A contextual policy runs on contexts, such as `LinearContexts`, and gives a `ContextualRun`.
-
-    `study` names the random streams (the id of a setting in an experiment); `delay` is how late rewards are (see
-    delays). `executor` is a `concurrent.futures.Executor`, or what makes one: by default a thread for each core, and
-    the numbers do not depend on it. `advance` is called for every run that is done. `runs_from` is the number of the
-    first run, where some are done elsewhere. With `keep_releases` the run can be given to `estimate`; contextual ones
-    cannot.
-
-    >>> import maskedbandit as mb
-    >>> channel = mb.channels.Central(epsilon=0.5)
-    >>> run = mb.simulate(mb.policies.SuccessiveElimination(), channel, mb.Bernoulli([0.9, 0.5]), 10**6, seed=7)
-    >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
-    (0.5, np.int64(1000000), np.True_)
+    Pseudo-regret adds up the gaps of the arms that were served; realised regret uses the rewards themselves, so it has
+    their randomness too (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
     """
-    horizon = whole("horizon", horizon, 1, LONGEST)
-    marks = checkpoints(horizon)
-    how: dict[str, Any] = {"runs": numbered(runs, runs_from), "seed": seed, "study": study, "delay": delay}
-    how |= {"executor": executor, "advance": advance}
-    if isinstance(policy, ContextualPolicy):
-        contexts: Any = instance
-        if keep_releases:
-            raise InvalidValue("keep_releases", keep_releases, "left out for contextual policies")
-        return drive_contexts(policy, channel, contexts, marks=marks, **how)
-    check_compatible(policy, channel, instance, "regret", delay)
-    assert isinstance(instance, Instance)
-    channel = channel.carrying(instance.statistics)
-    found = drive(policy, channel, instance, aim=horizon, marks=marks, keep_releases=keep_releases, **how)
-    return Run(
-        policy=policy,
-        channel=channel,
-        instance=instance,
-        horizon=horizon,
-        t=marks,
-        regret=found.regret,
-        realised_regret=found.realised,
-        pulls=found.pulls,
-        releases=found.releases,
-        loss=found.loss,
-        findings=found.findings,
-        delay=delay,
-        runs_from=runs_from,
-        recorded=found.recorded,
-    )
+
+    realised_regret: npt.NDArray[np.float64]  # [runs, c] t * (best mean) - sum of rewards
+
+    def blocks(self) -> list[Block]:
+        """One row for each run and checkpoint; regret and realised regret are cumulative."""
+        return [block(self, realised_regret=self.realised_regret)]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ContextualRun(Regret):
+    """The result of `simulate` for a contextual policy: one row per run.
+
+    Regret adds up the best mean for each context, minus that of the arm that was served.
+    """
+
+    policy: ContextualPolicy
+    instance: Contexts
+    reward: npt.NDArray[np.float64]  # [runs, c] sum of rewards
+    pulls: npt.NDArray[np.int64]  # [runs, k]
+
+    def blocks(self) -> list[Block]:
+        """One row for each run and checkpoint; regret and reward are cumulative."""
+        return [block(self, reward=self.reward)]
+
+
+def block(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> Block:
+    """One row for each run and checkpoint; `cumulative` are columns besides regret with a value at each checkpoint."""
+    runs, c = run.regret.shape
+    return {
+        **who(run),
+        "horizon": run.horizon,
+        "run": np.repeat(run.runs_from + np.arange(runs), c),
+        "t": np.tile(run.t, runs),
+        "regret": run.regret.ravel(),
+        **{name: values.ravel() for name, values in cumulative.items()},
+        **{name: np.repeat(values, c) for name, values in run.findings.items()},
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,29 +109,78 @@ class Contextual(Task[Finished]):
         return single
 
 
-def drive_contexts(
+@overload
+def simulate(
     policy: ContextualPolicy,
     channel: Channel,
-    contexts: Contexts,
-    *,
-    marks: npt.NDArray[np.int64],
-    runs: range,
-    seed: int,
-    study: str,
-    executor: Workers,
-    advance: Callable[[], object],
-    delay: Delay,
+    instance: Contexts,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    **how: Unpack[RunOptions],
+) -> ContextualRun: ...
+
+
+@overload
+def simulate(
+    policy: Policy,
+    channel: Channel,
+    instance: Instance,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    **how: Unpack[ReleaseOptions],
+) -> Run: ...
+
+
+def simulate(
+    policy: Policy,
+    channel: Channel,
+    instance: Any,
+    horizon: int,
+    runs: int = 1,
+    seed: int = 0,
+    **how: Unpack[ReleaseOptions],
+) -> Run | ContextualRun:
+    """Run a policy through a channel on an instance, `runs` times independently.
+
+    A contextual policy runs on contexts, such as `LinearContexts`, and gives a `ContextualRun`.
+
+    The same `seed` gives the same numbers (0), and `study` names the random streams (the id of a setting in an
+    experiment); `delay` is how late rewards are (see delays). `executor` is a `concurrent.futures.Executor`, or what
+    makes one: by default a thread for each core, and the numbers do not depend on it. `advance` is called for every run
+    that is done. `runs_from` is the number of the first run (0), where some are done elsewhere. With `keep_releases`
+    the run can be given to `estimate`; contextual ones cannot.
+
+    >>> import maskedbandit as mb
+    >>> channel = mb.channels.Central(epsilon=0.5)
+    >>> run = mb.simulate(mb.policies.SuccessiveElimination(), channel, mb.Bernoulli([0.9, 0.5]), 10**6, seed=7)
+    >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
+    (0.5, np.int64(1000000), np.True_)
+    """
+    given, horizon = Runs(runs, seed, **how), whole("horizon", horizon, 1, LONGEST)
+    if isinstance(policy, ContextualPolicy):
+        return simulate_contexts(policy, channel, instance, horizon, given)
+    check_compatible(policy, channel, instance, "regret", given.delay)
+    marks = checkpoints(horizon)
+    found = drive(policy, channel.carrying(instance.statistics), instance, horizon, marks, given)
+    return Run(**found.shared, horizon=horizon, t=marks, regret=found.regret, realised_regret=found.realised)
+
+
+def simulate_contexts(
+    policy: ContextualPolicy, channel: Channel, contexts: Contexts, horizon: int, how: Runs
 ) -> ContextualRun:
-    """These runs of a contextual policy; the last of the marks is the horizon."""
-    context_play.check_compatible(policy, channel, contexts, delay)
-    parts: dict[str, Any] = {"policy": policy, "channel": channel, "contexts": contexts, "delay": delay}
-    task = Contextual(**parts, marks=marks, seed=whole("seed", seed, 0), study=study)
-    rows = each_run(task, runs, executor, advance)
+    """These runs of a contextual policy."""
+    if how.keep_releases:
+        raise InvalidValue("keep_releases", how.keep_releases, "left out for contextual policies")
+    context_play.check_compatible(policy, channel, contexts, how.delay)
+    parts: dict[str, Any] = {"policy": policy, "channel": channel, "delay": how.delay}
+    marks = checkpoints(horizon)
+    rows = how.do(Contextual(**parts, contexts=contexts, marks=marks, seed=how.seed, study=how.study))
     return ContextualRun(
-        policy=policy,
-        channel=channel,
+        **parts,
         instance=contexts,
-        horizon=int(marks[-1]),
+        horizon=horizon,
         t=marks,
         regret=np.array([row.regret for row in rows]),
         reward=np.array([row.reward for row in rows]),
@@ -172,6 +188,5 @@ def drive_contexts(
         releases=np.array([row.counts[RELEASES] for row in rows]),
         loss=worst(rows),
         findings=gathered(rows),
-        delay=delay,
-        runs_from=runs.start,
+        runs_from=how.runs_from,
     )

@@ -1,5 +1,6 @@
 """Figures of replays: click rates over that of random choice, by delay or against privacy, with intervals of 95 %."""
 
+from functools import partial
 from textwrap import fill
 from typing import Any
 
@@ -7,14 +8,17 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.columns import axes
-from maskedbandit.lab.goals.replay.rows import summary
-from maskedbandit.lab.goals.style import PLAIN, THEORY, Plotted, lines_of_labels, looks, name_ends
+from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
+from maskedbandit.lab.goals.replay.rows import cells, summary
+from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
+from maskedbandit.lab.goals.style import PLAIN, THEORY, lines_of_labels, looks, name_ends
 
 MARKS = "os^Dv<>pP*"
 
 
-def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") -> Figure:
+def rates(table: pl.DataFrame, labels: Labels = UNLABELLED, kind: str = "delays") -> Figure:
     """Points for each delay [MT15, Fig. 2], or lines against the loss of a user."""
     figure = Figure(figsize=(11, 5.5), layout="constrained")
     plot = figure.subplots()
@@ -23,9 +27,9 @@ def rates(table: pl.DataFrame, kind: str, title: str = "", caption: str = "") ->
     plot.set_ylabel("click rate / that of random choice", **PLAIN)
     plot.grid(which="major", alpha=0.3)
     plot.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.suptitle(labels.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     bars = "Bars" if kind == "delays" else "Bands"
-    text = fill(f"{caption} {bars} are intervals of 95 %.".strip(), 150)
+    text = fill(f"{labels.caption} {bars} are intervals of 95 %.".strip(), 150)
     figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
@@ -96,3 +100,11 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
         ends[label] = float(y[-1])
     plot.set_xlabel(f"ε of a user (at δ = {loss.removeprefix('epsilon_at_')} where it is not pure)", **PLAIN)
     name_ends(plot, ends, look)
+
+
+def no_theory(curve: TheoryCurve | PublishedPoint) -> Any:
+    """Raise: there are no curves of theory for a log."""
+    raise InvalidValue("curve", curve.label, "a curve of a policy: there are no curves of theory for a log")
+
+
+SHOWN = Shown(no_theory, summary, cells, {"delays": rates, "privacy": partial(rates, kind="privacy")}, points)

@@ -21,13 +21,12 @@ A log whose stated probabilities are wrong is detected, see scrutiny.py.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import checkpoints
@@ -44,12 +43,13 @@ from maskedbandit.lab.engine.context_loop import (
     WEIGHT,
 )
 from maskedbandit.lab.engine.context_play import Finished, Play, gathered, worst
-from maskedbandit.lab.engine.each_run import MOST, Task, Workers, each_run, numbered
-from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.lab.engine.each_run import MOST, Task
 from maskedbandit.lab.goals.drive import LONGEST
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
-from maskedbandit.lab.goals.replay.result import Replayed
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
+from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.runs import RunOptions, Runs
+from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -90,6 +90,67 @@ class Replay(Task[tuple[Finished, float]]):
         return single
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Replayed(Result):
+    """The result of `replay`: one row per run.
+
+    Its loss is that of a user of the study that is replayed; a published replay has no guarantee, see above.
+    """
+
+    goal: ClassVar[str] = "replay"
+
+    policy: ContextualPolicy
+    log: Log
+    t: npt.NDArray[np.int64]  # [c] visits taken at each checkpoint
+    reward: npt.NDArray[np.float64]  # [runs, c] clicks so far; nan where a run took fewer visits
+    users: npt.NDArray[np.int64]  # [runs] visits taken
+    clicks: npt.NDArray[np.float64]  # [runs]
+    matched: npt.NDArray[np.int64]  # [runs] visits whose article the policy would have shown
+    weighted: npt.NDArray[np.float64]  # [runs] estimate by inverse propensities
+    weighted_error: npt.NDArray[np.float64]  # [runs] its standard error
+    normalised: npt.NDArray[np.float64]  # [runs] self-normalised estimate
+    normalised_error: npt.NDArray[np.float64]
+    random: npt.NDArray[np.float64]  # [runs] the click rate of showing a uniformly random article, from all visits
+
+    @property
+    def rate(self) -> npt.NDArray[np.float64]:
+        """Click rate of the visits taken."""
+        return self.clicks / np.maximum(self.users, 1)
+
+    @property
+    def rate_error(self) -> npt.NDArray[np.float64]:
+        """The standard error of `rate`, given what the policy learned."""
+        return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
+
+    def outcome(self) -> Outcome:
+        """The click rate; runs on a recorded log share its visits."""
+        error = float(self.rate_error.mean()) if self.log.recorded else None
+        return Outcome("click rate", self.rate, digits=4, own_error=error)
+
+    def blocks(self) -> list[Block]:
+        """One row for each run. `relative` is the click rate over that of random choice in the same visits."""
+        return [
+            {
+                **who(self),
+                "log": str(self.log),
+                "recorded": self.log.recorded,
+                "run": self.runs_from + np.arange(self.users.size),
+                "taken": self.users,
+                "matched": self.matched,
+                "rate": self.rate,
+                "rate_error": self.rate_error,
+                "random": self.random,
+                "relative": self.rate / self.random,
+                "weighted": self.weighted,
+                "weighted_error": self.weighted_error,
+                "normalised": self.normalised,
+                "normalised_error": self.normalised_error,
+                "releases": self.releases,
+                **self.findings,
+            }
+        ]
+
+
 def replay(
     policy: ContextualPolicy,
     channel: Channel,
@@ -98,44 +159,37 @@ def replay(
     horizon: int | None = None,
     runs: int = 1,
     seed: int = 0,
-    study: str = "",
-    executor: Workers = Threads,
-    advance: Callable[[], object] = lambda: None,
-    delay: Delay = AT_ONCE,
-    runs_from: int = 0,
+    **how: Unpack[RunOptions],
 ) -> Replayed:
     """Replay a log for a policy, `runs` times: a generated log differs in every run, so its runs are independent.
 
     Runs on a recorded log share its visits. At most `horizon` visits are taken (by default any number). `context` is
     what policies see: numbers of the user, or ("product") their products with those of each article, for shared models.
-    `study`, `executor`, `advance`, `delay` and `runs_from` are those of `simulate`; workers read a recorded log from
-    its folder.
+    All else is as for `simulate`; workers read a recorded log from its folder.
 
     >>> import maskedbandit as mb
     >>> found = mb.replay(mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.Newsroom(events=20_000), seed=7)
     >>> bool(found.users[0] > 900 and found.loss.epsilon() == float("inf"))
     True
     """
-    contexts = LogContexts(log, context)
-    context_play.check_compatible(policy, channel, contexts, delay)
+    given = Runs(runs, seed, **how)
+    context_play.check_compatible(policy, channel, LogContexts(log, context), given.delay)
     horizon = whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
-    marks, numbers = checkpoints(horizon), numbered(runs, runs_from)
-    parts: dict[str, Any] = {"policy": policy, "channel": channel, "log": log, "context": context, "delay": delay}
-    task = Replay(**parts, marks=marks, seed=whole("seed", seed, 0), study=study)
-    both = each_run(task, numbers, executor, advance)
+    marks = checkpoints(horizon)
+    parts: dict[str, Any] = {"policy": policy, "channel": channel, "log": log, "delay": given.delay}
+    task = Replay(**parts, context=context, marks=marks, seed=given.seed, study=given.study)
+    both = given.do(task)
     rows = [row for row, _ in both]
     random = [share for _, share in both]
     if log.recorded:  # runs share its visits, and the first of all looks at them
-        first = random[0] if numbers.start == 0 else each_run(task, range(1), executor, lambda: None)[0][1]
+        first = random[0] if given.runs_from == 0 else Runs(executor=given.executor).do(task)[0][1]
         random = [first] * len(rows)
     tallies, events = np.array([row.tallies for row in rows]).T, np.array([max(row.counts[EVENTS], 1) for row in rows])
     w, total = tallies[WEIGHT], tallies[VALUE]
     weighted, normalised = total / events, total / np.maximum(w, 1e-300)
     squares = tallies[VALUE_SQUARE] - 2 * normalised * tallies[BOTH] + normalised**2 * tallies[SQUARE]
     return Replayed(
-        policy=policy,
-        channel=channel,
-        log=log,
+        **parts,
         t=marks,
         reward=np.array([np.where(marks <= row.counts[USERS], row.reward, np.nan) for row in rows]),
         users=np.array([row.counts[USERS] for row in rows]),
@@ -149,6 +203,5 @@ def replay(
         releases=np.array([row.counts[RELEASES] for row in rows]),
         loss=worst(rows),
         findings=gathered(rows),
-        delay=delay,
-        runs_from=numbers.start,
+        runs_from=given.runs_from,
     )

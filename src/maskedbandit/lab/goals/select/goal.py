@@ -3,13 +3,14 @@
 Tables and figures are those of the best arm: samples until it stops.
 """
 
+from functools import partial
 from typing import Any
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import LONGEST
-from maskedbandit.lab.goals.goal import Goal, how
-from maskedbandit.lab.goals.identify import boxes, figure, rows
+from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import probability
+from maskedbandit.lab.goals.planned import Planned, play_search
 from maskedbandit.lab.goals.select.select import check_question, select
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import whole
@@ -25,17 +26,18 @@ def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
 
 GOAL = Goal(
     name="select",
+    verb=select,
+    aim="delta",
+    worlds=(Instance,),
+    policies=("select",),
     asks=("delta", "max_pulls"),
     asked=asked,
-    check=lambda policy, channel, instance, asked: check_question(policy, channel, instance),
-    run=lambda setting, **more: select(setting.policy, setting.channel, setting.instance, **how(setting), **more),
-    drawn=rows.drawn,
-    summary=rows.summary,
-    cells=rows.cells,
-    figures={
-        "samples": lambda table, labels: figure.samples(table, labels.title, labels.caption),
-        "cost": lambda table, labels: figure.cost(table, labels.title, labels.caption),
-    },
-    plot=boxes.boxes,
+    check=lambda policy, channel, instance, delay, asked: check_question(policy, channel, instance, delay),
+    planned=Planned(
+        play=partial(play_search, select, lambda world: ("instance", world)),
+        bound=lambda policy, *which: policy.question.least_samples(*which),
+        wrong="Wrong answers",
+    ),
+    alike="identify",
     options=("caption",),
 )

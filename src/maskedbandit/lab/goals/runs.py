@@ -1,0 +1,54 @@
+"""Which runs are done, on which random streams, by whom: what every simulation is told besides its task."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypedDict, TypeVar
+
+from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.delays.constant import AT_ONCE
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.each_run import Task, Workers, each_run, numbered
+from maskedbandit.lab.engine.threads import Threads
+from maskedbandit.privacy.exact import whole
+
+T = TypeVar("T")
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords of every simulation besides `runs` and `seed`; what they mean is said at `simulate`."""
+
+    study: str
+    executor: Workers
+    advance: Callable[[], object]
+    delay: Delay
+    runs_from: int
+
+
+class ReleaseOptions(RunOptions, total=False):
+    """The same, where releases may be kept."""
+
+    keep_releases: bool
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of a setting; this is where the defaults of the keywords stand."""
+
+    runs: int = 1
+    seed: int = 0
+    study: str = ""  # names the random streams
+    executor: Workers = Threads
+    advance: Callable[[], object] = lambda: None  # is called for every run that is done
+    delay: Delay = AT_ONCE  # how late rewards are
+    runs_from: int = 0  # the number of the first run
+    keep_releases: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", whole("seed", self.seed, 0))
+        numbered(self.runs, self.runs_from)
+        if not isinstance(self.keep_releases, bool):
+            raise InvalidValue("keep_releases", self.keep_releases, "true or false")
+
+    def do(self, task: Task[T]) -> list[T]:
+        """What these runs of a task give, in order."""
+        return each_run(task, numbered(self.runs, self.runs_from), self.executor, self.advance)
