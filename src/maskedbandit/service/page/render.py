@@ -12,6 +12,7 @@ from jinja2 import Environment
 
 from maskedbandit import words
 from maskedbandit.service.page import charts, sentences, tables
+from maskedbandit.service.page.form import CHOICES
 from maskedbandit.statement import sentences as privacy
 from maskedbandit.statement.page import environment
 
@@ -42,5 +43,5 @@ def render_page(name: str, who: Who, csrf: str, **given: Any) -> str:
 def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given |= {"privacy": privacy, "most": MOST_LINES, "notice": None, "problem": ""}
+    given |= {"privacy": privacy, "most": MOST_LINES, "notice": None, "problem": "", "choices": CHOICES}
     return environment(Path(__file__).parent / "templates", given)

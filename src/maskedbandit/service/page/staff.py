@@ -16,7 +16,7 @@ from maskedbandit.service.api.ledger import recomputed
 from maskedbandit.service.api.studies import MOVES, checked, made
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.form import CHOICES, EXAMPLE, arm_payload, as_number, table_of
+from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
 from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import Handler, Visit
@@ -35,7 +35,7 @@ def read_numbers(values: Mapping[str, str]) -> list[float]:
 async def new_page(visit: Visit) -> Response:
     """The form of a new study."""
     visit.allow((OWNER,))
-    return await visit.show("new", choices=CHOICES, values=EXAMPLE, problems=[], preview=[])
+    return await visit.show("new", values=EXAMPLE, problems=[], preview=[])
 
 
 async def new_study(visit: Visit) -> Response:
@@ -54,8 +54,8 @@ async def new_study(visit: Visit) -> Response:
                 would += await visit.host.forecast(protocol, *read_numbers(visit.values))
     except MaskedBanditError as why:
         status = problem(why).status
-        return await visit.show("new", status, choices=CHOICES, values=visit.values, problems=[str(why)], preview=would)
-    return await visit.show("new", choices=CHOICES, values=visit.values, problems=[], preview=would)
+        return await visit.show("new", status, values=visit.values, problems=[str(why)], preview=would)
+    return await visit.show("new", values=visit.values, problems=[], preview=would)
 
 
 async def show_plan(visit: Visit) -> Response:
